@@ -25,7 +25,7 @@ INDEX_LAG = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon:
+class KnownBefore:
     """What a source had already announced when Digest first checked arXiv: behind it, nothing is new.
 
     Attributes:
@@ -50,14 +50,14 @@ _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois"
 _ASKED_FOR = ("report_no", "license")
 """Fields that saved queries may ask for and only the harvest tells."""
 
-_ONLY_HARVEST_TELLS = (*_ASKED_FOR, "versions")
+_ONLY_HARVEST_HAS = (*_ASKED_FOR, "versions")
 """Fields the search API never carries: their absence there says nothing."""
 
 
 def compare_papers(
     papers: Iterable[Paper],
     known: Mapping[ArxivId, KnownPaper],
-    horizon: Horizon,
+    known_before: KnownBefore,
     as_of: datetime | None = None,
 ) -> tuple[Change, ...]:
     """Hold papers against what is stored; return one change for each that differs, in id order.
@@ -69,7 +69,7 @@ def compare_papers(
         papers: of one page.
         as_of: arXiv's own time of the page (UTC); None if it tells none.
     """
-    changes = (_compare_one(paper, known.get(paper.id), horizon, as_of) for paper in keep_latest(papers))
+    changes = (_compare_one(paper, known.get(paper.id), known_before, as_of) for paper in keep_latest(papers))
     return tuple(change for change in changes if change is not None)
 
 
@@ -109,10 +109,10 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
         return True
     if paper.datestamp is not None and stored.datestamp is not None and paper.datestamp != stored.datestamp:
         return paper.datestamp < stored.datestamp
-    told = as_of or known.as_of
-    if paper.datestamp is None and stored.datestamp is not None and told is not None:
-        return told - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
-    if told is None or known.as_of is None or told - known.as_of >= LAG:
+    seen_at = as_of or known.as_of
+    if paper.datestamp is None and stored.datestamp is not None and seen_at is not None:
+        return seen_at - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
+    if seen_at is None or known.as_of is None or seen_at - known.as_of >= LAG:
         return False
     return _lost_categories_only(paper, stored) or content_hash(_fill_from_stored(paper, stored)) in known.earlier
 
@@ -124,18 +124,20 @@ def _lost_categories_only(paper: Paper, stored: Paper) -> bool:
 
 
 def _compare_one(
-    paper: Paper, known: KnownPaper | None, horizon: Horizon, as_of: datetime | None
+    paper: Paper, known: KnownPaper | None, known_before: KnownBefore, as_of: datetime | None
 ) -> Change | None:
     if known is None:
-        return Change(_classify_unseen(paper, horizon), paper)
+        return Change(_classify_unseen(paper, known_before), paper)
     merged = _fill_from_stored(paper, known.paper)
-    fields = find_differences(known.paper, merged) + _find_told_first(paper, known.paper)
+    fields = find_differences(known.paper, merged) + _find_first_known(paper, known.paper)
     kind = _classify_seen(merged, known.paper, fields)
     if kind is None or is_outdated(paper, known, as_of):
         return None
     if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
         return None  # the search words names and notes in its own way; the harvest's words stand
-    return Change(Kind.KNOWN if horizon.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields)
+    return Change(
+        Kind.KNOWN if known_before.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields
+    )
 
 
 def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Change, ...]:
@@ -147,20 +149,20 @@ def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Chan
     return (Change(kind, paper, fields=("forgotten",)),)
 
 
-def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
-    touched, began_on = paper.datestamp, horizon.began_on
-    if horizon.is_bootstrap or (touched is not None and began_on is not None and touched < began_on):
+def _classify_unseen(paper: Paper, known_before: KnownBefore) -> Kind:
+    touched, began_on = paper.datestamp, known_before.began_on
+    if known_before.is_bootstrap or (touched is not None and began_on is not None and touched < began_on):
         return Kind.KNOWN
     if paper.version == 1:
-        return Kind.NEW if is_first_news(paper, horizon) else Kind.KNOWN
-    if horizon.since is None or paper.updated < horizon.since:
+        return Kind.NEW if is_first_news(paper, known_before) else Kind.KNOWN
+    if known_before.since is None or paper.updated < known_before.since:
         return Kind.KNOWN
     return Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
 
 
-def is_first_news(paper: Paper, horizon: Horizon) -> bool:
+def is_first_news(paper: Paper, known_before: KnownBefore) -> bool:
     """Whether a first version that is not stored came out after a first check, as far back as that reached."""
-    return paper.id.announcement_order > horizon.mark
+    return paper.id.announcement_order > known_before.mark
 
 
 def _classify_seen(paper: Paper, stored: Paper, fields: Sequence[str]) -> Kind | None:
@@ -182,7 +184,7 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
     return tuple(name for name, is_other in differs.items() if is_other)
 
 
-def _find_told_first(paper: Paper, stored: Paper) -> tuple[str, ...]:
+def _find_first_known(paper: Paper, stored: Paper) -> tuple[str, ...]:
     """Return what the harvest tells first of a paper that a search brought: saved queries may ask for it."""
     if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
         return ()
@@ -205,7 +207,7 @@ def _comparable(paper: Paper, name: str) -> object:
 
 def _fill_from_stored(paper: Paper, stored: Paper) -> Paper:
     missing: dict[str, Any] = {
-        name: getattr(stored, name) for name in _ONLY_HARVEST_TELLS if not getattr(paper, name)
+        name: getattr(stored, name) for name in _ONLY_HARVEST_HAS if not getattr(paper, name)
     }
     same_names = [a.name for a in paper.authors] == [a.name for a in stored.authors]
     if same_names and not any(a.affiliations for a in paper.authors):

@@ -149,7 +149,7 @@ def merged_digest() -> Digest:
     sequel = Sequel(Kind.WITHDRAWAL, thursday, StoredText(entries[3].paper), StoredText(gone))
     entries[3] = replace(entries[3], sequel=sequel)
     entries.append(make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short."))
-    coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5, new=6_204)
+    coverage = make_coverage(len(entries), since=date(2026, 11, 15), announcements=5, new=6_204)
     return make_digest(entries, slot="2026-W47", shown=5, coverage=coverage)
 
 

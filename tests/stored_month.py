@@ -10,11 +10,11 @@ from typing import Final
 from sqlalchemy import update
 
 from digest.compare import content_hash
-from digest.model.announcements import Change, Kind, StoredChange, earliest_mailing, latest_mailing
+from digest.model.announcements import Change, Kind, StoredChange, earliest_announcement, latest_announcement
 from digest.model.papers import Paper
 from digest.store import Store
 from digest.store.changes import save_changes
-from digest.store.papers import MATCHED, STORED, assign_mailings, load_known, load_mark
+from digest.store.papers import MATCHED, STORED, assign_announcements, load_known, load_mark
 from digest.store.runs import finish_run, move_cursor, start_run
 from digest.store.schema import marks
 
@@ -57,9 +57,12 @@ def store_month(
             known = load_known(conn, [paper.id for paper in chunk])
             changes = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
             stored += save_changes(conn, changes, content_hash, run_id=run_id, at=now)
-        days = {one.paper_key: min(earliest_mailing(one.paper.published), latest_mailing(now)) for one in stored}
+        days = {
+            one.paper_key: min(earliest_announcement(one.paper.published), latest_announcement(now))
+            for one in stored
+        }
         if kind is Kind.NEW:
-            assign_mailings(conn, {key: max(day, first or day) for key, day in days.items()})
+            assign_announcements(conn, {key: max(day, first or day) for key, day in days.items()})
         figures = {"pages": 1, "papers": len(papers), "new": len(papers), "changed": 0}
         finish_run(conn, run_id, outcome="complete", at=now, **figures)
         move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))

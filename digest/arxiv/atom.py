@@ -21,11 +21,11 @@ from digest.arxiv.documents import (
     Quarantined,
     fold_line,
     fold_paragraphs,
-    put_aside,
+    is_withdrawal_comment,
+    quarantine,
     read_iso_date,
     read_text,
     require,
-    says_withdrawn,
     split_dois,
 )
 from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
@@ -106,7 +106,7 @@ def parse_atom(body: bytes) -> AtomPage:
             papers.append(_read_paper(entry, known))
         except MalformedEntry as error:
             refusal = refusal or _read_refusal(entry)
-            quarantined.append(put_aside(position, entry, error))
+            quarantined.append(quarantine(position, entry, error))
     if refusal is not None:
         raise refusal
     if not papers and len(quarantined) >= SAME_FAULT:
@@ -196,7 +196,7 @@ def _read_paper(entry: Element, known: _Categories) -> Paper:
         comment=comment,
         journal_ref=fold_line(fields.get(_JOURNAL_REF, "")),
         dois=split_dois(*dois),
-        is_withdrawn=says_withdrawn(comment),
+        is_withdrawn=is_withdrawal_comment(comment),
     )
 
 

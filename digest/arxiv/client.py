@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
-from digest.arxiv.exchange import AskedRequest, TooLate, ask, gate_outcome, judge_status
+from digest.arxiv.exchange import ArxivRequest, DeadlinePassed, check_status, gate_outcome, send_request
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.config.addresses import ChooseProxy
 from digest.model.clock import REQUEST_DEADLINE, Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
@@ -230,7 +230,7 @@ class ArxivClient:
 
     def _fetch(
         self,
-        asked: AskedRequest,
+        asked: ArxivRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None = None,
     ) -> Fetched[PageT]:
@@ -244,12 +244,12 @@ class ArxivClient:
 
     def _try_once(
         self,
-        asked: AskedRequest,
+        asked: ArxivRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
     ) -> Fetched[PageT]:
         for _ in range(_GRANTS):
-            with contextlib.suppress(TooLate):
+            with contextlib.suppress(DeadlinePassed):
                 return self._ask_once(asked, read, check, self._gate.acquire())
         error = ArxivUnreachable(
             f"no request could start in time, {_GRANTS} times in a row",
@@ -260,7 +260,7 @@ class ArxivClient:
 
     def _ask_once(
         self,
-        asked: AskedRequest,
+        asked: ArxivRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
         grant: Grant,
@@ -269,14 +269,14 @@ class ArxivClient:
         answer, ended = None, 0.0
         outcome, detail, was_made = GateOutcome(RequestOutcome.FAILED), "", True
         try:
-            answer = ask(self._wire, asked, not_after=grant.good_until)
+            answer = send_request(self._wire, asked, not_after=grant.good_until)
             ended = monotonic()
-            judge_status(answer, read, place=self._addresses.describe(asked.url))
+            check_status(answer, read, place=self._addresses.describe(asked.url))
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
-        except TooLate:
+        except DeadlinePassed:
             was_made = False
             raise
         except ArxivError as error:
@@ -306,10 +306,10 @@ class ArxivClient:
                 self._on_request(log)
 
 
-def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> AskedRequest:
+def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> ArxivRequest:
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
-    return AskedRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
+    return ArxivRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
 
 
 def _name_page(token: str) -> str:
@@ -320,7 +320,7 @@ def _name_page(token: str) -> str:
     return f"the harvest{since}, behind {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
 
 
-def _name_request(error: ArxivError, asked: AskedRequest) -> None:
+def _name_request(error: ArxivError, asked: ArxivRequest) -> None:
     error.request = asked.name
     error.args = (f"{asked.name}: {error.message}", *error.args[1:])
 

@@ -184,7 +184,7 @@ def require(text: str, name: str) -> str:
     return text
 
 
-def put_aside(position: int, entry: Element, error: MalformedEntry) -> Quarantined:
+def quarantine(position: int, entry: Element, error: MalformedEntry) -> Quarantined:
     """Keep a malformed entry with what is wrong with it."""
     written = _NAMESPACE.sub(b"", tostring(entry, "utf-8"))
     return Quarantined(position, written[:SNIPPET_LIMIT], str(error))
@@ -260,7 +260,7 @@ def split_dois(*texts: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def says_withdrawn(comment: str) -> bool:
+def is_withdrawal_comment(comment: str) -> bool:
     """Whether a folded comment says that this very version withdraws the paper.
 
     Conservative: a comment does not count that speaks of another version, of the paper it replaces, or of a

@@ -28,7 +28,7 @@ _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRequest:
+class ArxivRequest:
     """One request to make.
 
     Attributes:
@@ -49,18 +49,18 @@ class AskedRequest:
         return "GET" if self.form is None else "POST"
 
 
-class TooLate(Exception):
+class DeadlinePassed(Exception):
     """A request was not made, since the moment until which it might be begun has passed."""
 
 
-def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
+def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAnswer:
     """Make one exchange.
 
     Args:
         not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
 
     Raises:
-        TooLate: that moment has passed; nothing was sent.
+        DeadlinePassed: that moment has passed; nothing was sent.
         ArxivUnreachable: no connection, no answer in time, or the connection broke.
         ArxivTruncated: the packed body is damaged.
         ArxivHostile: the body is too large.
@@ -68,7 +68,7 @@ def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
 
     def require_in_time() -> None:
         if monotonic() > not_after:  # it may have taken long until here, or this process was paused
-            raise TooLate
+            raise DeadlinePassed
 
     url, headers = (asked.url, {}) if asked.form is None else (asked.url.partition("?")[0], _FORM)
     try:
@@ -99,7 +99,7 @@ _OURS: Final = range(400, 500)
 _ABSENT: Final = frozenset({404, 405, 410})
 
 
-def judge_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: str = "") -> None:
+def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: str = "") -> None:
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:

@@ -22,11 +22,11 @@ from digest.arxiv.documents import (
     Quarantined,
     fold_line,
     fold_paragraphs,
-    put_aside,
+    is_withdrawal_comment,
+    quarantine,
     read_iso_date,
     read_text,
     require,
-    says_withdrawn,
     split_dois,
 )
 from digest.model.clock import read_rfc_date
@@ -106,7 +106,7 @@ def parse_oai(body: bytes) -> OaiPage:
                 _check_identity(paper.id, _read_header(entry, "identifier"))
                 papers.append(paper)
         except MalformedEntry as error:
-            quarantined.append(put_aside(position, entry, error))
+            quarantined.append(quarantine(position, entry, error))
     root = document.root
     lists = [child for child in root if child.tag in _LISTS]
     records = len(papers) + len(quarantined) + deleted
@@ -231,7 +231,7 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
         dois=split_dois(fields.get("doi", "")),
         report_no=fold_line(fields.get("report-no", "")),
         license=fold_line(fields.get("license", "")),
-        is_withdrawn=versions[-1].is_withdrawal or says_withdrawn(comment),
+        is_withdrawn=versions[-1].is_withdrawal or is_withdrawal_comment(comment),
         versions=tuple(versions),
         datestamp=datestamp,
     )

@@ -9,7 +9,7 @@ import click
 
 from digest import __version__
 from digest.cli.commands import CommandTable
-from digest.cli.program import call_as_here, find_name
+from digest.cli.program import find_name, quote_as_called
 from digest.model.errors import DigestError, QueryError, UsageError
 
 
@@ -72,4 +72,4 @@ def show_error(error: DigestError) -> None:
     if isinstance(error, QueryError) and error.text:
         click.echo(error.pointer(), err=True)
     if error.hint:
-        print_wrapped("hint:  ", call_as_here(error.hint), err=True, bold=True)
+        print_wrapped("hint:  ", quote_as_called(error.hint), err=True, bold=True)

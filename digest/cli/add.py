@@ -11,9 +11,9 @@ import click
 
 from digest.cli.context import opened_workbench, read_followed, write_sources
 from digest.cli.output import say
-from digest.cli.program import call_as_here
+from digest.cli.program import quote_as_called
 from digest.cli.recent import gather_stored
-from digest.cli.saving import FileChange, Manner, open_file, plan_change, save_change, saving_options
+from digest.cli.saving import FileChange, SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
@@ -44,7 +44,15 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
 @following_options
 @saving_options
 @click.pass_context
-def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Manner, **following: Any) -> None:  # noqa: ANN401 - as `following_options` gives
+def command(
+    ctx: click.Context,
+    /,
+    query: str,
+    *,
+    name: str | None,
+    options: SaveOptions,
+    **following: Any,  # noqa: ANN401 - as `following_options` gives
+) -> None:
     """Add a subscription to QUERY to digest.toml.
 
     Without --to or --when, it takes what all others in the file have. QUERY may also be a category, or an address
@@ -59,9 +67,9 @@ def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Mann
     with opened_workbench(ctx) as bench:
         found = gather_stored(bench, asked, _DAYS, quiet=True)
     volume = describe_volume(found.span, found.papers) if found else None
-    if not manner.as_json:
-        say(f"Volume: {volume or call_as_here(f'not known here. `digest try {shlex.quote(query)}` says it')}.")
-    save_change(ctx, change, manner, beside={"volume": volume})
+    if not options.as_json:
+        say(f"Volume: {volume or quote_as_called(f'not known here. `digest try {shlex.quote(query)}` says it')}.")
+    save_change(ctx, change, options, beside={"volume": volume})
 
 
 def plan_addition(

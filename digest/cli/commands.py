@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from digest.cli.program import call_as_here, find_name
+from digest.cli.program import find_name, quote_as_called
 from digest.model.errors import UsageError
 
 GROUPS = {
@@ -131,7 +131,7 @@ REPLACEMENTS = {
 """What to type instead of a word that another tool has."""
 
 
-def answer_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
+def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
     """Return the error for a command that does not exist, with what to type instead.
 
     Args:
@@ -164,7 +164,7 @@ class CommandGroup(click.Group):
             found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES.get(path, f'digest {path}'), '  ')}"
         if found is not None and find_name() != "digest":
             found = copy(found)
-            found.help, found.epilog = call_as_here(found.help or ""), call_as_here(found.epilog or "")
+            found.help, found.epilog = quote_as_called(found.help or ""), quote_as_called(found.epilog or "")
         return found
 
     def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -179,7 +179,7 @@ class CommandGroup(click.Group):
             UsageError: there is no such command.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise answer_unknown(args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:]))
+            raise explain_unknown(args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:]))
         return super().resolve_command(ctx, args)
 
 

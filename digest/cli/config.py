@@ -6,7 +6,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
-from digest.cli.saving import Manner, plan_change, save_change, saving_options
+from digest.cli.saving import SaveOptions, plan_change, save_change, saving_options
 from digest.config import find_config, open_config_or_defaults, read_environment, show_settings
 from digest.config.replacement import read_config_file, read_file_before
 
@@ -40,11 +40,11 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 @command.command()
 @saving_options
 @click.pass_context
-def undo(ctx: click.Context, *, manner: Manner) -> None:
+def undo(ctx: click.Context, *, options: SaveOptions) -> None:
     """Put digest.toml back as it was before a command changed it last.
 
     Called again, it takes back the change before that one, up to ten. What you edited by hand since the
     change goes, too: `--dry-run` shows it.
     """
     file = read_config_file(find_config(ctx.obj["config_path"], read_environment()))
-    save_change(ctx, plan_change(file, read_file_before(file)), manner, is_undone=True)
+    save_change(ctx, plan_change(file, read_file_before(file)), options, is_undone=True)

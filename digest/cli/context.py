@@ -42,8 +42,8 @@ from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
 from digest.site import Progress, Site
 from digest.store import Store, StoreGate, create_standalone, open_store
-from digest.store.digests import find_new_places
-from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
+from digest.store.digests import find_new_destinations
+from digest.store.gate import GOES_ON, PASSER_BY, free_gate
 from digest.store.queries import load_queries
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import load_subscriptions
@@ -53,15 +53,15 @@ _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""
 
 
-def describe_drift(config: Config, conn: Connection) -> str:
+def describe_pending_edits(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" where there is nothing."""
     loaded = load_subscriptions(conn)
     dues = {due.subscription.name: due for due in loaded if not due.is_personal}
     live = [due.subscription for due in dues.values()]
-    stored = _list_wishes(((query.name, query.text) for query in load_queries(conn)), live)
-    written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
+    stored = _list_followed(((query.name, query.text) for query in load_queries(conn)), live)
+    written = _list_followed(((query.name, query.text) for query in config.queries), config.subscriptions)
     for one in config.subscriptions:
-        if one.name in dues and find_new_places(conn, dues[one.name], one):
+        if one.name in dues and find_new_destinations(conn, dues[one.name], one):
             del stored[f"subscription {one.name}"]
     left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
@@ -71,7 +71,7 @@ def describe_drift(config: Config, conn: Connection) -> str:
     return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
 
 
-def _list_wishes(
+def _list_followed(
     queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
 ) -> dict[str, tuple[object, ...]]:
     wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
@@ -306,14 +306,14 @@ def opened_client(
             stack.callback(store.close)
             stack.enter_context(lock_file(folder / "try.db"))  # no installation: nobody works on it but for this
             with store.begin() as conn:
-                adopt_gate(conn, clock, passers_by=True)
+                free_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
-        client = open_client(config, gate, clock, on_request=None if quiet else _tell_silence)
+        client = open_client(config, gate, clock, on_request=None if quiet else _report_silence)
         stack.callback(client.close)
         yield client
 
 
-def _tell_silence(request: RequestLog) -> None:
+def _report_silence(request: RequestLog) -> None:
     """Say when arXiv gives no answer, so that nobody waits in silence."""
     if request.status is None:
         click.echo("no answer from arXiv", err=True)

@@ -47,26 +47,26 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
         elif view:
             _show_list(here, conn, view, limit, as_json=as_json)
         else:
-            _show_mailings(here, conn, days, as_json=as_json)
+            _show_announcements(here, conn, days, as_json=as_json)
         if not as_json:
             say(f"Times: {name_zone(here.zone, here.now)}.")
 
 
-def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: bool) -> None:
+def _show_announcements(here: Installation, conn: Connection, days: int, *, as_json: bool) -> None:
     ledger = load_ledger(conn, here.config.arxiv.source, here.now, days=days)
     if as_json:
         print_json(ledger)
         return
     rows = [
         [
-            write_day(line.mailing, here.now),
+            write_day(line.announcement, here.now),
             click.style(line.state, fg=_STATES.get(line.state)),
             f"{line.new:>6,}" if line.new else "     –",
             f"{line.looks:>6}" + (f", {line.failed} failed" if line.failed else ""),
             here.write(line.checked_at),
             line.failure,
         ]
-        for line in ledger.mailings
+        for line in ledger.announcements
     ]
     header = ("ANNOUNCED", "STATE", "   NEW", "CHECKS", "LAST CHECK", "")
     print_table(header, rows, empty=f"No announcement was expected within {days} days.")

@@ -162,7 +162,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
     say(f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound.")
     if report.kept is not None:
         say(f"What was there before is kept: {report.kept}")
-    _tell_settled(until, settled[0], config.zone, now)
+    _print_settled(until, settled[0], config.zone, now)
 
 
 @command.command()
@@ -183,10 +183,10 @@ def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> No
     if as_json:
         print_json({"sent_until": until} | as_dict(settled))
     else:
-        _tell_settled(until, settled, here.zone, here.now)
+        _print_settled(until, settled, here.zone, here.now)
 
 
-def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: datetime) -> None:
+def _print_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: datetime) -> None:
     messages = count(settled.deliveries, "delivery", "deliveries")
     waiting = f"{messages} and {count(settled.papers, 'paper')}"
     say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone, now)} ({until:%Y-%m-%dT%H:%M:%SZ}).")

@@ -22,7 +22,7 @@ from digest.store.attempts import (
     StoredDelivery,
     cancel_delivery,
     load_delivery,
-    load_holds,
+    load_held,
     load_message,
     load_obstacle,
     load_stored_deliveries,
@@ -127,7 +127,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         message = load_message(conn, delivery_id)
         before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
         todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
-    glance = glance_at(message) if message else []
+    glance = view_head(message) if message else []
     if as_json:
         print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})
         return
@@ -167,7 +167,7 @@ def _describe_part(delivery: Delivery) -> str:
     words = [f"{delivery.id}, part {delivery.part + 1} of {delivery.parts}"]
     share = delivery.share
     if share is not None and share.count:
-        words.append(f"papers {share.first + 1} to {share.behind}")
+        words.append(f"papers {share.first + 1} to {share.end}")
         words += [f"of which it shows {share.shown}"] * (share.shown < share.count)
     return ", ".join(words)
 
@@ -218,7 +218,7 @@ def retry(
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
-            refuse_behind(conn, id_)
+            refuse_later_part(conn, id_)
             to = retry_delivery(conn, id_, here.now, anyway=anyway)
             if to is None:
                 refuse(conn, id_, "tried again")
@@ -271,7 +271,7 @@ _LINES = 24
 _HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 
 
-def glance_at(message: Message) -> list[str]:
+def view_head(message: Message) -> list[str]:
     """Return the head of a mail, of a Slack message or of a text, as lines; secret addresses are masked."""
     if message.media_type == "message/rfc822":
         lines = _read_mail(message.body)
@@ -316,7 +316,7 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
     The parts behind one that stays held would wait for it, so they stay too.
     """
-    holds = load_holds(conn)
+    holds = load_held(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
     stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
     for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
@@ -329,7 +329,7 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
     return chosen, left
 
 
-def refuse_behind(conn: Connection, id_: int) -> None:
+def refuse_later_part(conn: Connection, id_: int) -> None:
     """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself."""
     before = load_obstacle(conn, id_)
     if before is None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from digest.cli.output import Lines, find_width, shows_colors
+from digest.cli.output import ProgressLines, find_width, shows_colors
 from digest.cli.program import name_command
-from digest.demo.story import StoryOutcome, tell_story
+from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest
 from digest.render import Renderer
@@ -44,7 +44,7 @@ def command(folder: Path, *, stays: bool | None) -> None:
     )
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     stays = has_keys if stays is None else stays
-    outcome = tell_story(folder, Lines(to_stderr=False), _show, _stay if stays else None)
+    outcome = run_story(folder, ProgressLines(to_stderr=False), _show, _stay if stays else None)
     if not stays:
         _sum_up(outcome)
     if not (outcome.was_quiet and outcome.was_only_replacement):

@@ -89,7 +89,7 @@ class Dialogue:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
             case Question.TO:
-                return replace(known, to=(_ask_place(),))
+                return replace(known, to=(_ask_destination(),))
             case Question.PROVIDER:
                 return _ask_server(known)
             case Question.FROM:
@@ -154,7 +154,7 @@ def _list_mended(known: Answers) -> dict[str, Answers]:
     }
 
 
-def _ask_place() -> Destination:
+def _ask_destination() -> Destination:
     match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
         case "mail":
             return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))

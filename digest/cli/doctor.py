@@ -11,9 +11,9 @@ import click
 
 from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
 from digest.cli.output import json_option, print_json, print_wrapped
-from digest.cli.program import call_as_here
+from digest.cli.program import quote_as_called
 from digest.config import Config, open_config
-from digest.config.addresses import read_operator_places, resolve_destinations
+from digest.config.addresses import read_operator_destinations, resolve_destinations
 from digest.config.draft import Mistakes
 from digest.config.values import suggest
 from digest.inspect import doctor
@@ -81,7 +81,7 @@ def command(
     """  # noqa: D301 - click reads the backspace, which must be one
     if places and not send:
         raise UsageError("--to says where a test message goes", hint="Add --send, or leave --to away.")
-    extra = read_operator_places(list(places))
+    extra = read_operator_destinations(list(places))
     set_up_logging(ctx)
     config, about_config = _read(ctx, share=share)
     secrets = list_secrets(config) if config else {}
@@ -90,7 +90,7 @@ def command(
     for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
         found.append(hide(finding, private) if share else conceal(finding, secrets))
         if not as_json:
-            _print(found[-1] if share else replace(found[-1], todo=call_as_here(found[-1].todo)))
+            _print(found[-1] if share else replace(found[-1], todo=quote_as_called(found[-1].todo)))
     worst = max((one.verdict for one in found), key=_ORDER.index)
     if as_json:
         print_json({"verdict": worst, "checks": found})
@@ -135,8 +135,8 @@ def _check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
                     said = f"a note: {note.kind}" if share else note.message
                     yield Finding(Verdict.WARNING, _QUERIES, f"{place}: {said}")
         except QueryError as error:
-            told = (f"{place}: {error.message}", error.hint, error.pointer())
-            yield Finding(Verdict.PROBLEM, _QUERIES, *(told if not share else (f"{place}: can't be read",)))
+            found = (f"{place}: {error.message}", error.hint, error.pointer())
+            yield Finding(Verdict.PROBLEM, _QUERIES, *(found if not share else (f"{place}: can't be read",)))
 
 
 def _examine(

@@ -32,8 +32,8 @@ from digest.cli.output import (
 )
 from digest.cli.subscription import find_excluders
 from digest.config.addresses import read_destination
-from digest.inspect.explain import ChangeTrail, DigestTrail, Trail, Verdict, explain_paper
-from digest.inspect.query_volume import find_failing
+from digest.inspect.explain import ChangeHistory, DigestHistory, PaperHistory, Verdict, explain_paper
+from digest.inspect.query_volume import find_why_not
 from digest.inspect.status import STATE_WORDS
 from digest.interest.step import Interests
 from digest.interest.tables import load_ordered
@@ -52,7 +52,7 @@ from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
 from digest.store.attempts import Attempt, StoredDelivery
 from digest.store.papers import load_paper
-from digest.store.subscribers import destination_key, load_places
+from digest.store.subscribers import destination_key, load_statuses
 from digest.store.subscriptions import load_subscriptions
 
 _LABEL = 11
@@ -91,19 +91,21 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
             _explain_match(bench, id_, named, offline=offline, as_json=as_json)
             return
     with opened_store(ctx) as here:
-        trails = _follow(here, id_, asked, reader=reader)
+        histories = _follow(here, id_, asked, reader=reader)
     if as_json:
-        every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
-        found = {**_as_json(trails[0]), "order": _explain_order(here, trails[0])} if asked else {}
+        every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in histories]
+        found = {**_as_json(histories[0]), "order": _explain_order(here, histories[0])} if asked else {}
         print_json(found or {"paper": id_, "subscriptions": every})
     elif asked:
         width = max(_LABEL, len(asked) + 2)
-        for label, lines in (*_describe(here, trails[0]), ("order", list(_describe_order(here, trails[0])))):
+        for label, lines in (*_describe(here, histories[0]), ("order", list(_describe_order(here, histories[0])))):
             if lines:
                 print_wrapped(label, "\n".join(lines), width=width, bold=True)
     else:
-        _print_all(here, id_, trails)
-        for name, gone in ((one.due.subscription.name, gone) for one in trails if reader for gone in one.left):
+        _print_all(here, id_, histories)
+        for name, gone in (
+            (one.due.subscription.name, gone) for one in histories if reader for gone in one.unsubscribed
+        ):
             say(f"{name}: unsubscribed {write_day(gone.since.astimezone(here.zone), here.now)}")
 
 
@@ -137,7 +139,7 @@ def read_paper_id(text: str, other: str) -> ArxivId:
     return id_
 
 
-def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str | None) -> list[Trail]:
+def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str | None) -> list[PaperHistory]:
     """Return the trails of a paper to one subscription, also an ended one, or to all in force, or a reader's."""
     source, only = here.config.arxiv.source, None
     with here.store.read() as conn:
@@ -147,37 +149,41 @@ def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str |
             dues = load_subscriptions(conn)
         if reader is not None:
             only = Destination.parse(destination_key(read_destination(reader)))
-            dues = [due for due in dues if only in [place.destination for place in load_places(conn, due.id)]]
+            dues = [due for due in dues if only in [place.destination for place in load_statuses(conn, due.id)]]
             if not dues:
                 raise UnknownName(f"no subscription goes to {reader}", hint="`digest subscription list` has all.")
         return [explain_paper(conn, id_, due, source, only) for due in dues]
 
 
-def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> None:
-    stored = [(one.due.subscription.name, one.judged) for one in trails if one.judged is not None]
+def _print_all(here: Installation, id_: ArxivId, histories: Sequence[PaperHistory]) -> None:
+    stored = [(one.due.subscription.name, one.judged) for one in histories if one.judged is not None]
     if not stored:
-        why = _describe_absence(here, trails[0]) if trails else "there are no subscriptions yet: `digest run`"
+        why = (
+            _describe_absence(here, histories[0]) if histories else "there are no subscriptions yet: `digest run`"
+        )
         print_wrapped(f"{id_}  ", f"not stored here: {why}", bold=True)
         return
-    _print_title(trails[0].changes[-1].change.paper)
+    _print_title(histories[0].changes[-1].change.paper)
     others = [name for name, judged in stored if judged.verdict is Verdict.UNMET]
     met = {
         one.due.subscription.name: "; ".join(
             f"{asked.name}: {' · '.join(asked.clauses)}" for asked in one.changes[-1].asked if asked.would_meet
         )
-        for one in trails
+        for one in histories
         if one.judged and one.judged.verdict not in _AGAINST
     }
     rows = [[name, judged.verdict, met.get(name) or judged.why] for name, judged in stored if name not in others]
     with here.store.read() as conn:
-        ordered = {*load_ordered(conn)}.difference(one.due.id for one in trails if one.due.is_personal)
-    near = {one.due.subscription.name: ", and how near to the library" for one in trails if one.due.id in ordered}
+        ordered = {*load_ordered(conn)}.difference(one.due.id for one in histories if one.due.is_personal)
+    near = {
+        one.due.subscription.name: ", and how near to the library" for one in histories if one.due.id in ordered
+    }
     if rows:
         print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="")
         name = max((row[0] for row in rows), key=near.__contains__)
         say(f"`digest explain {id_} {name}` shows its whole way{near.get(name, '')}.")
     if others:
-        own = {one.due.subscription.name for one in trails if one.due.is_personal}
+        own = {one.due.subscription.name for one in histories if one.due.is_personal}
         named = ", ".join("their own saved queries" if name in own else name for name in others)
         name = max(others, key=near.__contains__)
         say(f"No match for {named}. `digest explain {id_} {name}` says why{near.get(name, '')}.")
@@ -187,46 +193,48 @@ def _print_title(paper: Paper, remark: str = "") -> None:
     print_wrapped(f"{paper.id}v{paper.version}  ", f"{tex.to_plain(paper.title)}\n{remark}".rstrip(), bold=True)
 
 
-def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:
-    name = trail.due.subscription.name
-    if trail.judged is None:
-        yield f"{trail.id}  ", [f"not stored here, so it was not sent to {name}"]
-        yield "announced", [_describe_absence(here, trail)]
+def _describe(here: Installation, history: PaperHistory) -> Iterator[tuple[str, list[str]]]:
+    name = history.due.subscription.name
+    if history.judged is None:
+        yield f"{history.id}  ", [f"not stored here, so it was not sent to {name}"]
+        yield "announced", [_describe_absence(here, history)]
         return
-    paper = trail.changes[-1].change.paper
-    yield f"{trail.id}v{paper.version}  ", [tex.to_plain(paper.title)]
-    yield name, [f"{trail.judged.verdict} – {trail.judged.why}{_sum_up(here, trail)}"]
-    yield "announced", [_describe_mailing(here, trail)]
-    for one in trail.changes:
+    paper = history.changes[-1].change.paper
+    yield f"{history.id}v{paper.version}  ", [tex.to_plain(paper.title)]
+    yield name, [f"{history.judged.verdict} – {history.judged.why}{_sum_up(here, history)}"]
+    yield "announced", [_describe_announcement(here, history)]
+    for one in history.changes:
         change = one.change
         on = "" if change.kind in (Kind.KNOWN, Kind.METADATA) else f" on {write_day(change.announced, here.now)}"
         found = f"v{change.paper.version}, {change.kind}{on}, found {here.write(change.found_at)}"
         yield "stored", [f"{found} by check {change.run_id}"]
         yield "matched", list(_describe_match(here, one))
-    for place, why_not in trail.feeds:
+    for place, why_not in history.feeds:
         shows = f"{here.show(place)} does not show it: {why_not}" if why_not else f"{here.show(place)} shows it"
         yield "feed", [shows]
-    for told in trail.digests:
+    for told in history.digests:
         yield "digest", list(_describe_digest(here, told))
         for stored, attempts in told.deliveries:
             yield "delivery", list(_describe_delivery(here, stored, attempts))
-    for gone in trail.left:
+    for gone in history.unsubscribed:
         since = here.write(gone.since)
-        yield "left", [f"{here.show(gone.destination)} unsubscribed {since} ({gone.reason})"]
+        yield "reader", [f"{here.show(gone.destination)} unsubscribed {since} ({gone.reason})"]
 
 
-def _explain_order(here: Installation, trail: Trail) -> dict[str, Any]:
+def _explain_order(here: Installation, history: PaperHistory) -> dict[str, Any]:
     """Return how near the paper is to the library, and which of the queries read first and last it matches."""
-    if not trail.changes:
+    if not history.changes:
         return {}
-    change, due = trail.changes[-1].change, trail.due
-    day, texts = trail.mailing or change.announced, {query.name: query.text for query in here.config.queries}
+    change, due = history.changes[-1].change, history.due
+    day = history.announcement or change.announced
+    texts = {query.name: query.text for query in here.config.queries}
     with here.store.read() as conn:
-        near = Interests(here.config).explain(conn, due, change.paper, day, is_new=trail.mailing is not None)
-    told = trail.deciding
-    dots = [bool(entry.near) for entry in told.digest.entries] if told is not None and told.place else []
-    if near and told is not None and any(dots):  # the dot is as it was sent, the words are as of now
-        near = replace(near, is_top=dots[told.place - 1])
+        is_new = history.announcement is not None
+        near = Interests(here.config).explain(conn, due, change.paper, day, is_new=is_new)
+    found = history.deciding
+    dots = [bool(entry.near) for entry in found.digest.entries] if found is not None and found.place else []
+    if near and found is not None and any(dots):  # the dot is as it was sent, the words are as of now
+        near = replace(near, is_top=dots[found.place - 1])
     if near and due.is_personal:  # what people like is theirs
         near = replace(near, title="", words=())
     listed = {"read_first": due.subscription.read_first, "read_last": due.subscription.read_last}
@@ -234,8 +242,8 @@ def _explain_order(here: Installation, trail: Trail) -> dict[str, Any]:
     return {"near": near, **{key: list_met(named, texts, ready) for key, named in listed.items()}}
 
 
-def _describe_order(here: Installation, trail: Trail) -> Iterator[str]:
-    found = _explain_order(here, trail)
+def _describe_order(here: Installation, history: PaperHistory) -> Iterator[str]:
+    found = _explain_order(here, history)
     if near := found.get("near"):
         words = ", ".join(f"{word} {share} %" for word, share in near.words)
         said = f": nearest is “{show_plain(near.title)}”; words that carry it: {words}" if words else ""
@@ -246,45 +254,47 @@ def _describe_order(here: Installation, trail: Trail) -> Iterator[str]:
     yield from (f"put last by {text}" for text in found.get("read_last", ()))
 
 
-def _sum_up(here: Installation, trail: Trail) -> str:
+def _sum_up(here: Installation, history: PaperHistory) -> str:
     """Say how far the deliveries of the digest that is meant have come, who left, and that a feed shows it."""
-    shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
-    told = trail.deciding
-    if told is not None and told.digest.occasion == Occasion.ALREADY_SENT:
+    shown = ", shown by the feed" if any(not why_not for _, why_not in history.feeds) else ""
+    found = history.deciding
+    if found is not None and found.digest.occasion == Occasion.ALREADY_SENT:
         return f", taken as sent before the database was restored{shown}"
     states: dict[str, list[str]] = {}
-    for delivery in told.telling if told else ():
+    for delivery in found.showing if found else ():
         where = here.show(delivery.destination)
         if where not in states.setdefault(STATE_WORDS[delivery.state], []):
             states[STATE_WORDS[delivery.state]].append(where)
     reached = {where for places in states.values() for where in places}
-    left = [where for where in (here.show(place.destination) for place in trail.left) if where not in reached]
+    left = [
+        where for where in (here.show(place.destination) for place in history.unsubscribed) if where not in reached
+    ]
     sent = "".join(f", {state}: {', '.join(places)}" for state, places in states.items())
     return sent + shown + (f"; unsubscribed: {', '.join(left)}" if left else "")
 
 
-def _describe_mailing(here: Installation, trail: Trail) -> str:
-    if trail.mailing:
-        return write_day(trail.mailing, here.now)
-    if trail.changes[0].change.kind is Kind.KNOWN:
+def _describe_announcement(here: Installation, history: PaperHistory) -> str:
+    if history.announcement:
+        return write_day(history.announcement, here.now)
+    if history.changes[0].change.kind is Kind.KNOWN:
         return "before the first check here"
-    return f"before it was first seen here, as v{trail.changes[0].change.paper.version}"
+    return f"before it was first seen here, as v{history.changes[0].change.paper.version}"
 
 
-def _describe_absence(here: Installation, trail: Trail) -> str:
-    if trail.forgotten_at is not None:
-        day = write_day(trail.forgotten_at.astimezone(here.zone), here.now)
+def _describe_absence(here: Installation, history: PaperHistory) -> str:
+    if history.forgotten_at is not None:
+        day = write_day(history.forgotten_at.astimezone(here.zone), here.now)
         return f"known, matched nothing, forgotten on {day}"
     if here.config.arxiv.source == "query":
-        return f"only what saved queries bring is stored; `digest explain {trail.id} QUERY` asks arXiv"
-    if trail.newest is None:
+        return f"only what saved queries bring is stored; `digest explain {history.id} QUERY` asks arXiv"
+    if history.newest is None:
         return "arXiv was not checked yet: `digest run`"
-    if trail.newest < trail.id:
-        return f"not announced by the last check: the newest paper here is {trail.newest}"
+    if history.newest < history.id:
+        return f"not announced by the last check: the newest paper here is {history.newest}"
     return "announced before this installation watched, or missed: `digest coverage` says which"
 
 
-def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
+def _describe_match(here: Installation, one: ChangeHistory) -> Iterator[str]:
     moment = f"{here.write(one.matched_at)}, " if one.matched_at else ""
     is_said_below = one.judged.verdict is Verdict.UNMET and bool(one.asked)
     yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
@@ -295,14 +305,14 @@ def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
             yield f"  {click.style('✗', fg='red')} {asked.name}: it {asked.failing}"
 
 
-def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
-    digest = told.digest
-    place = f"paper {told.place} of {len(digest.entries)}"
-    places = ", ".join(map(here.show, told.hiding))
+def _describe_digest(here: Installation, found: DigestHistory) -> Iterator[str]:
+    digest = found.digest
+    place = f"paper {found.place} of {len(digest.entries)}"
+    places = ", ".join(map(here.show, found.hiding))
     shown = f", not shown at {places}: it is counted there" if places else ""
     planned = here.write(digest.planned_at)
     yield f"{digest.id}, planned {planned}: {place}{shown}"
-    change = PaperView(digest.entries[told.place - 1], told.place).change
+    change = PaperView(digest.entries[found.place - 1], found.place).change
     if change:
         yield f"  {change}"
 
@@ -325,12 +335,12 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
         yield f"  attempt {attempt.number}, {began}, {STATE_WORDS.get(attempt.outcome, attempt.outcome)}{detail}"
 
 
-def _as_json(trail: Trail) -> dict[str, object]:
+def _as_json(history: PaperHistory) -> dict[str, object]:
     """Return the trail by field; of papers and digests what the screen shows."""
     return {
-        **as_dict(trail, "due"),
-        "subscription": trail.due.subscription.name,
-        "state": trail.due.state,
+        **as_dict(history, "due"),
+        "subscription": history.due.subscription.name,
+        "state": history.due.state,
         "changes": [
             {
                 **as_dict(one, "change"),
@@ -340,21 +350,21 @@ def _as_json(trail: Trail) -> dict[str, object]:
                 "found_at": one.change.found_at,
                 "run": one.change.run_id,
             }
-            for one in trail.changes
+            for one in history.changes
         ],
         "digests": [
             {
-                "id": told.digest.id,
-                "slot": told.digest.slot,
-                "planned_at": told.digest.planned_at,
-                "place": told.place,
-                "papers": len(told.digest.entries),
-                "hiding": told.hiding,
+                "id": found.digest.id,
+                "slot": found.digest.slot,
+                "planned_at": found.digest.planned_at,
+                "place": found.place,
+                "papers": len(found.digest.entries),
+                "hiding": found.hiding,
                 "deliveries": [
-                    {**delivery_as_json(stored), "attempts": attempts} for stored, attempts in told.deliveries
+                    {**delivery_as_json(stored), "attempts": attempts} for stored, attempts in found.deliveries
                 ],
             }
-            for told in trail.digests
+            for found in history.digests
         ],
     }
 
@@ -412,7 +422,7 @@ def _explain_match(bench: Workbench, id_: ArxivId, asked: NamedQuery, *, offline
     name, text = f"{asked.name}: " if asked.name else "", " ".join(asked.query.text.split())
     print_wrapped(f"{'matches' if is_match else 'does not match'}  ", name + text, bold=True)
     if not is_match:
-        say(f"it {find_failing(asked.query, ready)}")
+        say(f"it {find_why_not(asked.query, ready)}")
     for clause in walk_clauses(asked.query.tree, ready):
         _print_clause(clause, ready)
     for subscription, cause in excluders:
@@ -434,7 +444,7 @@ def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
 
 def _match_as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, object]:
     ready = analyse(paper)
-    failing = find_failing(asked.query, ready)
+    why_not = find_why_not(asked.query, ready)
     return {
         "paper": f"{paper.id}v{paper.version}",
         "title": paper.title,
@@ -449,6 +459,6 @@ def _match_as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[
         "reasons": [
             {"clause": reason.clause, "spans": reason.spans} for reason in find_reasons(asked.query, ready)
         ],
-        "lacks": failing.lacks,
-        "has_excluded": failing.has,
+        "lacks": why_not.lacks,
+        "has_excluded": why_not.has,
     }

@@ -87,8 +87,8 @@ def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[P
     last = load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
-    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests
-    return sorted((found[-1].change.paper for found in told), key=lambda paper: paper.id, reverse=True)
+    shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests
+    return sorted((found[-1].change.paper for found in shown), key=lambda paper: paper.id, reverse=True)
 
 
 def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:

@@ -14,7 +14,7 @@ from digest.cli.output import as_dict, json_option, print_json, print_table, say
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
-from digest.store.queries import FeedPlace, load_feed_places
+from digest.store.queries import SubscriptionFeed, load_subscription_feeds
 from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
 
 
@@ -66,12 +66,12 @@ class Feed:
     state: str
     queries: Sequence[str]
     is_open: bool
-    place: FeedPlace | None
+    place: SubscriptionFeed | None
     addresses: dict[str, str] = field(default_factory=dict)
 
 
 def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
-    places = {place.name: place for place in load_feed_places(conn)}
+    places = {place.name: place for place in load_subscription_feeds(conn)}
     for due in load_subscriptions(conn):
         one = due.subscription
         for destination in one.destinations:
@@ -85,7 +85,7 @@ def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
                 yield Feed(one.name, "feed", state, one.queries, place.is_open, place)
 
 
-def _describe_place(here: Installation, place: FeedPlace) -> str:
+def _describe_place(here: Installation, place: SubscriptionFeed) -> str:
     if not place.is_open:
         return f"revoked; `digest feed rotate {place.name}` makes another address"
     if not here.config.web.base_url:
@@ -129,7 +129,7 @@ def revoke(ctx: click.Context, name: str) -> None:
     say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
 
 
-def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
+def require_subscription_feed(conn: Connection, name: str) -> SubscriptionFeed:
     """Return a live subscription's feed."""
     live = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
     with_feed = [
@@ -146,10 +146,12 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
         raise UnknownName(
             f"no subscription {name!r} has a feed", hint=suggest_name(name, with_feed, "digest feed list")
         )
-    return next(place for place in load_feed_places(conn) if place.name == name)
+    return next(place for place in load_subscription_feeds(conn) if place.name == name)
 
 
-def write_addresses(here: Installation, conn: Connection, place: FeedPlace, generation: int) -> dict[str, str]:
+def write_addresses(
+    here: Installation, conn: Connection, place: SubscriptionFeed, generation: int
+) -> dict[str, str]:
     """Return a feed's addresses by format."""
     if not here.config.web.base_url:
         raise ConfigurationError(

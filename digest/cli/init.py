@@ -37,7 +37,7 @@ from digest.config.starter import (
     suggest_schedule,
     write_starter,
 )
-from digest.inspect.preview import look_up
+from digest.inspect.preview import try_query
 from digest.interest.libraries import read_source
 from digest.model.errors import ArxivError, ArxivUnreachable, UsageError, count
 from digest.model.messages import Digest
@@ -115,7 +115,7 @@ def command(
             send_tests(known)
     else:
         dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_tests, secrets)
-        known = _hold(dialogue, known, tests=tests)
+        known = _run_dialogue(dialogue, known, tests=tests)
     known = drop_unused(known)
     config = read(known)
     kept = {name: secret for name, secret in secrets.items() if name in (known.password_file, known.token_file)}
@@ -227,7 +227,7 @@ def _read_defaults(environ: Mapping[str, str]) -> Config:
     return load_config(None, {name: text for name, text in environ.items() if not name.startswith("DIGEST_MAIL_")})
 
 
-def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
+def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
     click.echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
     try:
         known = dialogue.ask(known)
@@ -248,7 +248,7 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
     click.echo("  Asking arXiv …")
     with opened_client(config, clock, None) as client:
         try:
-            return look_up(client, clock, query, days=7)
+            return try_query(client, clock, query, days=7)
         except ArxivUnreachable as error:
             raise explain_unreachable(error) from error
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import click
 
 from digest.cli.context import Workbench, opened_client, opened_workbench
-from digest.cli.output import Lines, as_dict, find_width, json_option, print_json, shows_colors
+from digest.cli.output import ProgressLines, as_dict, find_width, json_option, print_json, shows_colors
 from digest.cli.preview import write_output
 from digest.cli.program import name_command
 from digest.cli.recent import paper_as_json
 from digest.config import find_config, find_state_folder, read_environment
 from digest.config.addresses import resolve_sources
 from digest.inspect.missed import find_missed
-from digest.interest.libraries import read_source, take_library
+from digest.interest.libraries import read_source, store_library
 from digest.interest.tables import StoredLibrary, load_libraries, load_states
 from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
@@ -32,7 +32,7 @@ from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.site import Site
 from digest.store import migrate, open_store
-from digest.store.papers import load_reach
+from digest.store.papers import load_stored_span
 from digest.store.runs import load_last_runs
 from digest.store.workers import lock_file
 
@@ -74,7 +74,7 @@ def command(
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
     with opened_workbench(ctx) as bench:
         first = bench.now.astimezone(UTC).date() - timedelta(days=days)
-        with _opened_site(bench, first, Lines(quiet=as_json)) as site:
+        with _opened_site(bench, first, ProgressLines(quiet=as_json)) as site:
             failure, held = _fetch(bench, site, source, days)
             asked = {"library": library, "failure": failure, "days": days, "limit": limit}
             names = [one.name for one in bench.config.subscriptions if source in one.library]
@@ -103,13 +103,13 @@ def _as_json(view: PaperView) -> dict[str, object]:
 
 
 @contextmanager
-def _opened_site(bench: Workbench, first: date, progress: Lines) -> Iterator[Site]:
+def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iterator[Site]:
     """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew."""
     path = find_state_folder(read_environment()) / "missed.db"
     config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
     with lock_file(path):
         migrate(config.store.url)
-        if not _reaches_back(config.store.url, first):
+        if not _covers(config.store.url, first):
             path.unlink()
             migrate(config.store.url)
         site = open_site(config, bench.clock, owner=f"missed:{os.getpid()}", jitter=lambda: 0.0, progress=progress)
@@ -118,10 +118,10 @@ def _opened_site(bench: Workbench, first: date, progress: Lines) -> Iterator[Sit
             yield site
 
 
-def _reaches_back(url: str, first: date) -> bool:
+def _covers(url: str, first: date) -> bool:
     """Whether what was fetched, or was to be, begins by a day, and not long before it."""
     with closing(open_store(url)) as store, store.read() as conn:
-        reach, runs = load_reach(conn), load_last_runs(conn, Source.HARVEST, 1)
+        reach, runs = load_stored_span(conn), load_last_runs(conn, Source.HARVEST, 1)
     since = reach.since if reach else next((run.window_from for run in runs), None)
     return since is None or first - _KEPT_BEFORE <= since <= first
 
@@ -137,7 +137,7 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
             if reading is not None and not reading.papers:
                 raise UsageError(f"{source} has no papers", hint="Name a library with a paper at least.")
             report = poll_days(site, days)
-            take_library(site, report, source, reading)
+            store_library(site, report, source, reading)
     except KeyboardInterrupt:
         click.echo("\nWhat came is kept. Call it again to go on.", err=True)
         raise click.Abort from None

@@ -185,7 +185,7 @@ def _measure(text: str) -> int:
     return cell_len(click.unstyle(text))
 
 
-class Lines:
+class ProgressLines:
     """Tells the verbs as lines: one for each that ended, with how long it took.
 
     On a terminal the present verb stands on a line of its own that is written over; elsewhere only

@@ -136,7 +136,7 @@ def choose_digest(
     if number is not None:
         digest = preview.load_numbered(conn, due, number)
     if due.state != SubscriptionState.ENDED and (wants_next or (number is None and day is None)):
-        digest = preview.foretell(conn, site, due)
+        digest = preview.preview_digest(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
         digest = preview.find_digest(conn, due, day, site.config.zone)

@@ -27,6 +27,6 @@ def name_command() -> str:
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
 
 
-def call_as_here(hint: str) -> str:
+def quote_as_called(hint: str) -> str:
     """Return a hint with the commands it quotes as they are called here."""
     return re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint) if "digest " in hint else hint

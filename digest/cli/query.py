@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import NamedQuery, describe_drift, opened_store, opened_workbench
+from digest.cli.context import NamedQuery, describe_pending_edits, opened_store, opened_workbench
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_brief
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
-from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
+from digest.cli.saving import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.inspect.query_volume import MATCH_SPAN, count_days, describe_matches, describe_volume
 from digest.model.errors import QueryError
@@ -42,7 +42,7 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
         for due in load_subscriptions(conn):
             for revision in () if due.is_personal else due.revisions:
                 followers[revision.name].append(due.subscription.name)
-        drift = describe_drift(here.config, conn)
+        drift = describe_pending_edits(here.config, conn)
     if as_json:
         more = {name: {"subscriptions": followers[name], "days": brought[name]} for name in followers}
         print_json([as_dict(one) | more[one.name] | {"volume": volumes[one.name]} for one in stored])
@@ -134,8 +134,8 @@ def _as_json(asked: NamedQuery, followers: Sequence[str], found: Found | None) -
 @click.argument("name")
 @saving_options
 @click.pass_context
-def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
+def remove(ctx: click.Context, name: str, *, options: SaveOptions) -> None:
     """Remove the saved query NAME from digest.toml."""
     file = open_file(ctx)
     content = edits.remove_query(file.text, name).encode()
-    save_change(ctx, plan_change(file, content), manner, is_removal=True)
+    save_change(ctx, plan_change(file, content), options, is_removal=True)

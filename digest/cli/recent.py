@@ -10,9 +10,9 @@ import click
 
 from digest import tex
 from digest.cli.context import NamedQuery, Workbench
-from digest.cli.output import Lines, as_dict, cut, find_width, print_json, print_wrapped, shows_colors
+from digest.cli.output import ProgressLines, as_dict, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
-from digest.inspect.query_volume import DaySpan, Failing, Moved, compare_wordings, list_submission_days
+from digest.inspect.query_volume import ChangedPaper, DaySpan, WhyNot, compare_wordings, list_submission_days
 from digest.model.announcements import Kind
 from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import count
@@ -60,7 +60,9 @@ def gather_stored(bench: Workbench, query: Query | Or, days: int, *, quiet: bool
         return None
     with bench.store.read() as conn:
         stored = find_stored_days(conn, bench.now, days)
-        return stored and Found(stored[0], find_stored(conn, query, stored[0], Lines(quiet=quiet)), stored[1])
+        return stored and Found(
+            stored[0], find_stored(conn, query, stored[0], ProgressLines(quiet=quiet)), stored[1]
+        )
 
 
 def _gather(bench: Workbench, either: Or, days: int, *, quiet: bool) -> Found:
@@ -72,7 +74,7 @@ def _gather(bench: Workbench, either: Or, days: int, *, quiet: bool) -> Found:
     if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(either)):
         click.echo("note: arXiv's search gives no licences, so each paper counts as one without.", err=True)
     with bench.asking() as client:
-        return Found(asked, search_days(client, either, asked, Lines(quiet=quiet)), None)
+        return Found(asked, search_days(client, either, asked, ProgressLines(quiet=quiet)), None)
 
 
 def print_heading(asked: NamedQuery, sign: str = "") -> None:
@@ -97,12 +99,12 @@ def name_query(asked: NamedQuery) -> dict[str, object]:
     return {"name": asked.name or None, "query": asked.query.text, "canonical": asked.query.canonical}
 
 
-def paper_as_json(query: Query | None, paper: Paper, failing: Failing | None = None) -> dict[str, object]:
+def paper_as_json(query: Query | None, paper: Paper, why_not: WhyNot | None = None) -> dict[str, object]:
     """Return what a program wants to know of a paper, and the clauses that are met; why another query fails."""
     why = [reason.clause for reason in find_reasons(query, paper)] if query else []
     names = [author.name for author in paper.authors]
-    told = as_dict(paper, "versions", "datestamp") | {"authors": names, "url": paper.url, "why": why}
-    return told | ({"why_not": str(failing)} if failing is not None else {})
+    fields = as_dict(paper, "versions", "datestamp") | {"authors": names, "url": paper.url, "why": why}
+    return fields | ({"why_not": str(why_not)} if why_not is not None else {})
 
 
 def compare(
@@ -121,8 +123,8 @@ def compare(
                 "old": name_query(before),
                 "new": name_query(after),
                 **found.as_json(),
-                "gained": [paper_as_json(after.query, one.paper, one.failing) for one in rewording.gained],
-                "lost": [paper_as_json(before.query, one.paper, one.failing) for one in rewording.lost],
+                "gained": [paper_as_json(after.query, one.paper, one.why_not) for one in rewording.gained],
+                "lost": [paper_as_json(before.query, one.paper, one.why_not) for one in rewording.lost],
                 "kept": [paper_as_json(after.query, paper) for paper in rewording.kept],
             }
         )
@@ -136,11 +138,11 @@ def compare(
     _print_side("−", "red", rewording.lost, "new", papers)
 
 
-def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most: int) -> None:
+def _print_side(sign: str, color: str, moved: Sequence[ChangedPaper], other: str, most: int) -> None:
     for one in moved[:most]:
         title = cut(tex.to_plain(one.paper.title), find_width() - _LEFT)
         click.echo(f"{click.style(sign, fg=color)} {one.paper.id!s:<12}{title}")
-        why = f"by {', '.join(one.met)}; for the {other} one it {one.failing}"
+        why = f"by {', '.join(one.met)}; for the {other} one it {one.why_not}"
         print_wrapped(" " * _LEFT, cut(why, 2 * (find_width() - _LEFT)), dim=True)
     if len(moved) > most:
         click.echo(f"{sign} … {len(moved) - most:,} more (--limit {len(moved)}, or --json)")

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, tzinfo
 
 import click
 
-from digest.cli.context import Installation, describe_drift, opened
-from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.inspect.status import Trouble, describe_breaker, find_slips, find_stuck, join_causes
+from digest.cli.context import Installation, describe_pending_edits, opened
+from digest.cli.output import ProgressLines, as_dict, json_option, print_json, print_table, say
+from digest.inspect.status import Trouble, describe_breaker, find_mistakes, find_stuck, join_causes
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
@@ -39,9 +39,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
     twice. While `digest serve` works on the same database, it does nothing and says so.
     """
     if dry_run:
-        _foretell(ctx, as_json=as_json)
+        _preview_run(ctx, as_json=as_json)
         return
-    with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site:
+    with opened(ctx, progress=ProgressLines(quiet=as_json), warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)
         except AnotherWorker as busy:
@@ -58,7 +58,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
     if as_json:
         print_json(_as_json(report))
     else:
-        _tell(report, breaker, held, site.config.zone, now)
+        _print_report(report, breaker, held, site.config.zone, now)
     if report.troubles:
         raise OutsideError(
             "; ".join(join_causes(report.troubles)),
@@ -78,15 +78,15 @@ def _refuse_long_run(site: Site) -> None:
         )
 
 
-def _foretell(ctx: click.Context, *, as_json: bool) -> None:
+def _preview_run(ctx: click.Context, *, as_json: bool) -> None:
     """Print what a run would send now, from what is stored."""
-    from digest.cli.subscription import NONE_YET, describe_turn  # noqa: PLC0415 - a run itself needs none of it
-    from digest.inspect.preview import foretell_run  # noqa: PLC0415 - the same
+    from digest.cli.subscription import NONE_YET, describe_next_digest  # noqa: PLC0415 - a run itself needs none of it
+    from digest.inspect.preview import preview_run  # noqa: PLC0415 - the same
 
     with opened(ctx, create=False) as site, site.store.read() as conn:
-        turns, now = foretell_run(conn, site), site.clock.now()
+        turns, now = preview_run(conn, site), site.clock.now()
         ready = load_open_outbox(conn, now).counts.get(DeliveryState.READY, 0)
-        drift, slips = describe_drift(site.config, conn), list(find_slips(conn, site.config))
+        drift, slips = describe_pending_edits(site.config, conn), list(find_mistakes(conn, site.config))
         here = Installation(site.config, site.store, site.clock, now, site.config.zone)
     if as_json:
         due = [{"subscription": one.line.name, **as_dict(one, "line"), **as_dict(one.line)} for one in turns]
@@ -95,7 +95,7 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     rows = [
         [
             one.line.name,
-            one.edit or ("now" if one.is_due else describe_turn(here, one.line)),
+            one.edit or ("now" if one.is_due else describe_next_digest(here, one.line)),
             f"{one.papers:>6,}" if one.is_due and one.papers is not None else "     –",
             ", ".join(map(here.show, one.line.destinations)),
         ]
@@ -111,25 +111,25 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     say("\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added.")
 
 
-def _tell(
+def _print_report(
     report: PassReport, breaker: Breaker, held: Iterable[Trouble], zone: tzinfo | None, now: datetime
 ) -> None:
-    for doubt in report.roster.doubts:
+    for doubt in report.config.doubts:
         say(doubt, err=True)
-    for remark in report.roster.remarks:
+    for remark in report.config.remarks:
         say(f"{remark}.")
-    _tell_poll(report, breaker, now)
+    _print_poll(report, breaker, now)
     for trouble in report.libraries.troubles:
         say(trouble, err=True)
-    _tell_deliveries(report)
-    _tell_left(report, zone, now)
+    _print_deliveries(report)
+    _print_unfinished(report, zone, now)
     for one in held:
         say(f"{one.what.rstrip('.')}. {one.remedy}")
     for alarm in report.watch.due:
         say(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
 
 
-def _tell_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
+def _print_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
     if report.poll.failures and report.poll.runs:
         say("arXiv answered only in part. The next check asks for the rest.")
     elif report.poll.failures:
@@ -140,7 +140,7 @@ def _tell_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
         why = report.poll.why_not or "nothing to ask"
         say(f"No check of arXiv was due: {why} (`digest run --now` checks right away).")
     elif report.poll.caught_up:
-        say(f"Caught up with {_describe_mailings(report.poll, now)}.")
+        say(f"Caught up with {_describe_announcements(report.poll, now)}.")
     elif report.poll.is_bootstrap:
         say("First check done. From now on you get only newly announced papers.")
 
@@ -148,25 +148,25 @@ def _tell_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
         say("arXiv did not answer for every new query. Their first digests follow later.")
 
 
-def _describe_mailings(poll: PollReport, now: datetime) -> str:
+def _describe_announcements(poll: PollReport, now: datetime) -> str:
     """Name the announcements that a check brought, each with how many papers, estimated from the order of ids."""
-    brought = [f"{write_day(day, now)} ({poll.mailings[day]:,} new)" for day in poll.caught_up]
+    brought = [f"{write_day(day, now)} ({poll.announcements[day]:,} new)" for day in poll.caught_up]
     if len(brought) > _NAMED:
         brought[2:-1] = [f"… {len(brought) - 3} more …"]
     return f"the announcements of {', '.join(brought[:-1])} and {brought[-1]}"
 
 
-def _tell_deliveries(report: PassReport) -> None:
+def _print_deliveries(report: PassReport) -> None:
     sent = report.deliver.total
-    for name in report.plan.resting:
+    for name in report.plan.held_by_quiet_hours:
         say(f"{name} has quiet hours now. What waits is sent by a run after them.")
     if sent:
         ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
         digests = count(len(report.plan.digests), "digest")
         say(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     elif not report.feeds.written:
-        waits = report.waiting or report.in_doubt.number or report.holds.ids
-        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
+        waits = report.waiting or report.in_doubt.number or report.held.ids
+        is_quiet = not (report.plan.digests or report.plan.held_by_quiet_hours or report.troubles or waits)
         say("Nothing new to send." if is_quiet else "Nothing was sent.")
     if report.deliver.suppressed:
         say(f"{report.deliver.suppressed} not sent: the reader unsubscribed.")
@@ -174,7 +174,7 @@ def _tell_deliveries(report: PassReport) -> None:
         say(f"{count(report.feeds.written, 'feed file')} written.")
 
 
-def _tell_left(report: PassReport, zone: tzinfo | None, now: datetime) -> None:
+def _print_unfinished(report: PassReport, zone: tzinfo | None, now: datetime) -> None:
     """Say what is left in the outbox, and what it waits for."""
     if report.waiting:
         waiting = count(report.waiting, "message")

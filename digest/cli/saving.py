@@ -16,7 +16,7 @@ import click
 
 from digest.cli.context import opened_store
 from digest.cli.output import json_option, print_json
-from digest.cli.program import call_as_here, name_command
+from digest.cli.program import name_command, quote_as_called
 from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
 from digest.model.errors import ConfigurationError, UsageError
@@ -26,7 +26,7 @@ from digest.store.workers import load_workers
 _COLOURS = {"+": "green", "-": "red"}
 
 
-class Manner(NamedTuple):
+class SaveOptions(NamedTuple):
     """How a change is made: without a question, not at all (`is_trial`), shown as JSON."""
 
     is_sure: bool
@@ -40,14 +40,14 @@ class Manner(NamedTuple):
 
 
 def saving_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--yes`, `--dry-run` and `--json`; it takes them as one `manner`."""
+    """Give a command `--yes`, `--dry-run` and `--json`; it takes them as `options`."""
 
     @click.option("-y", "--yes", is_flag=True, help="Write the change without a question.")
     @click.option("--dry-run", is_flag=True, help="Show the change, and write nothing.")
     @json_option
     @wraps(command)
     def call(*args: object, yes: bool, dry_run: bool, as_json: bool, **given: object) -> None:
-        command(*args, manner=Manner(yes, dry_run, as_json), **given)
+        command(*args, options=SaveOptions(yes, dry_run, as_json), **given)
 
     return call
 
@@ -89,7 +89,7 @@ def plan_change(file: ConfigFile, content: bytes) -> FileChange:
 def save_change(
     ctx: click.Context,
     change: FileChange,
-    manner: Manner,
+    options: SaveOptions,
     *,
     is_removal: bool = False,
     is_undone: bool = False,
@@ -100,14 +100,14 @@ def save_change(
     A mere Enter means yes, but no for a removal. JSON also shows what is `beside`. A change that `is_undone`
     brings the file before back.
     """
-    name, is_wanted = change.file.path.name, bool(change.diff) and not manner.is_trial
-    if not manner.as_json:
+    name, is_wanted = change.file.path.name, bool(change.diff) and not options.is_trial
+    if not options.as_json:
         _show(change)
-    if is_wanted and manner.can_ask and not manner.is_sure:
+    if is_wanted and options.can_ask and not options.is_sure:
         is_wanted = click.confirm(f"Write this into {name}?", default=not is_removal)
     if is_wanted:
         replace_config_file(change.file, change.content, is_undone=is_undone)
-    if manner.as_json:
+    if options.as_json:
         said = {"path": change.file.path, "written": is_wanted, "diff": change.diff, "remarks": change.remarks}
         print_json({**beside, **said})
     elif is_wanted:
@@ -123,7 +123,7 @@ def _show(change: FileChange) -> None:
         click.echo(click.style(shown, fg=_COLOURS.get(line[0])))
     click.echo("\n" * bool(change.diff), nl=False)
     for remark in change.remarks:
-        click.echo(f"note: {call_as_here(remark)}", err=True)
+        click.echo(f"note: {quote_as_called(remark)}", err=True)
 
 
 def _report(ctx: click.Context, file: ConfigFile) -> None:

@@ -18,10 +18,10 @@ from digest.cli.context import load, opened
 from digest.cli.output import say
 from digest.config import open_config
 from digest.config.addresses import split_bind
-from digest.inspect.status import find_next_look
+from digest.inspect.status import find_next_check
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError, StoreError
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
@@ -75,10 +75,10 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         for web in webs:
             stack.callback(web.stop)
         recover(site)
-        roster = sync_roster(site)
-        for doubt in roster.doubts:
+        report = sync_config(site)
+        for doubt in report.doubts:
             click.echo(doubt, err=True)
-        for remark in roster.remarks:
+        for remark in report.remarks:
             click.echo(f"{remark}.", err=True)
         greeting = _describe(site, webs)
         schedule.start()
@@ -158,7 +158,7 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
     """Say where it listens and what comes next."""
     with site.store.read() as conn:
         live = load_subscriptions(conn)
-        next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())
+        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock.now())
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
     next_look = "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())

@@ -9,7 +9,7 @@ from functools import partial
 
 import click
 
-from digest.cli.context import Installation, describe_drift, opened_store
+from digest.cli.context import Installation, describe_pending_edits, opened_store
 from digest.cli.output import (
     as_dict,
     cut,
@@ -22,12 +22,12 @@ from digest.cli.output import (
     wrap,
     write_brief,
 )
-from digest.cli.program import call_as_here
-from digest.cli.subscription import NONE_YET, describe_turn
-from digest.inspect.alarms import does_its_work
+from digest.cli.program import quote_as_called
+from digest.cli.subscription import NONE_YET, describe_next_digest
+from digest.inspect.alarms import can_send_heartbeat
 from digest.inspect.query_volume import describe_matches
 from digest.inspect.status import STATE_WORDS, Status, load_status
-from digest.model.announcements import mailing_moment
+from digest.model.announcements import announcement_moment
 from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
@@ -61,7 +61,7 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
-            drift = describe_drift(here.config, conn)
+            drift = describe_pending_edits(here.config, conn)
             greeted = find_first_digests(conn, here.config.subscriptions)
     here = replace(here, greeted=greeted)
     if as_json:
@@ -72,7 +72,7 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     say(headline)
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
     papers = count(status.papers, "paper")
-    coming = _write_near(here, mailing_moment(status.next_mailing))
+    coming = _write_near(here, announcement_moment(status.next_announcement))
     facts = [
         ("arXiv", _describe_intake(here, status)),
         ("arXiv", f"next announcement {coming}, next check {_write_near(here, status.next_poll_at)}"),
@@ -132,7 +132,7 @@ def _print_troubles(status: Status, most: int | None) -> int:
     """
     width, used = find_columns() - 4, 0
     for number, trouble in enumerate(status.troubles):
-        remedy = call_as_here(trouble.remedy)
+        remedy = quote_as_called(trouble.remedy)
         takes = len(wrap(trouble.what, width + 2)) + len(wrap(remedy, width))
         if most is not None and number and used + takes > most:
             click.echo(f"  and {len(status.troubles) - number} more: `digest status --all`")
@@ -147,11 +147,11 @@ def _print_troubles(status: Status, most: int | None) -> int:
 
 def _describe_intake(here: Installation, status: Status) -> str:
     intake = status.intake
-    if intake.checked_at is None or intake.mailing is None:
+    if intake.checked_at is None or intake.announcement is None:
         return "not checked yet"
-    announced = f"announcement of {write_day(intake.mailing, here.now)}"
+    announced = f"announcement of {write_day(intake.announcement, here.now)}"
     checked = f"checked {_write_near(here, intake.checked_at)}"
-    if intake.checked_at < mailing_moment(intake.mailing):
+    if intake.checked_at < announcement_moment(intake.announcement):
         return f"{announced}: not checked yet, last {checked.replace('checked', 'check')}"
     if not intake.is_complete:
         return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
@@ -187,7 +187,7 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
     last = "–"
     if line.last_planned_at is not None:
         last = f"{_write_near(here, line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
-    turn = describe_turn(here, line, write=partial(_write_near, here))
+    turn = describe_next_digest(here, line, write=partial(_write_near, here))
     return (line.name, last, turn, write_brief(_describe_volume(status, line)))
 
 
@@ -221,10 +221,10 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 def _describe_alarms(here: Installation, status: Status) -> str:
     places = ", ".join(map(str, here.config.alarms.to))
     words = [f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].']
-    if here.config.alarms.ping_url and not does_its_work(status.alarms):
+    if here.config.alarms.ping_url and not can_send_heartbeat(status.alarms):
         words.append("The sign of life is held back.")
-    if status.untold:
-        words.append(f"Not sent yet: {', '.join(status.untold)}.")
+    if status.unsent_alarms:
+        words.append(f"Not sent yet: {', '.join(status.unsent_alarms)}.")
     return " ".join(words)
 
 

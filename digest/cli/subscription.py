@@ -13,9 +13,15 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import Installation, describe_drift, opened_store, require_subscription, suggest_name
+from digest.cli.context import (
+    Installation,
+    describe_pending_edits,
+    opened_store,
+    require_subscription,
+    suggest_name,
+)
 from digest.cli.output import as_dict, find_columns, json_option, print_json, print_table, print_wrapped, say
-from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
+from digest.cli.saving import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
 from digest.inspect.query_volume import MATCH_SPAN, describe_matches
@@ -46,7 +52,14 @@ from digest.store.digests import (
     load_summaries,
 )
 from digest.store.matches import load_pending_matches
-from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
+from digest.store.subscribers import (
+    LETTERS,
+    REFUSED,
+    DestinationState,
+    DestinationStatus,
+    destination_key,
+    load_statuses,
+)
 from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription, set_next_due
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
@@ -131,15 +144,15 @@ def resume(ctx: click.Context, name: str) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
         has_waiting = bool(load_pending_matches(conn, due.id, due.plan_after))
-        turn = _next_turn(due, here.now, has_waiting=has_waiting)
+        turn = _next_slot(due, here.now, has_waiting=has_waiting)
         has_changed = resume_subscription(conn, due.id, turn, here.now)
     if not has_changed:
         say(f"{name} is not paused.")
     else:
-        say(f"{name} goes on. {_describe_turn(here, turn)}")
+        say(f"{name} goes on. {_describe_slot(here, turn)}")
 
 
-def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
+def _next_slot(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
     """Return when a subscription that goes on is due; at once means as soon as may be where something waits."""
     if not due.subscription.has_digests:
         return None
@@ -149,7 +162,7 @@ def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> dat
     return turn
 
 
-def _describe_turn(here: Installation, turn: datetime | None) -> str:
+def _describe_slot(here: Installation, turn: datetime | None) -> str:
     if turn is None:
         return "Its next digest comes with the next papers."
     if turn <= here.now:
@@ -197,7 +210,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
         turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
-    begins = "" if name in (LETTERS, *still_left) else f" {_describe_turn(here, turn)}"
+    begins = "" if name in (LETTERS, *still_left) else f" {_describe_slot(here, turn)}"
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
@@ -211,7 +224,7 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
     due = require_subscription(config, conn, name)
     pushed = {
         str(place.destination): place.destination
-        for place in load_places(conn, due.id)
+        for place in load_statuses(conn, due.id)
         if not place.destination.is_pulled
     }
     if wanted not in pushed:
@@ -235,7 +248,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         persons = load_people(conn)
         dues = {due.subscription.name: due for due in load_subscriptions(conn)}
         owns = [dues.get(load_own_name(conn, one)) for one in persons]
-        drift = describe_drift(here.config, conn)
+        drift = describe_pending_edits(here.config, conn)
         greeted = find_first_digests(conn, here.config.subscriptions)
     here = replace(here, greeted=greeted)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
@@ -252,9 +265,9 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         [
             [
                 line.name,
-                _name_places(here, line.destinations),
+                _name_destinations(here, line.destinations),
                 str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
-                *describe_turn(here, line).partition(", ")[::2],
+                *describe_next_digest(here, line).partition(", ")[::2],
             ]
             for line in lines
         ],
@@ -270,7 +283,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         print_table(["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"], rows, empty="")
 
 
-def _name_places(here: Installation, places: Sequence[Destination]) -> str:
+def _name_destinations(here: Installation, places: Sequence[Destination]) -> str:
     """Return the places in a line: all if they are short, else the first one, and how many more there are."""
     shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
     joined = ", ".join(shown)
@@ -295,7 +308,7 @@ def _list_person(
     }
 
 
-def describe_turn(
+def describe_next_digest(
     here: Installation,
     line: SubscriptionLine,
     *,
@@ -335,13 +348,13 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
         lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
-        places = load_places(conn, due.id)
+        places = load_statuses(conn, due.id)
         digests = load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
         print_json({**_as_json(here, line, due), "destinations": places, "digests": digests})
         return
-    turn = describe_turn(here, line)
+    turn = describe_next_digest(here, line)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
         if any(values):
             print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
@@ -355,7 +368,7 @@ def _describe(
     here: Installation,
     due: DueSubscription,
     line: SubscriptionLine,
-    places: list[Place],
+    places: list[DestinationStatus],
     digests: list[DigestSummary],
     *,
     turn: str,
@@ -399,11 +412,11 @@ def _describe(
     }
 
 
-def _describe_place(here: Installation, place: Place) -> str:
+def _describe_place(here: Installation, place: DestinationStatus) -> str:
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown
-    word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
+    word = "unsubscribed" if place.state is DestinationState.UNSUBSCRIBED else "off"
     word = "paused" if place.reason == REFUSED else word
     if place.reason == OPERATOR:
         return f"{shown}   {word} {here.write(place.since)}, by the {OPERATOR}"
@@ -420,7 +433,7 @@ def _describe_place(here: Installation, place: Place) -> str:
 @saving_options
 @click.pass_context
 def edit(
-    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], manner: Manner, **lists: tuple[str, ...]
+    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], options: SaveOptions, **lists: tuple[str, ...]
 ) -> None:
     """Change NAME in digest.toml; comments and order stay.
 
@@ -441,14 +454,14 @@ def edit(
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
-    save_change(ctx, plan_change(file, text.encode()), manner)
+    save_change(ctx, plan_change(file, text.encode()), options)
 
 
 @command.command()
 @click.argument("name", metavar="NAME|ADDRESS")
 @saving_options
 @click.pass_context
-def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
+def remove(ctx: click.Context, name: str, *, options: SaveOptions) -> None:
     """Remove NAME from digest.toml: it gets no more digests.
 
     What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
@@ -456,23 +469,23 @@ def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
     Of a mail ADDRESS, delete all that is stored. Backups keep what they have.
     """
     if "@" in name:
-        _erase(ctx, name, manner)
+        _erase(ctx, name, options)
         return
     file = open_file(ctx)
     content = edits.remove_subscription(file.text, name).encode()
-    save_change(ctx, plan_change(file, content), manner, is_removal=True)
+    save_change(ctx, plan_change(file, content), options, is_removal=True)
 
 
-def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
+def _erase(ctx: click.Context, address: str, options: SaveOptions) -> None:
     """Delete all that is stored about an address, once somebody who can answer says so."""
-    is_wanted, hint = not manner.is_trial, ""
+    is_wanted, hint = not options.is_trial, ""
     with opened_store(ctx) as here:
         with here.store.read() as conn:
             found = _export(conn, address)
         counts = {table: len(rows) for table, rows in found["stored"].items() if rows}
         said = f"{count(sum(counts.values()), 'record')} about {found['address']}"
-        if is_wanted and not manner.is_sure:
-            if not manner.can_ask:
+        if is_wanted and not options.is_sure:
+            if not options.can_ask:
                 raise UsageError(
                     f"{said} would be deleted for ever, and nobody can be asked here", hint="Add --yes."
                 )
@@ -481,7 +494,7 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
             with here.store.begin() as conn:
                 if erase_person(conn, here.config, found["address"], at=here.now, how=OPERATOR):
                     hint = " digest.toml still names this address. That it unsubscribed is kept."
-    if manner.as_json:
+    if options.as_json:
         print_json({"address": found["address"], "deleted": is_wanted, "stored": counts})
     else:
         say(

@@ -254,7 +254,7 @@ def read_destinations(value: object) -> tuple[Destination, ...]:
     return destinations
 
 
-def read_operator_places(value: object) -> tuple[Destination, ...]:
+def read_operator_destinations(value: object) -> tuple[Destination, ...]:
     """Read where alarms go: none, one, or a list of destinations that messages are sent to."""
     places = () if value in ("", []) else read_each(value, read_destination)
     for place in places:

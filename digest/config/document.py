@@ -79,13 +79,13 @@ def load_config(
     named = {query.name for query in queries}
     texts = dict.fromkeys(text for one in subscriptions for text in one.queries if text not in named)
     queries = (*queries, *(SavedQuery(text, text) for text in texts))
-    told = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
-    incoming = {kind: MappingProxyType(_read_incoming(draft, kind, told)) for kind in INCOMING}
-    webhooks = _read_webhooks(draft, told)
+    written = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
+    incoming = {kind: MappingProxyType(_read_incoming(draft, kind, written)) for kind in INCOMING}
+    webhooks = _read_webhooks(draft, written)
     draft.judge_variables()
-    for mistake in _find_contradictions(draft, len(queries), subscriptions, told):
+    for mistake in _find_contradictions(draft, len(queries), subscriptions, written):
         draft.complain(*mistake)
-    draft.warnings += _list_needs(draft, told)
+    draft.warnings += _list_needs(draft, written)
     draft.raise_mistakes()
     return Config(
         **parts[""],

@@ -303,7 +303,7 @@ class AlarmSettings:
     """Who gets a message when something that should have happened has not."""
 
     to: tuple[Destination, ...] = declare(
-        addresses.read_operator_places,
+        addresses.read_operator_destinations,
         [],
         "Where alarms go: any destination but `feed`, such as mailto:… or slack:#….",
         resolve=addresses.resolve_destinations,

@@ -23,7 +23,7 @@ from digest.model.messages import Delivery
 from digest.model.subscriptions import DestinationKind
 from digest.site import Site
 from digest.store import Store
-from digest.store.attempts import UnknownDelivery, take_unknown
+from digest.store.attempts import UnknownDelivery, claim_unknown
 from digest.store.outbox import (
     CLAIM_LEASE,
     claim_deliveries,
@@ -41,11 +41,11 @@ SHORT_WAIT = timedelta(seconds=10)
 _POSTS = 4
 """Sends at once on all kinds of destination but mail; to one Slack channel they still go one by one."""
 
-_LOOKS_AT_ONCE = 8
+_CHECKS_AT_ONCE = 8
 _TIDY_EVERY = 5.0
 _ASK_AGAIN = 0.5
-_TELL_EVERY = 0.1
-_GLANCE = 0.25
+_REPORT_EVERY = 0.1
+_POLL_SECONDS = 0.25
 """Seconds between two checks at whether to stop, while nothing comes to its end."""
 
 _LEAST_WAIT = 0.25
@@ -94,7 +94,7 @@ def deliver(
             is_broken.set()
             if isinstance(site.clock, SystemClock):
                 site.clock.wake()
-            while wait(passes, _GLANCE).not_done:
+            while wait(passes, _POLL_SECONDS).not_done:
                 site.interrupt()
             raise
     errors = [error for one in passes if (error := one.exception()) is not None]
@@ -163,16 +163,16 @@ class _Pass:
         with self._site.store.begin() as conn:
             release_expired_claims(conn, now, settle=settling_times(self._site.config))
             kinds, is_free = self._lane.kinds, not self._looking
-            unknown = take_unknown(conn, now, limit=_LOOKS_AT_ONCE, kinds=kinds) if is_free else []
+            unknown = claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=kinds) if is_free else []
         if unknown:
-            self._submit(self._looking, partial(self._look_into, unknown))
+            self._submit(self._looking, partial(self._settle_unknown, unknown))
 
     def _submit(self, among: set[Future[None]], do: Callable[[], None]) -> None:
         future = self._pool.submit(do)
         among.add(future)
         future.add_done_callback(self._done.put)
 
-    def _look_into(self, unknown: Iterable[UnknownDelivery]) -> None:
+    def _settle_unknown(self, unknown: Iterable[UnknownDelivery]) -> None:
         """Check some, as long as there is time: the others wait for the next pass."""
         for one in unknown:
             if not self._is_over():
@@ -181,17 +181,17 @@ class _Pass:
     def _send(self, delivery: Delivery) -> None:
         """Send one delivery, in a thread that does nothing else meanwhile."""
         try:
-            deliver_one(self._site, self._report, delivery, partial(self._leases.holds, delivery))
+            deliver_one(self._site, self._report, delivery, partial(self._leases.is_ours, delivery))
         finally:
             self._leases.drop(delivery)
         if monotonic() >= self._tell_at:  # as often as anybody reads it
-            self._tell_at = monotonic() + _TELL_EVERY
+            self._tell_at = monotonic() + _REPORT_EVERY
             self._site.progress.update(f"{self._report.total} sent")
 
     def _collect(self) -> None:
         """Wait a moment for sends to end, and note which have; raise the `StoreError` of one."""
         try:
-            future = self._done.get(timeout=_GLANCE)
+            future = self._done.get(timeout=_POLL_SECONDS)
             while True:
                 self._sending.discard(future)
                 self._looking.discard(future)
@@ -259,7 +259,7 @@ class Leases:
         with self._lock:
             self._held.pop((delivery.id, delivery.token), None)
 
-    def holds(self, delivery: Delivery) -> bool:
+    def is_ours(self, delivery: Delivery) -> bool:
         """Whether nobody can have taken the claim back, nor will for a while."""
         with self._lock:
             confirmed_at = self._held.get((delivery.id, delivery.token))

@@ -13,7 +13,7 @@ from digest.model.messages import Share
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
-LONGEST_WISH = timedelta(hours=24)
+LONGEST_RETRY_AFTER = timedelta(hours=24)
 """What the other side may ask for at most: who asks for a year has made a mistake."""
 
 MAX_TRIES = 60
@@ -84,10 +84,13 @@ def decide_failure(
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
-    wish = min(timedelta(seconds=min(error.retry_after or 0, LONGEST_WISH.total_seconds()) + jitter), LONGEST_WISH)
+    choices = min(
+        timedelta(seconds=min(error.retry_after or 0, LONGEST_RETRY_AFTER.total_seconds()) + jitter),
+        LONGEST_RETRY_AFTER,
+    )
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
-        return NextStep(Step.ASK, now + max(settling + again, wish if error.retry_after else timedelta(0)))
+        return NextStep(Step.ASK, now + max(settling + again, choices if error.retry_after else timedelta(0)))
     if error.permanent and error.whole_transport:
         return NextStep(Step.HOLD, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
@@ -96,7 +99,7 @@ def decide_failure(
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
-    return NextStep(Step.RETRY, now + (wish if tries.count <= _TRUSTED else max(wish, pause)), now + wish)
+    return NextStep(Step.RETRY, now + (choices if tries.count <= _TRUSTED else max(choices, pause)), now + choices)
 
 
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:

@@ -62,7 +62,7 @@ SLACK_SPACING = timedelta(seconds=1)
 _REFUSALS = 3
 """Digests in a row that an address is refused for good, until it gets no more of them."""
 
-_WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
+_KIND_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
 
 @dataclass
@@ -112,7 +112,7 @@ class DeliverReport:
 
     def describe(self, feeds: int) -> str:
         """Say how much went which way, and how many feed files were written."""
-        words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
+        words = [f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
         words += [f"shortened {len(self.shortened)}"] * bool(self.shortened)
         others = {"waiting": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
@@ -146,7 +146,7 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
-        _mark_failure(site, report, delivery, _judge(delivery, error, is_begun=is_begun))
+        _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=is_begun))
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
@@ -170,7 +170,7 @@ def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) 
     return (delivery, message) if state is DeliveryState.SENDING else None
 
 
-def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryError:
+def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryError:
     """Return what an error means for its delivery: once that is begun, the other side may have been reached."""
     if isinstance(error, DeliveryError):
         return error
@@ -274,10 +274,12 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
 
     _mark_stubbornly(site, delivery, mark)
     line = f"{delivery.destination}: {error.message}"
-    report.note_failure(steps[-1], f"{line}; {foretell(site.config, kind)}" if steps[-1] is Step.ASK else line)
+    report.note_failure(
+        steps[-1], f"{line}; {describe_settling(site.config, kind)}" if steps[-1] is Step.ASK else line
+    )
 
 
-def hold_refused_alike(site: Site, report: DeliverReport, since: datetime) -> None:
+def hold_alike_refusals(site: Site, report: DeliverReport, since: datetime) -> None:
     """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike."""
     mail = DestinationKind.MAIL
     refused = [line for line in report.dead if line.startswith(f"{mail}:")]
@@ -336,7 +338,7 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
     }
 
 
-def foretell(config: Config, kind: DestinationKind) -> str:
+def describe_settling(config: Config, kind: DestinationKind) -> str:
     """Say what becomes of a message on a kind of destination that may have arrived, and after how long."""
     wait = settling_times(config).get(kind, timedelta(0))
     after = f" after {write_age(wait)}" if wait else ""

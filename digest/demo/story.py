@@ -113,7 +113,7 @@ class StoryOutcome:
     page: str = ""
 
 
-def tell_story(
+def run_story(
     folder: Path,
     progress: Progress,
     show: Callable[[Digest, Renderer], None],
@@ -158,7 +158,7 @@ def tell_story(
         site.progress = progress
         digest = run_pass(site).plan.digests[0]
         show(digest, site.renderer)
-        files = _leave_files(folder, site, digest, mail.mails[-1], slack.posts[earlier:])
+        files = _write_files(folder, site, digest, mail.mails[-1], slack.posts[earlier:])
 
         site.progress = Silent()
         clock.set(NIGHT)
@@ -190,7 +190,7 @@ def _find_port() -> int:
         return int(free.getsockname()[1])
 
 
-def _leave_files(
+def _write_files(
     folder: Path, site: Site, digest: Digest, mail: bytes, posts: Sequence[dict[str, Any]]
 ) -> list[Path]:
     """Write what arrived where a person can look at it; the feed is there already."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
 
-from digest.inspect.coverage import MailingLine, MailingState
+from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.alarms import Alarm, AlarmName, Overdue
-from digest.model.announcements import latest_mailing
+from digest.model.announcements import latest_announcement
 
 PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
 """What to do about digests that are due and not planned, and nobody knows why."""
 
 _INSTANT = timedelta(microseconds=1)
 
-MAILING_LIMIT = timedelta(hours=10)
+ANNOUNCEMENT_LIMIT = timedelta(hours=10)
 """From arXiv's announcement until an announcement must be taken in completely."""
 
 DIGEST_LIMIT = timedelta(hours=2)
@@ -29,7 +29,12 @@ FAILURE_SHOWN = timedelta(days=2)
 """So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
 
 
-_TAKEN_IN = (MailingState.COMPLETE, MailingState.CAUGHT_UP, MailingState.DEFERRED, MailingState.BEFORE)
+_TAKEN_IN = (
+    AnnouncementState.COMPLETE,
+    AnnouncementState.CAUGHT_UP,
+    AnnouncementState.DEFERRED,
+    AnnouncementState.BEFORE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +42,28 @@ class AlarmFacts:
     """What alarms are decided from; None for nothing of the kind.
 
     Attributes:
-        mailing: what became of the last announcement that must be taken in (see `find_due_mailing`).
+        announcement: what became of the last announcement that must be taken in (see `find_due_announcement`).
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
         is_refusing: of late more asked for a mail with a link than are answered.
     """
 
-    mailing: MailingLine | None = None
+    announcement: AnnouncementLine | None = None
     digests: Overdue | None = None
     deliveries: Overdue | None = None
     failed: Overdue | None = None
     is_refusing: bool = False
 
 
-def find_due_mailing(now: datetime) -> date:
+def find_due_announcement(now: datetime) -> date:
     """Return the Eastern date of the last announcement that must be taken in by a moment (UTC).
 
     That the next one has gone out meanwhile does not end its being missed.
     """
-    return latest_mailing(now - MAILING_LIMIT - _INSTANT)
+    return latest_announcement(now - ANNOUNCEMENT_LIMIT - _INSTANT)
 
 
-def does_its_work(alarms: Iterable[Alarm]) -> bool:
+def can_send_heartbeat(alarms: Iterable[Alarm]) -> bool:
     """Whether a sign of life may be given: a dead address, or a crowd, must not hide all that is worse."""
     return all(alarm.name in (AlarmName.FAILED, AlarmName.SIGNUPS) for alarm in alarms)
 
@@ -66,8 +71,10 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
 def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     """Yield what is amiss, the most urgent first; `write` writes a moment with the name of its zone."""
     yield from _find_overdue(facts, write)
-    if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
-        yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")
+    if facts.announcement is not None and facts.announcement.state not in _TAKEN_IN:
+        yield _describe_announcement(
+            facts.announcement, f"the announcement of {facts.announcement.announcement:%a %-d %b}"
+        )
     if facts.is_refusing:
         what = "more people asked for a mail with a link than are answered in an hour"
         yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
@@ -93,15 +100,15 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
         yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
 
 
-def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
+def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:
     if line.failure:
-        what = f"{mailing} was not fetched: {line.failure}"
+        what = f"{announcement} was not fetched: {line.failure}"
         return Alarm(AlarmName.ANNOUNCEMENT, what, "It is tried again. There is nothing to do unless this lasts.")
-    if line.state in (MailingState.LATE, MailingState.AWAITED):
+    if line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
         remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
-        return Alarm(AlarmName.ANNOUNCEMENT, f"{mailing} is not out yet", remedy)
-    became = "checked" if line.state is MailingState.NOT_CHECKED else "fetched completely"
-    what = f"{mailing} was not {became}"
+        return Alarm(AlarmName.ANNOUNCEMENT, f"{announcement} is not out yet", remedy)
+    became = "checked" if line.state is AnnouncementState.NOT_CHECKED else "fetched completely"
+    what = f"{announcement} was not {became}"
     return Alarm(AlarmName.ANNOUNCEMENT, what, "`digest coverage` says what is missing.")
 
 

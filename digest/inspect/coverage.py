@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from sqlalchemy import Connection
 
-from digest.model.announcements import mailing_moment, mailings_between, next_mailing
+from digest.model.announcements import announcement_moment, announcements_between, next_announcement
 from digest.model.polls import PollSummary, Source
 from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
 from digest.store.gaps import GapState, count_gaps
@@ -32,13 +32,13 @@ class Ledger:
     """What has been checked of the last days.
 
     Attributes:
-        mailings: a line for each the calendar expected, the newest first.
+        announcements: a line for each the calendar expected, the newest first.
         gaps: missing ids by what became of them.
         allowed: how many of them what can wait may use up.
     """
 
     source: str
-    mailings: tuple[MailingLine, ...]
+    announcements: tuple[AnnouncementLine, ...]
     gaps: dict[GapState, int]
     requests: int
     allowed: int = REQUESTS_A_DAY
@@ -49,24 +49,24 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
     first_at = load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
-        mailings=tuple(load_mailings(conn, source, now, first_at=first_at, days=days)),
+        announcements=tuple(load_announcements(conn, source, now, first_at=first_at, days=days)),
         gaps=count_gaps(conn),
         requests=count_requests(conn, now - timedelta(hours=24)),
     )
 
 
-def load_mailings(
+def load_announcements(
     conn: Connection, source: str, now: datetime, *, first_at: datetime | None, days: int
-) -> list[MailingLine]:
-    """Say what became of each announcement of the last days, the newest first (see `assess_mailings`)."""
+) -> list[AnnouncementLine]:
+    """Say what became of each announcement of the last days, the newest first (see `assess_announcements`)."""
     since = now - timedelta(days=days) - _MARGIN
     polls = load_polls_since(conn, source, since)
     checks = load_polls_since(conn, Source.GAPS, since)
     counts = count_announced(conn, since.date(), now.date())
-    return assess_mailings(polls, checks, counts, first_at=first_at, days=days, now=now)
+    return assess_announcements(polls, checks, counts, first_at=first_at, days=days, now=now)
 
 
-class MailingState(StrEnum):
+class AnnouncementState(StrEnum):
     """What became of an announcement.
 
     `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was due.
@@ -84,11 +84,11 @@ class MailingState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MailingLine:
+class AnnouncementLine:
     """One announcement.
 
     Attributes:
-        mailing: Eastern date of its evening.
+        announcement: Eastern date of its evening.
         new: papers announced for the first time in it; estimated from the order of ids where several came at once.
         looks: complete checks between it and the next one.
         failed: checks in that time that failed.
@@ -96,8 +96,8 @@ class MailingLine:
         failure: how the last one failed, where the announcement is not complete; "" otherwise.
     """
 
-    mailing: date
-    state: MailingState
+    announcement: date
+    state: AnnouncementState
     new: int
     looks: int
     failed: int
@@ -105,7 +105,7 @@ class MailingLine:
     failure: str
 
 
-def assess_mailings(
+def assess_announcements(
     polls: Sequence[PollSummary],
     checks: Sequence[PollSummary],
     counts: Mapping[date, int],
@@ -113,36 +113,38 @@ def assess_mailings(
     first_at: datetime | None,
     days: int,
     now: datetime,
-) -> list[MailingLine]:
+) -> list[AnnouncementLine]:
     """Say what became of each announcement of the last days, the newest first.
 
     Args:
         counts: papers each announcement brought, by its Eastern date.
         first_at: when the first complete check began (UTC); None where there was none yet.
     """
-    lines: list[MailingLine] = []
+    lines: list[AnnouncementLine] = []
     is_covered = False
-    for mailing in reversed(list(mailings_between(now - timedelta(days=days), now))):
-        line = _assess_mailing(polls, checks, mailing, counts.get(mailing, 0), now, is_covered=is_covered)
-        is_covered = is_covered or line.state is MailingState.COMPLETE
-        following = mailing_moment(next_mailing(mailing_moment(mailing)))
+    for announcement in reversed(list(announcements_between(now - timedelta(days=days), now))):
+        line = _assess_announcement(
+            polls, checks, announcement, counts.get(announcement, 0), now, is_covered=is_covered
+        )
+        is_covered = is_covered or line.state is AnnouncementState.COMPLETE
+        following = announcement_moment(next_announcement(announcement_moment(announcement)))
         if first_at is None or first_at >= following:
-            line = replace(line, state=MailingState.BEFORE)
+            line = replace(line, state=AnnouncementState.BEFORE)
         lines.append(line)
     return lines
 
 
-def _assess_mailing(
+def _assess_announcement(
     polls: Sequence[PollSummary],
     checks: Sequence[PollSummary],
-    mailing: date,
+    announcement: date,
     new: int,
     now: datetime,
     *,
     is_covered: bool,
-) -> MailingLine:
-    sent = mailing_moment(mailing)
-    until = min(now, mailing_moment(next_mailing(sent)) - timedelta(seconds=1))
+) -> AnnouncementLine:
+    sent = announcement_moment(announcement)
+    until = min(now, announcement_moment(next_announcement(sent)) - timedelta(seconds=1))
     earlier = [poll for poll in polls if poll.finished_at <= until]
     last = max(earlier, key=lambda poll: poll.finished_at, default=None)
     coverage = assess_coverage(
@@ -153,23 +155,25 @@ def _assess_mailing(
     )
     made = [poll for poll in polls if sent <= poll.started_at and poll.finished_at <= until]
     if coverage.is_complete:
-        state = MailingState.COMPLETE
+        state = AnnouncementState.COMPLETE
     elif is_covered and coverage.is_awaited and not new:
-        state = MailingState.DEFERRED
+        state = AnnouncementState.DEFERRED
     elif is_covered:
-        state = MailingState.CAUGHT_UP
+        state = AnnouncementState.CAUGHT_UP
     elif is_late(coverage, until):
-        state = MailingState.LATE
+        state = AnnouncementState.LATE
     elif coverage.is_awaited:
-        state = MailingState.AWAITED
+        state = AnnouncementState.AWAITED
     else:
-        state = MailingState.INCOMPLETE if made else MailingState.NOT_CHECKED
-    return MailingLine(
-        mailing=mailing,
+        state = AnnouncementState.INCOMPLETE if made else AnnouncementState.NOT_CHECKED
+    return AnnouncementLine(
+        announcement=announcement,
         state=state,
         new=new,
         looks=sum(poll.is_complete for poll in made),
         failed=sum(not poll.is_complete for poll in made),
         checked_at=max((poll.finished_at for poll in made), default=None),
-        failure=last.failure if last and state in (MailingState.INCOMPLETE, MailingState.NOT_CHECKED) else "",
+        failure=last.failure
+        if last and state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
+        else "",
     )

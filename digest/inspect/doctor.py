@@ -18,7 +18,7 @@ from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, 
 from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import open_store
-from digest.store.engine import head_revision, try_writing
+from digest.store.engine import check_writable, head_revision
 from digest.wire import ExchangeError, ask_status
 
 _PATIENCE = 15.0
@@ -45,7 +45,7 @@ def check_database(config: Config) -> Iterator[Finding]:
     store = open_store(config.store.url)
     try:
         with store.begin() as conn:
-            try_writing(conn)
+            check_writable(conn)
     except StoreBusy as error:
         yield Finding(Verdict.WARNING, "database", error.message, error.hint)
         return
@@ -105,12 +105,12 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
 
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     """Connect to the mail server as digests do, and log in; nothing is sent."""
-    from digest.deliver.transports.registry import WAYS  # noqa: PLC0415 - smtplib and its like only where asked for
+    from digest.deliver.transports.registry import TRANSPORTS  # noqa: PLC0415 - smtplib and its like only where asked for
     from digest.deliver.transports.smtp import SmtpTransport  # noqa: PLC0415 - the same
-    from digest.deliver.transports.smtp_connection import Patience  # noqa: PLC0415 - the same
+    from digest.deliver.transports.smtp_connection import Timeouts  # noqa: PLC0415 - the same
 
-    settings: dict[str, Any] = dict(WAYS[DestinationKind.MAIL].configure(config, clock))
-    transport = SmtpTransport(**settings, patience=Patience(command=_PATIENCE))
+    settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.MAIL].configure(config, clock))
+    transport = SmtpTransport(**settings, patience=Timeouts(command=_PATIENCE))
     try:
         transport.log_in()
     finally:
@@ -149,11 +149,11 @@ def name_channels(config: Config) -> dict[Destination, str]:
 
 def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
     """Ask Slack about the token, its scopes and each channel; nothing is posted."""
-    from digest.deliver.transports.registry import WAYS  # noqa: PLC0415 - beside the next
+    from digest.deliver.transports.registry import TRANSPORTS  # noqa: PLC0415 - beside the next
     from digest.deliver.transports.slack import SlackTransport  # noqa: PLC0415 - slack_sdk only where it is used
     from digest.inspect.slack_check import inspect_slack  # noqa: PLC0415 - the same
 
-    settings: dict[str, Any] = dict(WAYS[DestinationKind.SLACK].configure(config, clock))
+    settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.SLACK].configure(config, clock))
     transport = SlackTransport(**settings, timeout=_PATIENCE)
     return inspect_slack(name_channels(config), transport, config.slack.token)
 
@@ -168,10 +168,10 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:
-        yield judge_clock(fetched.fetched_at, read_rfc_date(fetched.date))
+        yield compare_clocks(fetched.fetched_at, read_rfc_date(fetched.date))
 
 
-def judge_clock(here: datetime, there: datetime) -> Finding:
+def compare_clocks(here: datetime, there: datetime) -> Finding:
     """Judge this machine's time by another one's (both UTC)."""
     off = abs(here - there)
     if off <= _CLOCK_TOLERANCE:

@@ -49,13 +49,13 @@ def inspect_domain(
         provider = find_provider(mail_host)
         wanted = f"include:{provider.spf}" if provider and provider.spf else "mx"
         other = "" if wanted != "mx" else ", or what your mail provider names"
-        yield _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}")
+        yield _check_only_record("SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}")
         selector = selector or (provider.selector if provider else "")
         if provider and domain in provider.domains:
             yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
         elif selector:
             name = f"{selector}._domainkey.{domain}"
-            yield judge_dkim(ask(name) or [], name)
+            yield check_dkim(ask(name) or [], name)
         else:
             todo = "Set `mail.dkim_selector`: your mail provider names it."
             yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
@@ -63,7 +63,7 @@ def inspect_domain(
         above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
         policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
         published = next(filter(None, policies), [])
-        yield _judge_only("DMARC", published, f"at _dmarc.{domain}: v=DMARC1; p=none")
+        yield _check_only_record("DMARC", published, f"at _dmarc.{domain}: v=DMARC1; p=none")
     except dns.exception.DNSException:
         yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
 
@@ -84,7 +84,7 @@ def _select(records: Sequence[str], version: str) -> list[str]:
     return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
 
 
-def judge_dkim(records: Sequence[str], name: str) -> Finding:
+def check_dkim(records: Sequence[str], name: str) -> Finding:
     """Judge the TXT records where a DKIM key should stand."""
     keys = [match[1] for match in map(_KEY.search, records) if match]
     if any(keys):
@@ -96,7 +96,7 @@ def judge_dkim(records: Sequence[str], name: str) -> Finding:
     return Finding(Verdict.PROBLEM, "DKIM", f"there is no key at {name}", todo)
 
 
-def _judge_only(check: str, found: Sequence[str], proposed: str) -> Finding:
+def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Finding:
     if len(found) == 1:
         return Finding(Verdict.OK, check, "published", more=found[0])
     if found:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from sqlalchemy import Connection
 
 from digest.deliver.feeds import load_matched
-from digest.inspect.query_volume import find_failing
+from digest.inspect.query_volume import find_why_not
 from digest.match.rules import exclude_changes, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind, StoredChange
@@ -37,12 +37,12 @@ from digest.plan.feeds import choose_papers
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
 from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
 from digest.store.changes import load_earlier_changes
-from digest.store.digests import find_welcomes, load_digest
+from digest.store.digests import find_first_notes, load_digest
 from digest.store.matches import find_outcomes, find_rows, load_matched_mark
 from digest.store.outbox import IN_DOUBT
 from digest.store.papers import load_forgotten, load_newest_paper, load_paper
-from digest.store.queries import load_feed_places
-from digest.store.subscribers import DestinationState, Place, load_places
+from digest.store.queries import load_subscription_feeds
+from digest.store.subscribers import DestinationState, DestinationStatus, load_statuses
 
 
 class Verdict(StrEnum):
@@ -99,7 +99,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailRow:
+class KeptMatch:
     """The match that was kept.
 
     Attributes:
@@ -124,7 +124,7 @@ def judge_change(
     change: StoredChange,
     due: DueSubscription,
     asked: Sequence[Asked],
-    row: TrailRow | None,
+    row: KeptMatch | None,
     *,
     is_matched: bool,
     is_overtaken: bool = False,
@@ -145,8 +145,8 @@ def judge_change(
     if meeting:
         names = " and ".join(meeting)
         return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text")
-    failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
-    return Judged(Verdict.UNMET, "; ".join(failing) or "the saved queries that it follows are gone")
+    why_not = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
+    return Judged(Verdict.UNMET, "; ".join(why_not) or "the saved queries that it follows are gone")
 
 
 def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
@@ -180,7 +180,7 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
 
 
-def _judge_match(row: TrailRow, due: DueSubscription) -> Judged:
+def _judge_match(row: KeptMatch, due: DueSubscription) -> Judged:
     if row.digest_id is not None:
         others = ", which went to others" if row.reached is Verdict.DROPPED else ""
         return Judged(row.reached, f"it is in digest {row.digest_id}{others}")
@@ -230,7 +230,7 @@ def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Aske
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeTrail:
+class ChangeHistory:
     """One change on its way.
 
     Attributes:
@@ -247,7 +247,7 @@ class ChangeTrail:
 
 
 @dataclass(frozen=True, slots=True)
-class DigestTrail:
+class DigestHistory:
     """A digest that shows the paper.
 
     Attributes:
@@ -264,19 +264,17 @@ class DigestTrail:
         is_within_cap = 0 < self.place <= self.digest.shown
         hiding = (
             one.destination
-            for one in self.telling
+            for one in self.showing
             if (one.share and one.share.first + one.share.shown < self.place)
             or (one.destination.is_capped and not is_within_cap)
         )
         return tuple(dict.fromkeys(hiding))
 
     @property
-    def telling(self) -> tuple[Delivery, ...]:
+    def showing(self) -> tuple[Delivery, ...]:
         """The deliveries that show it: of a digest that takes several messages those with its part."""
         every = tuple(stored.delivery for stored, _ in self.deliveries)
-        telling = tuple(
-            one for one in every if one.share is None or one.share.first < self.place <= one.share.behind
-        )
+        telling = tuple(one for one in every if one.share is None or one.share.first < self.place <= one.share.end)
         return telling or every
 
     @property
@@ -284,7 +282,7 @@ class DigestTrail:
         """How far it has come; what was taken as sent before a restore is sent."""
         if self.digest.occasion is Occasion.ALREADY_SENT:
             return Verdict.SENT
-        telling = self.telling
+        telling = self.showing
         has_doubtful_hold = any(
             tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
             for stored, tries in self.deliveries
@@ -295,33 +293,33 @@ class DigestTrail:
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
+class PaperHistory:
     """All that is known of a paper and a subscription.
 
     Attributes:
-        mailing: Eastern date of the announcement that brought the paper; None where that is not known.
+        announcement: Eastern date of the announcement that brought the paper; None where that is not known.
         changes: what was found of it, oldest first; () where it is not stored.
         digests: those that show it, oldest first.
         judged: what became of the paper; None where it is not stored.
         newest: the paper announced last of all that are stored; None where none is.
         feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
-        left: the places of the subscription whose readers left.
+        unsubscribed: the places of the subscription whose readers left.
         forgotten_at: since when (UTC) nothing is stored of it, because it had matched nothing.
     """
 
     id: ArxivId
     due: DueSubscription
-    mailing: date | None
-    changes: tuple[ChangeTrail, ...]
-    digests: tuple[DigestTrail, ...]
+    announcement: date | None
+    changes: tuple[ChangeHistory, ...]
+    digests: tuple[DigestHistory, ...]
     judged: Judged | None
     newest: ArxivId | None
     feeds: tuple[tuple[Destination, str], ...] = ()
-    left: tuple[Place, ...] = ()
+    unsubscribed: tuple[DestinationStatus, ...] = ()
     forgotten_at: datetime | None = None
 
     @property
-    def deciding(self) -> DigestTrail | None:
+    def deciding(self) -> DigestHistory | None:
         """The digest the verdict speaks of; None where it speaks of none."""
         ids = {one.digest_id for one in self.changes if one.judged is self.judged}
         return next((one for one in self.digests if one.digest.id in ids), None)
@@ -329,7 +327,7 @@ class Trail:
 
 def explain_paper(
     conn: Connection, id_: ArxivId, due: DueSubscription, source: str, only: Destination | None = None
-) -> Trail:
+) -> PaperHistory:
     """Gather the whole trail of a paper to a subscription.
 
     Args:
@@ -338,7 +336,7 @@ def explain_paper(
     """
     newest = load_newest_paper(conn)
     known = load_paper(conn, id_)
-    left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
+    left = tuple(place for place in load_statuses(conn, due.id) if place.state is DestinationState.UNSUBSCRIBED)
     if only is not None:
         left = tuple(place for place in left if place.destination == only)
         theirs = tuple(place for place in due.subscription.destinations if place == only)
@@ -346,11 +344,13 @@ def explain_paper(
     if known is None:
         gone = load_forgotten(conn, [id_]).get(id_)
         at = gone.forgotten_at if gone else None
-        return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left, forgotten_at=at)
+        return PaperHistory(
+            id_, due, None, (), (), None, newest[0] if newest else None, unsubscribed=left, forgotten_at=at
+        )
     history = load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
-    ids = sorted(planned | find_welcomes(conn, due.id))
+    ids = sorted(planned | find_first_notes(conn, due.id))
     loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
     digests = {
         key: told
@@ -362,38 +362,38 @@ def explain_paper(
     for change_id, (run_id, digest_id, matched_at) in rows.items():
         later = [key for key in digests if digest_id is not None and key not in planned and key > digest_id]
         shown = min((digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED)))
-        kept[change_id] = (TrailRow(run_id, shown, reached.get(shown, Verdict.DROPPED)), matched_at)
-    trails = tuple(_follow(conn, due, history, kept, source=source))
-    return Trail(
+        kept[change_id] = (KeptMatch(run_id, shown, reached.get(shown, Verdict.DROPPED)), matched_at)
+    histories = tuple(_follow(conn, due, history, kept, source=source))
+    return PaperHistory(
         id=id_,
         due=due,
-        mailing=history[0].announced if history[0].kind is Kind.NEW else None,
-        changes=trails,
+        announcement=history[0].announced if history[0].kind is Kind.NEW else None,
+        changes=histories,
         digests=tuple(digests.values()),
-        judged=judge_paper([one.judged for one in trails]),
+        judged=judge_paper([one.judged for one in histories]),
         newest=newest[0] if newest else None,
-        feeds=tuple(_look_into_feeds(conn, due, trails)),
-        left=left,
+        feeds=tuple(_explain_feeds(conn, due, histories)),
+        unsubscribed=left,
     )
 
 
-def _look_into_feeds(
-    conn: Connection, due: DueSubscription, trails: Sequence[ChangeTrail]
+def _explain_feeds(
+    conn: Connection, due: DueSubscription, histories: Sequence[ChangeHistory]
 ) -> Iterator[tuple[Destination, str]]:
     pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
     if not pulled:
         return
-    was_matched = any(one.matched_at is not None for one in trails)
+    was_matched = any(one.matched_at is not None for one in histories)
     told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
-    keys = {one.change.paper_key for one in trails}
-    open_ids = {place.key for place in load_feed_places(conn) if place.is_open}
+    keys = {one.change.paper_key for one in histories}
+    open_ids = {place.key for place in load_subscription_feeds(conn) if place.is_open}
     for destination in pulled:
         is_file = destination.kind is DestinationKind.FILE
         why_not = judge_feed(
             is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
             was_matched=was_matched,
             is_shown=any(found[0].change.paper_key in keys for found in told),
-            is_excluded=read_exclusion(due.subscription).covers(trails[-1].change),
+            is_excluded=read_exclusion(due.subscription).covers(histories[-1].change),
         )
         yield destination, why_not
 
@@ -402,10 +402,10 @@ def _follow(
     conn: Connection,
     due: DueSubscription,
     history: Sequence[StoredChange],
-    kept: Mapping[int, tuple[TrailRow, datetime]],
+    kept: Mapping[int, tuple[KeptMatch, datetime]],
     *,
     source: str,
-) -> Iterator[ChangeTrail]:
+) -> Iterator[ChangeHistory]:
     ids = [change.id for change in history]
     mark = load_matched_mark(conn)
     outcomes = find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
@@ -420,7 +420,7 @@ def _follow(
         row, matched_at = kept.get(change.id, (None, None))
         has = {"is_matched": change.id <= mark, "is_overtaken": change.id in overtaken}
         judged = judge_change(change, due, asked, row, **has)
-        yield ChangeTrail(change, asked, judged, matched_at, row.digest_id if row else None)
+        yield ChangeHistory(change, asked, judged, matched_at, row.digest_id if row else None)
 
 
 def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:
@@ -430,13 +430,13 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
         return Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
     clauses = tuple(reason.clause for reason in find_reasons(query, ready))
     is_met = matches(query, ready)
-    failing = "" if is_met else str(find_failing(query, ready))
-    return Asked(revision.name, recorded, is_met, clauses, failing)
+    why_not = "" if is_met else str(find_why_not(query, ready))
+    return Asked(revision.name, recorded, is_met, clauses, why_not)
 
 
-def _load_digest(conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None) -> DigestTrail:
+def _load_digest(conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None) -> DigestHistory:
     digest = load_digest(conn, digest_id)
     places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
     every = load_deliveries(conn, digest_id)
     theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
-    return DigestTrail(digest, next(places, 0), tuple(theirs))
+    return DigestHistory(digest, next(places, 0), tuple(theirs))

@@ -12,7 +12,13 @@ from digest.interest.libraries import fold_title
 from digest.interest.nearness import Interest, Texts
 from digest.interest.step import load_weights
 from digest.interest.tables import StoredLibrary
-from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
+from digest.model.announcements import (
+    Kind,
+    announcement_moment,
+    announcements_between,
+    estimate_announcements,
+    latest_announcement,
+)
 from digest.model.errors import UsageError
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
@@ -20,7 +26,7 @@ from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
 from digest.site import Site
-from digest.store.papers import load_announced, load_newest_paper, load_reach, load_versions
+from digest.store.papers import load_announced, load_newest_paper, load_stored_span, load_versions
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest, and no id was given before."""
@@ -62,10 +68,10 @@ def find_missed(
             ]
             found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
             site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
-        reach, newest = load_reach(conn), load_newest_paper(conn, is_harvested=True)
+        reach, newest = load_stored_span(conn), load_newest_paper(conn, is_harvested=True)
     site.progress.end("compare", "done")
     read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else now
-    last = latest_mailing(reach.until if reach else read_until)
+    last = latest_announcement(reach.until if reach else read_until)
     papers, held = list[PaperView](), 0
     for *_, key, paper in found:
         if not known.isdisjoint((paper.id, fold_title(paper.title), *map(str.lower, paper.dois))):
@@ -79,8 +85,8 @@ def find_missed(
                 papers.append(PaperView(entry, len(papers) + 1, why_first=", ".join(word for word, _ in words)))
     return MissedContext(
         **asked,
-        span=(first, latest_mailing(now)),
-        read_until=last if last < latest_mailing(now) else None,
+        span=(first, latest_announcement(now)),
+        read_until=last if last < latest_announcement(now) else None,
         announced=len(days),
         held=held,
         in_library=len(library),
@@ -93,8 +99,8 @@ def find_missed(
 
 def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     """Return when papers were announced, by their texts' keys, from the order of ids; only those since a day."""
-    since = mailing_moment(first) - _HELD_BACK
+    since = announcement_moment(first) - _HELD_BACK
     announced = load_announced(conn, first, since, with_held_back=True)
     stored = [(key, paper.published) for key, _, paper in announced]
-    days = estimate_mailings([submitted for _, submitted in stored], [*mailings_between(since, now)])
+    days = estimate_announcements([submitted for _, submitted in stored], [*announcements_between(since, now)])
     return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}

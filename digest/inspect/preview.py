@@ -25,7 +25,7 @@ from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
-from digest.plan.step import Drafts, leave_out_excluded
+from digest.plan.step import Drafts, drop_excluded
 from digest.plan.turns import next_slot
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import Or, PaperIndex, Query, to_arxiv
@@ -39,8 +39,8 @@ from digest.store.digests import (
     load_subscription_lines,
     load_summaries,
 )
-from digest.store.matches import load_pending_matches, load_unplanned_looks
-from digest.store.papers import load_reach, load_submitted
+from digest.store.matches import load_pending_matches, load_unplanned_first_digests
+from digest.store.papers import load_stored_span, load_submitted
 from digest.store.subscriptions import load_subscriptions
 
 _BETWEEN = 1.0
@@ -50,9 +50,9 @@ _MOST_DIGESTS = 1_000
 """Digests of a subscription that are looked through for a day: three years of daily ones."""
 
 
-def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
+def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
     """Make the digest that a subscription would get if its turn came now; None where nothing waits for it."""
-    rows = leave_out_excluded(conn, due, load_pending_matches(conn, due.id, due.plan_after))
+    rows = drop_excluded(conn, due, load_pending_matches(conn, due.id, due.plan_after))
     if not rows:
         return None
     drafts = Drafts(site)
@@ -71,7 +71,7 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ForeseenRun:
     """What the next run would do for a subscription, as far as papers are stored.
 
     Attributes:
@@ -86,31 +86,35 @@ class Turn:
     edit: str = ""
 
 
-def foretell_run(conn: Connection, site: Site) -> list[Turn]:
+def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
     """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
-    now, first = site.clock.now(), load_unplanned_looks(conn)
+    now, first = site.clock.now(), load_unplanned_first_digests(conn)
     dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = {one.name: one for one in site.config.subscriptions}
     added = find_first_digests(conn, site.config.subscriptions)
-    turns: list[Turn] = []
+    turns: list[ForeseenRun] = []
     for line in load_subscription_lines(conn, now, span=timedelta(0)):
         is_kept = line.name in written or line.is_personal
         due, edit = dues[line.name], "" if is_kept else "ends with the next run"
         if line.name in added:
             shown = replace(line, destinations=added[line.name].destinations)
-            turns.append(Turn(shown, is_due=True, papers=None, edit=FIRST_DIGEST_NEXT))
+            turns.append(ForeseenRun(shown, is_due=True, papers=None, edit=FIRST_DIGEST_NEXT))
             continue
-        is_due = not edit and (is_turn(line, now) or (line.is_active(now) and due.id in first))
-        digest = foretell(conn, site, due) if is_due else None
-        turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
+        is_due = not edit and (is_due_now(line, now) or (line.is_active(now) and due.id in first))
+        digest = preview_digest(conn, site, due) if is_due else None
+        turns.append(
+            ForeseenRun(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit)
+        )
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
         line = SubscriptionLine(one.name, one.destinations, one.queries, now)
-        turns.append(Turn(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run"))
+        turns.append(
+            ForeseenRun(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run")
+        )
     return sorted(turns, key=lambda turn: turn.line.name)
 
 
-def is_turn(line: SubscriptionLine, now: datetime) -> bool:
+def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
     """Whether a subscription's turn has come: its time is there, or papers wait for one that goes out at once."""
     if not line.is_active(now) or all(place.is_pulled for place in line.destinations):
         return False
@@ -197,7 +201,7 @@ PAPERS = 50
 _BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 
 
-def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None) -> Digest:
+def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None) -> Digest:
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
@@ -234,7 +238,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int, show:
         Coverage(
             None,
             is_complete=True,
-            looked_at=looked_at,
+            compared=looked_at,
             matched=len(found),
             checked_at=now,
             source="query",
@@ -272,7 +276,7 @@ _AT_ONCE: Final = 1_000
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last checked."""
-    reach = load_reach(conn)
+    reach = load_stored_span(conn)
     if reach is None:
         return None
     until = min(reach.until, now)

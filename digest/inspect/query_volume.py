@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
-from digest.model.announcements import earliest_mailing, has_mailing, latest_mailing
+from digest.model.announcements import earliest_announcement, has_announcement, latest_announcement
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.messages import DayCount
@@ -43,9 +43,9 @@ def list_submission_days(now: datetime, days: int) -> DaySpan:
 
     What is submitted after a deadline comes with the next announcement, so the last days are begun only.
     """
-    mailing, today = latest_mailing(now), now.date()
+    announcement, today = latest_announcement(now), now.date()
     last = today
-    while earliest_mailing(datetime.combine(last, time.max, tzinfo=UTC)) > mailing:
+    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > announcement:
         last -= timedelta(days=1)
     whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
     return DaySpan(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
@@ -57,19 +57,19 @@ def count_days(span: DaySpan, papers: Iterable[Paper]) -> dict[date, int]:
     return {day: counts[day] for day in span.dates}
 
 
-FEW_MAILINGS, _MAILINGS_A_WEEK = 5, 5
+FEW_ANNOUNCEMENTS, _ANNOUNCEMENTS_A_WEEK = 5, 5
 
 
-def describe_rate(papers: int, mailings: int, days: int) -> str:
+def describe_rate(papers: int, announcements: int, days: int) -> str:
     """Say how much it is that some days brought: `about 6 papers a day`, a week or a month.
 
     Of none, and where the days are too few for that, say the number as it is: `3 papers in 4 days`.
     """
     known = f"{count(papers, 'paper')} in {count(days, 'day')}"
-    if not papers or mailings < FEW_MAILINGS:
+    if not papers or announcements < FEW_ANNOUNCEMENTS:
         return known
-    each = papers / mailings
-    for rate, span in ((each, "day"), (each * _MAILINGS_A_WEEK, "week")):
+    each = papers / announcements
+    for rate, span in ((each, "day"), (each * _ANNOUNCEMENTS_A_WEEK, "week")):
         if rate >= 1:
             return f"about {count(round(rate), 'paper')} a {span}"
     return f"about {count(papers, 'paper')} a month" if days == MATCH_SPAN.days else known
@@ -79,8 +79,8 @@ def describe_matches(matched: Iterable[DayCount], began_at: datetime, now: datet
     """Say how much it is that matched in the last 30 days, or since a later moment; see `describe_rate`."""
     first = max(began_at, now - MATCH_SPAN).date()
     days = max((now.date() - first).days, 1)
-    mailings = sum(has_mailing(first + timedelta(days=number)) for number in range(days))
-    return describe_rate(sum(day.papers for day in matched), mailings, days)
+    announcements = sum(has_announcement(first + timedelta(days=number)) for number in range(days))
+    return describe_rate(sum(day.papers for day in matched), announcements, days)
 
 
 def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
@@ -90,7 +90,7 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     """
     counts = count_days(span, papers)
     total, so_far = sum(counts[day] for day in span.whole), sum(counts[day] for day in span.begun)
-    said = describe_rate(total, sum(map(has_mailing, span.whole)), len(span.whole))
+    said = describe_rate(total, sum(map(has_announcement, span.whole)), len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
         said += f" (most on {write_day(best, span.dates[-1])}: {counts[best]:,})"
@@ -98,7 +98,7 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class WhyNot:
     """Why a paper does not match: conditions it lacks, and excluded ones it meets, in the order written.
 
     Attributes:
@@ -118,29 +118,29 @@ class Failing:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ChangedPaper:
     """A paper that one of two wordings brings and the other does not.
 
     Attributes:
         met: the clauses through which the one brings it.
-        failing: why the other does not.
+        why_not: why the other does not.
     """
 
     paper: Paper
     met: tuple[str, ...]
-    failing: Failing
+    why_not: WhyNot
 
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
     """What changes between two wordings, over the same papers; each in the order of announcement, newest first."""
 
-    gained: tuple[Moved, ...]
-    lost: tuple[Moved, ...]
+    gained: tuple[ChangedPaper, ...]
+    lost: tuple[ChangedPaper, ...]
     kept: tuple[Paper, ...]
 
 
-def find_failing(query: Query | Node, paper: Paper | AnalysedPaper) -> Failing:
+def find_why_not(query: Query | Node, paper: Paper | AnalysedPaper) -> WhyNot:
     """Return what keeps a paper from matching; nothing where it matches."""
     tree = query.tree if isinstance(query, Query) else query
     lacks, has = _split_reasons(tree, paper)
@@ -154,7 +154,7 @@ def find_failing(query: Query | Node, paper: Paper | AnalysedPaper) -> Failing:
             if not matches(operand, ready):
                 words = _name_wanted(operand, ready)
                 wants.update(dict.fromkeys([words] if words else _split_reasons(operand, ready)[0]))
-    return Failing(lacks, has, tuple(wants))
+    return WhyNot(lacks, has, tuple(wants))
 
 
 def _split_reasons(tree: Node, paper: Paper | AnalysedPaper) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -185,13 +185,13 @@ def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewordi
     listed = sorted(papers, key=lambda paper: paper.id, reverse=True)
     had, has = map(set, PaperIndex(listed).find([old, new]))
     return Rewording(
-        tuple(_explain_move(listed[number], new, old) for number in sorted(has - had)),
-        tuple(_explain_move(listed[number], old, new) for number in sorted(had - has)),
+        tuple(_explain_changed(listed[number], new, old) for number in sorted(has - had)),
+        tuple(_explain_changed(listed[number], old, new) for number in sorted(had - has)),
         tuple(listed[number] for number in sorted(had & has)),
     )
 
 
-def _explain_move(paper: Paper, brings: Query, fails: Query) -> Moved:
+def _explain_changed(paper: Paper, brings: Query, fails: Query) -> ChangedPaper:
     ready = analyse(paper)
     met = tuple(reason.clause for reason in find_reasons(brings, ready))
-    return Moved(paper, met, find_failing(fails, ready))
+    return ChangedPaper(paper, met, find_why_not(fails, ready))

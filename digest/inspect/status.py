@@ -20,23 +20,23 @@ from digest.inspect.alarms import (
     STALE_POLL,
     AlarmFacts,
     find_alarms,
-    find_due_mailing,
+    find_due_announcement,
     is_stuck,
 )
-from digest.inspect.coverage import MailingLine, is_checked, load_mailings
+from digest.inspect.coverage import AnnouncementLine, is_checked, load_announcements
 from digest.inspect.query_volume import MATCH_SPAN
 from digest.interest.libraries import describe_trouble
 from digest.interest.tables import load_states
 from digest.match.rules import find_idle
 from digest.model.alarms import Alarm, AlarmName
-from digest.model.announcements import mailing_moment, next_mailing
+from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.people.signups import is_refusing
 from digest.poll.coverage import load_coverage
-from digest.poll.rules import next_look_at
+from digest.poll.rules import next_check_at
 from digest.query import parse_query
 from digest.store import Store
 from digest.store.alarms import (
@@ -45,19 +45,19 @@ from digest.store.alarms import (
     load_overdue_digests,
     load_stored_alarms,
 )
-from digest.store.attempts import load_holds, load_stored_deliveries
+from digest.store.attempts import load_held, load_stored_deliveries
 from digest.store.digests import SubscriptionLine, load_subscription_lines
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox import Outbox, load_outbox
 from digest.store.papers import count_papers
-from digest.store.queries import load_queries, load_watches
+from digest.store.queries import load_asked_queries, load_queries
 from digest.store.runs import (
     count_quarantined,
     count_requests,
     load_cursor,
     load_first_start,
-    load_last_looks,
+    load_last_checks,
     load_last_runs,
 )
 from digest.store.subscribers import load_refused
@@ -137,7 +137,7 @@ def find_troubles(
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
         yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
-    yield from find_slips(conn, config)
+    yield from find_mistakes(conn, config)
     for library in load_states(conn).values():
         if library.trouble:
             yield Trouble(describe_trouble(config, library, now), "`digest run` reads it again once it is mended.")
@@ -154,7 +154,7 @@ def find_stuck(
     conn: Connection, states: Iterable[DeliveryState], now: datetime, *, has_worker: bool
 ) -> Iterator[Trouble]:
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
-    doubtful = set(load_holds(conn).doubtful)
+    doubtful = set(load_held(conn).doubtful)
     for state in states:
         stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
@@ -184,14 +184,14 @@ def join_causes(lines: Iterable[str]) -> list[str]:
         place, _, reason = line.partition(": ")
         cause = _find_cause(reason, place.partition(":")[2]) or line
         groups.setdefault(cause, ([], reason))[0].append(place)
-    return [f"{_name_places(places)}: {reason}".removesuffix(": ") for places, reason in groups.values()]
+    return [f"{_name_destinations(places)}: {reason}".removesuffix(": ") for places, reason in groups.values()]
 
 
 def _find_cause(reason: str, address: str) -> str:
     return OF_ONE.sub("", reason) if "@" in address else reason.replace(address, "") if address else reason
 
 
-def _name_places(places: Iterable[str]) -> str:
+def _name_destinations(places: Iterable[str]) -> str:
     named = list(dict.fromkeys(places))
     return ", ".join(named[:_PLACES]) + (f" and {len(named) - _PLACES} more" if len(named) > _PLACES else "")
 
@@ -215,12 +215,12 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
         verb = f"need{'s' if number == 1 else ''} you"
     else:
         verb = "failed"
-    places = _name_places(one.destination.address or str(one.destination) for one in group)
+    places = _name_destinations(one.destination.address or str(one.destination) for one in group)
     reason = _read_reason(newest) or "the reason is not known"
     return f"{count(number, 'message')} to {places} {verb}: {reason}"
 
 
-def find_slips(conn: Connection, config: Config) -> Iterator[Trouble]:
+def find_mistakes(conn: Connection, config: Config) -> Iterator[Trouble]:
     """Yield which queries of the file, as it is now, can't be read or bring nothing."""
     used = {query.name for query in load_queries(conn) if query.canonical}
     for query in config.queries:
@@ -278,20 +278,20 @@ class Status:
 
     Attributes:
         intake: how far arXiv has been checked; its `checked_at` is None before the first check.
-        next_mailing: Eastern date of the next announcement.
+        next_announcement: Eastern date of the next announcement.
         next_poll_at: from when on a new check is worth a request.
         requests: made to arXiv within 24 hours.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is wrong; `troubles` has it too.
-        untold: names of those that the operator should have a message of, and has none yet.
+        unsent_alarms: names of those that the operator should have a message of, and has none yet.
     """
 
     now: datetime
     troubles: tuple[Trouble, ...]
     intake: Coverage
     breaker: Breaker
-    next_mailing: date
+    next_announcement: date
     next_poll_at: datetime
     requests: int
     subscriptions: tuple[SubscriptionLine, ...]
@@ -301,7 +301,7 @@ class Status:
     size: int
     workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
-    untold: tuple[AlarmName, ...]
+    unsent_alarms: tuple[AlarmName, ...]
 
     @property
     def needing(self) -> int:
@@ -330,13 +330,13 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         outbox = load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
-        told_at = {alarm.name: alarm.told_at for alarm in load_stored_alarms(conn)}
+        told_at = {alarm.name: alarm.sent_at for alarm in load_stored_alarms(conn)}
         troubles = [
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
         ]
         next_poll_at = max(
-            find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
+            find_next_check(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
         )
         lines = load_subscription_lines(conn, now, span=MATCH_SPAN)
         bound = [one.name for one in config.subscriptions if one.cadence.kind is CadenceKind.ANNOUNCEMENT]
@@ -348,7 +348,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             troubles=tuple(troubles),
             intake=load_coverage(conn, config.arxiv.source, now),
             breaker=breaker,
-            next_mailing=next_mailing(now),
+            next_announcement=next_announcement(now),
             next_poll_at=next_poll_at,
             requests=count_requests(conn, now - timedelta(hours=24)),
             subscriptions=tuple(lines),
@@ -358,7 +358,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms=alarms,
-            untold=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
+            unsent_alarms=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
         )
 
 
@@ -376,11 +376,11 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
             yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", _RESTART)
 
 
-def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
+def find_next_check(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
     if not is_checked(conn, source):
         return now
-    return max(now, next_look_at(load_last_looks(conn, source)) or now)
+    return max(now, next_check_at(load_last_checks(conn, source)) or now)
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
@@ -391,7 +391,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     """
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
     facts = AlarmFacts(
-        _load_mailing(conn, config.arxiv.source, now),
+        _load_announcement(conn, config.arxiv.source, now),
         digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
         deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
         failed=load_failed_deliveries(conn, now - FAILURE_SHOWN),
@@ -400,11 +400,11 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     return tuple(find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now)))
 
 
-def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
+def _load_announcement(conn: Connection, source: str, now: datetime) -> AnnouncementLine | None:
     """Say what became of the announcement that must be fetched; None where no saved query asked for it."""
-    mailing = find_due_mailing(now)
-    sent, first_at = mailing_moment(mailing), load_first_start(conn)
-    if not any(source == "harvest" or watch.since <= sent for watch in load_watches(conn)):
+    announcement = find_due_announcement(now)
+    sent, first_at = announcement_moment(announcement), load_first_start(conn)
+    if not any(source == "harvest" or watch.since <= sent for watch in load_asked_queries(conn)):
         return None
-    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1)
-    return next((line for line in lines if line.mailing == mailing), None)
+    lines = load_announcements(conn, source, now, first_at=first_at, days=(now - sent).days + 1)
+    return next((line for line in lines if line.announcement == announcement), None)

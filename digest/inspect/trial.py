@@ -17,8 +17,14 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from digest.inspect.query_volume import FEW_MAILINGS, describe_rate
-from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
+from digest.inspect.query_volume import FEW_ANNOUNCEMENTS, describe_rate
+from digest.model.announcements import (
+    Kind,
+    announcement_moment,
+    earliest_announcement,
+    has_announcement,
+    latest_announcement,
+)
 from digest.model.clock import write_day
 from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
@@ -35,7 +41,7 @@ from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.site import Site
 from digest.store.changes import load_cross_lists
-from digest.store.papers import MATCHED, Reach, load_announced, load_mark, load_reach, load_versions
+from digest.store.papers import MATCHED, StoredSpan, load_announced, load_mark, load_stored_span, load_versions
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""
@@ -119,14 +125,14 @@ def _is_readable(text: str) -> bool:
     return _find_error(text) is None
 
 
-def describe_mails(brought: Sequence[int], days: int) -> str:
+def describe_mails(counted: Sequence[int], days: int) -> str:
     """Say what announcements of some days bring somebody: `About 6 papers a day, one mail each weekday`."""
-    papers, busy = sum(brought), sum(map(bool, brought))
-    if not papers or len(brought) < FEW_MAILINGS:
+    papers, busy = sum(counted), sum(map(bool, counted))
+    if not papers or len(counted) < FEW_ANNOUNCEMENTS:
         return f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
-    often = "one mail each weekday" if busy == len(brought) else "one mail on most weekdays"
-    often = often if busy >= _MOST_DAYS * len(brought) else "a mail only when there are any"
-    return f"{open_sentence(describe_rate(papers, len(brought), days))}, {often}"
+    often = "one mail each weekday" if busy == len(counted) else "one mail on most weekdays"
+    often = often if busy >= _MOST_DAYS * len(counted) else "a mail only when there are any"
+    return f"{open_sentence(describe_rate(papers, len(counted), days))}, {often}"
 
 
 def list_narrower(tree: Node, categories: Sequence[str]) -> Iterator[tuple[str, Node]]:
@@ -176,7 +182,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class PaperSnapshot:
     """The papers of the last days as they were stored at one time.
 
     Attributes:
@@ -191,7 +197,7 @@ class Edition:
     kept: Sequence[Kept]
     papers: PaperIndex
 
-    def hold(self, trees: Iterable[Node], first: date) -> list[list[int]]:
+    def match(self, trees: Iterable[Node], first: date) -> list[list[int]]:
         """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
         size, kept = len(self.kept), self.kept
         return [
@@ -206,20 +212,20 @@ class Edition:
         return [(one, texts[one.key]) for one in kept if one.key in texts]
 
 
-def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
+def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSnapshot:
     """Read the papers of the last days, which takes some seconds."""
     mark = load_mark(conn, MATCHED)
     kept: list[Kept] = []
-    first, last = list_days(now)[0], latest_mailing(now)
+    first, last = list_days(now)[0], latest_announcement(now)
 
     def read() -> Iterator[Paper]:
         ids = set()
-        for key, mailing, paper in load_announced(conn, first, mailing_moment(first) - _HELD_BACK):
+        for key, announcement, paper in load_announced(conn, first, announcement_moment(first) - _HELD_BACK):
             ids.add(paper.id)
-            day = min(mailing or earliest_mailing(paper.published), last)
+            day = min(announcement or earliest_announcement(paper.published), last)
             kept.append(Kept(key, day, sys.intern(paper.primary_category)))
             yield paper
-        changes = {change.paper.id: change for change in load_cross_lists(conn, mailing_moment(first))}
+        changes = {change.paper.id: change for change in load_cross_lists(conn, announcement_moment(first))}
         old = [change for change in changes.values() if change.previous and change.paper.id not in ids]
         for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
@@ -229,21 +235,21 @@ def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
             yield change.paper
         yield from (change.previous or change.paper for change in old)
 
-    return Edition(mark, max(reach.since, first), kept, PaperIndex(read()))
+    return PaperSnapshot(mark, max(reach.since, first), kept, PaperIndex(read()))
 
 
 def list_days(now: datetime) -> list[date]:
     """Return the days a trial counts, in order, up to that of the last announcement."""
-    last = latest_mailing(now)
+    last = latest_announcement(now)
     return [last - timedelta(days=back) for back in reversed(range(DAYS))]
 
 
-class TrialDesk:
+class QueryTrials:
     """Tries queries on the papers of the last days, which are read in the background when somebody needs them."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._edition: Edition | None = None
+        self._snapshot: PaperSnapshot | None = None
         self._reader: threading.Thread | None = None
         self._starting = threading.Lock()
 
@@ -259,64 +265,66 @@ class TrialDesk:
                 return TrialView(text, problem=view_problem(error))
             trial = TrialView(text, describe_query(query.tree), notes=tuple(note.message for note in query.notes))
         with self._site.store.read() as conn:
-            edition = self._open(conn)
-            if edition is None:
+            snapshot = self._open(conn)
+            if snapshot is None:
                 is_empty = self._reader is None
                 return replace(trial, message=_EMPTY if is_empty else _BUILDING, is_ready=is_empty)
-            return view_trial(trial, query, edition, self._site.clock.now(), conn) if query else trial
+            return view_trial(trial, query, snapshot, self._site.clock.now(), conn) if query else trial
 
     def compare(self, old: str, new: str) -> DifferenceView | None:
         """Say which papers of the last days another wording gains and loses; None where that cannot be said."""
-        edition = self._edition
-        if edition is None or not (_is_readable(old) and _is_readable(new)):
+        snapshot = self._snapshot
+        if snapshot is None or not (_is_readable(old) and _is_readable(new)):
             return None
         trees = [read_text(text).tree for text in (old, new)]
-        had, has = map(set, edition.hold(trees, list_days(self._site.clock.now())[0]))
+        had, has = map(set, snapshot.match(trees, list_days(self._site.clock.now())[0]))
         sides = [sorted(side, reverse=True)[:_TITLES] for side in (has - had, had - has)]
         with self._site.store.read() as conn:
-            titles = [tuple(show_plain(paper.title) for _, paper in edition.load(conn, side)) for side in sides]
+            titles = [tuple(show_plain(paper.title) for _, paper in snapshot.load(conn, side)) for side in sides]
         return DifferenceView(len(has - had), len(had - has), len(had & has), *titles)
 
-    def _open(self, conn: Connection) -> Edition | None:
+    def _open(self, conn: Connection) -> PaperSnapshot | None:
         """Return the papers as they were read last; where others are stored now, begin to read them anew."""
-        edition = self._edition
-        is_stale = edition is None or edition.mark != load_mark(conn, MATCHED)
-        if is_stale and (reach := load_reach(conn)):
+        snapshot = self._snapshot
+        is_stale = snapshot is None or snapshot.mark != load_mark(conn, MATCHED)
+        if is_stale and (reach := load_stored_span(conn)):
             with self._starting:
                 if self._reader is None or not self._reader.is_alive():
                     self._reader = threading.Thread(target=self._read, args=(reach,), name="trial", daemon=True)
                     self._reader.start()
-        return edition
+        return snapshot
 
-    def _read(self, reach: Reach) -> None:
-        if self._edition is not None and len(self._edition.kept) > MEANWHILE:
-            self._edition = None
+    def _read(self, reach: StoredSpan) -> None:
+        if self._snapshot is not None and len(self._snapshot.kept) > MEANWHILE:
+            self._snapshot = None
             with suppress(AttributeError):  # glibc gives free memory back only when asked
                 ctypes.CDLL(None).malloc_trim(0)
         try:
             with self._site.store.read() as conn:
-                self._edition = read_edition(conn, reach, self._site.clock.now())
+                self._snapshot = read_snapshot(conn, reach, self._site.clock.now())
         except DigestError:  # who needs it next begins again
             _log.exception("the papers of the last days could not be read")
 
 
-def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, conn: Connection) -> TrialView:
+def view_trial(
+    trial: TrialView, query: Query, snapshot: PaperSnapshot, now: datetime, conn: Connection
+) -> TrialView:
     """Add to what a query means what it would have brought, and what comes near it."""
-    days = [day for day in list_days(now) if day >= edition.since] or list_days(now)[-1:]
-    (found,) = edition.hold([query.tree], days[0])
-    counts = Counter(edition.kept[number].day for number in found)
+    days = [day for day in list_days(now) if day >= snapshot.since] or list_days(now)[-1:]
+    (found,) = snapshot.match([query.tree], days[0])
+    counts = Counter(snapshot.kept[number].day for number in found)
     most = max([1, *counts.values()])
-    brought = [counts[day] for day in days if has_mailing(day)]
-    is_broad = len(found) > BROAD * len(brought)
-    newest = max((one.day for one in edition.kept), default=days[-1])
-    today = [number for number in found if edition.kept[number].day == newest]
-    shown = (today or sorted(found, key=lambda number: (edition.kept[number].day, number)))[-SHOWN:]
-    entries = [_make_entry(one, paper, query) for one, paper in edition.load(conn, shown)]
+    counted = [counts[day] for day in days if has_announcement(day)]
+    is_broad = len(found) > BROAD * len(counted)
+    newest = max((one.day for one in snapshot.kept), default=days[-1])
+    today = [number for number in found if snapshot.kept[number].day == newest]
+    shown = (today or sorted(found, key=lambda number: (snapshot.kept[number].day, number)))[-SHOWN:]
+    entries = [_make_entry(one, paper, query) for one, paper in snapshot.load(conn, shown)]
     heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest, days[-1])}"
     return replace(
         trial,
-        notes=(*trial.notes, *[_TOO_BROAD] * is_broad, *note_other_words(query.tree, edition.papers, found)),
-        rate=describe_mails(brought, len(days)),
+        notes=(*trial.notes, *[_TOO_BROAD] * is_broad, *note_other_words(query.tree, snapshot.papers, found)),
+        rate=describe_mails(counted, len(days)),
         bars=tuple(
             BarView(write_day(day, days[-1]), counts[day], round(_TALLEST * counts[day] / most) or 1)
             for day in days
@@ -327,7 +335,7 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
             PaperView(entry, number) for number, entry in enumerate(arrange(entries, Grouping.KIND, ())[0], 1)
         ),
         more=max(len(today) - SHOWN, 0),
-        variants=tuple(_find_variants(query, edition, found, days, len(brought))),
+        variants=tuple(_find_variants(query, snapshot, found, days, len(counted))),
     )
 
 
@@ -337,23 +345,23 @@ def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
 
 
 def _find_variants(
-    query: Query, edition: Edition, found: Sequence[int], days: Sequence[date], mailings: int
+    query: Query, snapshot: PaperSnapshot, found: Sequence[int], days: Sequence[date], announcements: int
 ) -> Iterator[VariantView]:
     """Yield what comes near: a person's papers, and two closer forms of a broad query, or wider ones of a rare."""
-    total, is_broad = len(found), len(found) > BROAD * mailings
+    total, is_broad = len(found), len(found) > BROAD * announcements
     near: Iterable[tuple[str, Node]] = ()
     if len(query.text) <= _LONGEST_VARIED and is_broad:
-        categories = Counter(edition.kept[number].category for number in found).most_common(_VARIANTS)
+        categories = Counter(snapshot.kept[number].category for number in found).most_common(_VARIANTS)
         near = list_narrower(query.tree, [category for category, _ in categories])
-    elif len(query.text) <= _LONGEST_VARIED and total < RARE * mailings:
+    elif len(query.text) <= _LONGEST_VARIED and total < RARE * announcements:
         near = list_wider(query.tree)
     written = {print_tree(tree).replace(f"{Prefix.ALL}:", ""): change for change, tree in near}
     written[guess_person(query.text)] = _BY_PERSON
     texts = list(filter(_is_readable, written))
-    answers = edition.hold([parse_query(text).tree for text in texts], days[0])
+    answers = snapshot.match([parse_query(text).tree for text in texts], days[0])
     views = [
-        VariantView(text, written[text], len(brought), describe_rate(len(brought), mailings, len(days)))
-        for text, brought in zip(texts, answers, strict=True)
+        VariantView(text, written[text], len(counted), describe_rate(len(counted), announcements, len(days)))
+        for text, counted in zip(texts, answers, strict=True)
     ]
     yield from (view for view in views if view.change == _BY_PERSON and view.papers)
     fitting = (0 < view.papers < total if is_broad else view.papers > total for view in views)

@@ -29,6 +29,7 @@ from digest.interest.tables import (
     StoredLibraryPaper,
     delete_libraries,
     find_known,
+    load_answers,
     load_counts,
     load_day_texts,
     load_libraries,
@@ -36,7 +37,6 @@ from digest.interest.tables import (
     load_sources,
     load_states,
     load_unasked,
-    recall_answers,
     save_answers,
     save_counts,
     save_library,
@@ -111,7 +111,7 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     return report
 
 
-def take_library(site: Site, polled: PollReport, source: str, reading: LibraryReading | None) -> None:
+def store_library(site: Site, polled: PollReport, source: str, reading: LibraryReading | None) -> None:
     """Store one library, if it has changed since it was stored, completed from fetched papers and by arXiv."""
     if reading is not None:  # without all papers, the next call must complete it as well
         _save(site, source, replace(reading, version="") if polled.failures else reading, site.clock.now())
@@ -122,7 +122,7 @@ def take_library(site: Site, polled: PollReport, source: str, reading: LibraryRe
 
 def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
     with site.store.read() as conn:
-        papers = join_doubles(complete(conn, reading.papers))
+        papers = merge_duplicates(complete(conn, reading.papers))
     with site.store.begin() as conn:
         save_library(conn, source, papers, at=now, version=reading.version, troubles=reading.troubles)
 
@@ -209,7 +209,7 @@ def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPa
     ]
 
 
-def join_doubles(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
+def merge_duplicates(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
     """Return each paper of a library once: two with one id, DOI or title are one, but not if their ids differ."""
     joined, places = list[LibraryPaper](), dict[object, int]()
     for paper in held:
@@ -285,8 +285,8 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
         reading, trouble = _try_reading(config, clock, had)
         if reading is None:
             return replace(had, trouble=trouble)
-        papers = join_doubles(complete(conn, reading.papers) if conn else reading.papers)
-        kept = recall_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
+        papers = merge_duplicates(complete(conn, reading.papers) if conn else reading.papers)
+        kept = load_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
         return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept))
 
 
@@ -300,7 +300,7 @@ def check_library(
     Raises:
         UsageError: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import Interest, find_least, leave_out  # noqa: PLC0415 - as above
+    from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
 
     weights, texts = load_weights(conn), [(paper.title, paper.abstract) for paper in held]
     if len(held) <= 1 or not weights.papers:
@@ -310,5 +310,5 @@ def check_library(
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
     compared = load_day_texts(conn, day) if day else load_newest_texts(conn, YARDSTICK)
     least = find_least(Interest(weights, texts).measure(compared))
-    others = leave_out(weights, texts)
+    others = measure_each_without(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

@@ -163,16 +163,16 @@ class Interest:
         numbers = self._numbers[others] * np.isin(self._papers[others], nearest)
         carried = self._weights.weigh(texts) * np.bincount(np.repeat(entries, counts), numbers, len(texts.keys))
         share = dict(zip(texts.keys.tolist(), (carried / max(carried.sum(), 1)).tolist(), strict=True))
-        told, find_key = dict[tuple[int, ...], tuple[float, str]](), _Keys().__getitem__
+        shares, find_key = dict[tuple[int, ...], tuple[float, str]](), _Keys().__getitem__
         for words in map(_cut, paper):
             keys = [(place, key) for place, word in enumerate(words) if (key := find_key(read_word(word)))]
             for (place, first), (after, second) in pairwise([*keys, (0, 0)]):
-                told.setdefault((first,), (share[first], words[place]))
+                shares.setdefault((first,), (share[first], words[place]))
                 if both := share.get(first << _SHIFT ^ second, 0):
                     both += sum(share[key] for key in {first, second})
-                    told.setdefault((first, second), (both, " ".join(words[place : after + 1])))
+                    shares.setdefault((first, second), (both, " ".join(words[place : after + 1])))
         best, taken = list[tuple[str, float]](), set[int]()
-        for stems, (carries, written) in sorted(told.items(), key=lambda one: -one[1][0]):
+        for stems, (carries, written) in sorted(shares.items(), key=lambda one: -one[1][0]):
             if carries and taken.isdisjoint(stems):
                 best.append((written.replace(EDGE, ""), carries))
                 taken.update(stems)
@@ -211,7 +211,7 @@ def find_least(measured: Sequence[int]) -> int:
     return max(1, sorted(measured, reverse=True)[(len(measured) - 1) // 10]) if measured else 1
 
 
-def leave_out(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
+def measure_each_without(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
     """Return how near each paper of a library is to the others."""
     alike = Interest(weights, papers).compare(Texts.read(papers))
     np.fill_diagonal(alike, 0)

@@ -59,7 +59,7 @@ class _Profile:
         nearest = self.interest.find_nearest(paper)
         return "" if nearest is None else self.titles[nearest]
 
-    def holds(self, paper: Paper) -> bool:
+    def contains(self, paper: Paper) -> bool:
         """Whether a paper is one of them, by its id or word for word: it is near to itself alone."""
         return paper.id in self.held or (paper.title, paper.abstract) in self.held
 
@@ -116,7 +116,7 @@ class Interests:
         if profile is None:
             return []
         measured = profile.interest.measure([(one.paper.title, one.paper.abstract) for one in changes])
-        order = sorted(range(len(changes)), key=lambda n: (profile.holds(changes[n].paper), -measured[n]))
+        order = sorted(range(len(changes)), key=lambda n: (profile.contains(changes[n].paper), -measured[n]))
         return [[changes[n] for n in order]]
 
     def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
@@ -128,7 +128,7 @@ class Interests:
         least = {day: self._find_least(conn, due, profile, day) for day in {entry.announced for entry in entries}}
         found = {}
         for entry, text, nearness in zip(entries, texts, profile.interest.measure(texts), strict=True):
-            if not profile.holds(entry.paper):  # else its reader has it, and it is near to itself alone
+            if not profile.contains(entry.paper):  # else its reader has it, and it is near to itself alone
                 is_top = nearness >= least[entry.announced]
                 found[entry.paper.id] = Near(nearness, is_top, profile.name_nearest(text) if is_top else "")
         return found
@@ -138,7 +138,7 @@ class Interests:
     ) -> Near | None:
         """Say how near a paper of an announcement is, with words, and its place; None if it is in the library."""
         profile = self.find(conn, due)
-        if profile is None or profile.holds(paper):
+        if profile is None or profile.contains(paper):
             return None
         text, texts = (paper.title, paper.abstract), load_day_texts(conn, day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])

@@ -128,7 +128,7 @@ def save_library(
     """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
     source, version, trouble, *troubles = map(make_storable, (source, version, trouble, *troubles))
     key = _require_library(conn, source)
-    kept = recall_answers(conn, held) if held else []
+    kept = load_answers(conn, held) if held else []
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
     if held is not None:
         values |= {"read_at": at, "version": version, "troubles": troubles}
@@ -141,7 +141,7 @@ def save_library(
         conn.execute(insert(library_papers), rows) if rows else None
 
 
-def recall_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredLibraryPaper]:
+def load_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredLibraryPaper]:
     """Return papers with what arXiv answered when it was asked for them, in whatever library they were then."""
     was_asked = library_papers.c.asked_at.is_not(None)
     asked = {row.arxiv_id: row for row in conn.execute(select(library_papers).where(was_asked))}
@@ -293,7 +293,7 @@ def load_ordered(conn: Connection) -> list[int]:
 
 def load_day_texts(conn: Connection, day: date) -> list[tuple[str, str]]:
     """Return title and abstract of the papers that an announcement brought as new, as they read now."""
-    return _load_texts(conn, papers.c.mailing == day)
+    return _load_texts(conn, papers.c.announcement == day)
 
 
 def load_newest_texts(conn: Connection, limit: int) -> list[tuple[str, str]]:

@@ -210,7 +210,7 @@ def select_for_subscription(
         chosen.update(id_ for id_ in outcome.new if kind_of[id_] in entering)
         if Kind.NEW in wanted:
             chosen.update(id_ for id_ in outcome.new if id_ in overtaken)
-        chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _TOLD_AGAIN)
+        chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _SENT_AGAIN)
         chosen.update(id_ for id_ in outcome.gone if kind_of[id_] in wanted & {Kind.WITHDRAWAL})
     return tuple(sorted(chosen))
 
@@ -229,7 +229,7 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
     return since is not None and change.paper.published >= since
 
 
-_TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
+_SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
 
 def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:

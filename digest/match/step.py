@@ -50,13 +50,13 @@ from digest.store.matches import (
 )
 from digest.store.queries import active_revisions
 from digest.store.runs import load_cursors
-from digest.store.subscriptions import load_askers, load_subscriptions, make_due, save_least
+from digest.store.subscriptions import load_followers, load_subscriptions, make_due, save_least
 
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""
 
 
-def give_first_digests(site: Site, awaiting: Collection[str], report: MatchReport) -> None:
+def make_first_digests(site: Site, awaiting: Collection[str], report: MatchReport) -> None:
     """Make every first digest that is owed and can be made now."""
     at = site.clock.now()
     with site.store.read() as conn:
@@ -77,7 +77,7 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
         sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
             for look, chosen in together:
-                _give(conn, look, [change for change in chosen if change.id in sample], report, at)
+                _make_first_digest(conn, look, [change for change in chosen if change.id in sample], report, at)
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
@@ -120,11 +120,11 @@ def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange
     return [change for change in found if change.paper_key not in seen]
 
 
-def _give(
+def _make_first_digest(
     conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], report: MatchReport, at: datetime
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
-    mark = load_matched_mark(conn, hold=True)
+    mark = load_matched_mark(conn, lock=True)
     if load_first_runs(conn, look.subscription_id).get(look.query_id, 0) is not None:
         return
     # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
@@ -136,7 +136,7 @@ def _give(
         save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
     close_first_digest(conn, look, run_id)
     report.first_digests += bool(ids)
-    report.looked_back.update(change.paper_key for change in chosen)
+    report.first_digest_papers.update(change.paper_key for change in chosen)
 
 
 BATCH = 4000
@@ -153,7 +153,7 @@ class MatchReport:
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
         first_digests: how many first digests that hold any paper were given.
-        looked_back: the papers of these, which are among `papers`.
+        first_digest_papers: the papers of these, which are among `papers`.
     """
 
     changes: int = 0
@@ -162,14 +162,14 @@ class MatchReport:
     papers: set[int] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
     first_digests: int = 0
-    looked_back: set[int] = field(default_factory=set)
+    first_digest_papers: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
         """Say how many papers each saved query brought, how many in all, and what first digests hold."""
         news = self._describe_news()
-        if not self.looked_back:
+        if not self.first_digest_papers:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
-        looks = f"{count(len(self.looked_back), 'paper')} for a first digest"
+        looks = f"{count(len(self.first_digest_papers), 'paper')} for a first digest"
         return f"{news}, and {looks}" if news else looks
 
     def _describe_news(self) -> str:
@@ -198,8 +198,8 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
     if first_digests:
-        give_first_digests(site, awaiting, report)
-        report.papers |= report.looked_back
+        make_first_digests(site, awaiting, report)
+        report.papers |= report.first_digest_papers
     return report
 
 
@@ -225,9 +225,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
     with site.store.begin() as conn:
-        now_at = load_matched_mark(conn, hold=True)
+        now_at = load_matched_mark(conn, lock=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = load_subscriptions(conn, load_askers(conn, met))
+        askers = load_subscriptions(conn, load_followers(conn, met))
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
         if now_at != mark or active_revisions(conn) != revisions:
             return True

@@ -1,9 +1,9 @@
 """What arXiv announces, and when: the kinds of announcement and their calendar.
 
 arXiv announces at 20:00 US Eastern time on Sunday to Thursday evenings
-(https://info.arxiv.org/help/availability.html). An announcement (arXiv says mailing) is named by the Eastern date
-of its evening. Holidays are data, published by arXiv for each year; a deferred announcement is announced with the
-next, and that is learnt from the ids: nothing here takes the calendar for the truth.
+(https://info.arxiv.org/help/availability.html). An announcement is named by the Eastern date of its evening.
+Holidays are data, published by arXiv for each year; a deferred announcement is announced with the next,
+and that is learnt from the ids: nothing here takes the calendar for the truth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from digest.model.papers import Paper
 
 EASTERN = ZoneInfo("America/New_York")
-MAILING_TIME = time(20, 0)
+ANNOUNCEMENT_TIME = time(20, 0)
 """When an announcement goes out, Eastern time."""
 
 DEADLINE = time(14, 0)
@@ -33,9 +33,9 @@ _NEIGHBOURS = 20
 """Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. Where
 announcements are small, so few that no whole announcement is."""
 
-_NO_MAILING_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
+_NO_ANNOUNCEMENT_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
 
-NO_MAILING_DAYS = frozenset(
+NO_ANNOUNCEMENT_DAYS = frozenset(
     {
         date(2026, 1, 1),
         date(2026, 1, 19),
@@ -69,28 +69,28 @@ DELIVERABLE_KINDS = (Kind.NEW, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.WITHDRAWA
 """The kinds a subscription can ask for, in the order a digest shows them."""
 
 
-def has_mailing(day: date) -> bool:
+def has_announcement(day: date) -> bool:
     """Whether an announcement is expected on the evening of this Eastern date."""
-    return day.weekday() not in _NO_MAILING_WEEKDAYS and day not in NO_MAILING_DAYS
+    return day.weekday() not in _NO_ANNOUNCEMENT_WEEKDAYS and day not in NO_ANNOUNCEMENT_DAYS
 
 
-def mailing_moment(day: date) -> datetime:
+def announcement_moment(day: date) -> datetime:
     """Return when the announcement of this Eastern date goes out, in UTC."""
-    return datetime.combine(day, MAILING_TIME, tzinfo=EASTERN).astimezone(UTC)
+    return datetime.combine(day, ANNOUNCEMENT_TIME, tzinfo=EASTERN).astimezone(UTC)
 
 
-def latest_mailing(moment: datetime) -> date:
+def latest_announcement(moment: datetime) -> date:
     """Return the Eastern date of the last announcement expected at or before a moment."""
     day = moment.astimezone(EASTERN).date()
-    while not (has_mailing(day) and mailing_moment(day) <= moment):
+    while not (has_announcement(day) and announcement_moment(day) <= moment):
         day -= timedelta(days=1)
     return day
 
 
-def next_mailing(moment: datetime) -> date:
+def next_announcement(moment: datetime) -> date:
     """Return the Eastern date of the first announcement expected after a moment."""
     day = moment.astimezone(EASTERN).date()
-    while not (has_mailing(day) and mailing_moment(day) > moment):
+    while not (has_announcement(day) and announcement_moment(day) > moment):
         day += timedelta(days=1)
     return day
 
@@ -99,7 +99,7 @@ def find_announcement(found_at: datetime, datestamp: date | None) -> date | None
     """Return the Eastern date of the announcement that brought what was found; None where nothing tells.
 
     It became public on the day of its record, which begins on the evening of the announcement. Of a new paper
-    the ids around it tell more (see `estimate_mailings`).
+    the ids around it tell more (see `estimate_announcements`).
 
     Args:
         found_at: when it was found (UTC).
@@ -107,25 +107,25 @@ def find_announcement(found_at: datetime, datestamp: date | None) -> date | None
     """
     if datestamp is None:
         return None
-    return latest_mailing(min(datetime.combine(datestamp, _DAYS_END, tzinfo=UTC), found_at))
+    return latest_announcement(min(datetime.combine(datestamp, _DAYS_END, tzinfo=UTC), found_at))
 
 
-def alarm_moment(mailing: date) -> datetime:
+def alarm_moment(announcement: date) -> datetime:
     """Return when an announcement that has not been seen yet counts as late, in UTC."""
-    morning = datetime.combine(mailing + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
+    morning = datetime.combine(announcement + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
     return morning.astimezone(UTC)
 
 
-def mailings_between(after: datetime, until: datetime) -> Iterator[date]:
+def announcements_between(after: datetime, until: datetime) -> Iterator[date]:
     """Yield the Eastern dates of the announcements expected after one moment and until another, in order."""
     day, last = after.astimezone(EASTERN).date(), until.astimezone(EASTERN).date()
     while day <= last:
-        if has_mailing(day) and after < mailing_moment(day) <= until:
+        if has_announcement(day) and after < announcement_moment(day) <= until:
             yield day
         day += timedelta(days=1)
 
 
-def earliest_mailing(submitted: datetime) -> date:
+def earliest_announcement(submitted: datetime) -> date:
     """Return the Eastern date of the first announcement that can bring a paper submitted at a moment.
 
     Source: the table of https://info.arxiv.org/help/availability.html. Moderation may hold a paper back
@@ -136,12 +136,12 @@ def earliest_mailing(submitted: datetime) -> date:
     while deadline.weekday() > _FRIDAY:
         deadline += timedelta(days=1)
     evening = deadline + timedelta(days=2) if deadline.weekday() == _FRIDAY else deadline
-    while not has_mailing(evening):
+    while not has_announcement(evening):
         evening += timedelta(days=1)
     return evening
 
 
-def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
+def estimate_announcements(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
     """Return which of several announcements brought each of some papers, from the order of their ids.
 
     Ids grow from announcement to announcement, and within one most papers were submitted just before it; the few
@@ -157,7 +157,7 @@ def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date])
     last = len(candidates) - 1
     own = [
         next((n for n, day in enumerate(candidates) if day >= earliest), last)
-        for earliest in map(earliest_mailing, submitted)
+        for earliest in map(earliest_announcement, submitted)
     ]
     side = min(_NEIGHBOURS, len(own) // (2 * len(candidates)))
     reached, estimates = 0, []
@@ -231,14 +231,14 @@ class StoredChange:
     @property
     def announced(self) -> date:
         """The Eastern date of the announcement that brought it, as near as is known."""
-        return self.announced_on or latest_mailing(self.found_at)
+        return self.announced_on or latest_announcement(self.found_at)
 
 
-def find_owed(before: datetime) -> datetime:
+def find_due_until(before: datetime) -> datetime:
     """Return until when papers and their turn must have come to be sent by a moment (both UTC).
 
     A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
     `digest.plan.turns`). Until then only what waited before that announcement is owed.
     """
-    mailing = latest_mailing(before)
-    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)
+    announcement = latest_announcement(before)
+    return before if alarm_moment(announcement) <= before else announcement_moment(announcement)

@@ -140,7 +140,7 @@ class ArxivError(OutsideError):
     `request` names what was asked, for logs and messages. `told` says it to readers, without particulars.
     """
 
-    told: ClassVar[str] = "arXiv has not answered"
+    reader_message: ClassVar[str] = "arXiv has not answered"
 
     def __init__(
         self, message: str = "", *, hint: str = "", retry_after: float | None = None, request: str = ""
@@ -177,7 +177,7 @@ class ArxivMoved(ArxivError):
 class ArxivUnreadable(ArxivError):
     """The body is not what was asked for."""
 
-    told = "arXiv has sent nothing that can be read"
+    reader_message = "arXiv has sent nothing that can be read"
 
 
 class ArxivTruncated(ArxivUnreadable):

@@ -32,9 +32,9 @@ class Occasion(StrEnum):
     LETTER = "letter"
 
     @property
-    def is_look_back(self) -> bool:
+    def is_of_past(self) -> bool:
         """Whether its papers are not new."""
-        return self in _LOOKS_BACK
+        return self in _OF_PAST
 
     @property
     def is_sample(self) -> bool:
@@ -43,7 +43,7 @@ class Occasion(StrEnum):
 
 
 _SAMPLES = (Occasion.FIRST_DIGEST, Occasion.NEW_QUERY)
-_LOOKS_BACK = (*_SAMPLES, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+_OF_PAST = (*_SAMPLES, Occasion.TRIAL)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Coverage:
     """What was checked before a digest was planned: the sentence that tells a quiet day from a failure.
 
     Attributes:
-        mailing: Eastern date of the newest announcement searched for; None before the first run.
+        announcement: Eastern date of the newest announcement searched for; None before the first run.
         is_complete: every paper of that announcement has been seen, as far as the source can tell.
-        looked_at: papers that run compared.
+        compared: papers that run compared.
         matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
             where an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
@@ -65,16 +65,16 @@ class Coverage:
         is_awaited: arXiv was checked, and nothing of that announcement was there.
         since: Eastern date of an earlier announcement from which on this digest stands for all; None where it
             stands for that one alone, or it is not known.
-        mailings: how many announcements were expected from `since` on; 1 where it stands for one alone.
+        announcements: how many announcements were expected from `since` on; 1 where it stands for one alone.
         total: papers a search on its own names, where only the newest were checked and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
-        told_at: of a digest without papers, when an earlier one last showed papers of these announcements (UTC);
-            None where none did: then nothing in them matched.
+        last_shown_at: of a digest without papers, when an earlier one last showed papers of these announcements
+            (UTC); None if none did: then nothing in them matched.
     """
 
-    mailing: date | None
+    announcement: date | None
     is_complete: bool
-    looked_at: int
+    compared: int
     matched: int | None
     checked_at: datetime | None
     source: str
@@ -83,9 +83,9 @@ class Coverage:
     is_settled: bool = False
     is_awaited: bool = False
     since: date | None = None
-    mailings: int = 1
+    announcements: int = 1
     total: int = 0
-    told_at: datetime | None = None
+    last_shown_at: datetime | None = None
     failing_since: datetime | None = None
 
 
@@ -150,7 +150,7 @@ class DigestEntry:
         return self.near if self.near in ("", NEAR_LIST) else "near your library"
 
     @property
-    def tells_change(self) -> bool:
+    def shows_change(self) -> bool:
         """Whether what changed is shown in place of the paper: its reader knows it, or it was withdrawn."""
         return self.is_withdrawn or self.before is not None
 
@@ -299,7 +299,7 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        behind: place behind the last one; the same as `first` for a message in the channel if the thread tells
+        end: place behind the last one; the same as `first` for a message in the channel if the thread tells
             all papers, those listed in the channel too.
         shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
             titles it lists at most.
@@ -307,7 +307,7 @@ class Share:
     """
 
     first: int
-    behind: int
+    end: int
     shown: int
     form: Form = Form.TITLE
 
@@ -322,10 +322,10 @@ class Share:
     @property
     def count(self) -> int:
         """How many papers."""
-        return self.behind - self.first
+        return self.end - self.first
 
     def __str__(self) -> str:
-        return f"{self.first}-{self.behind}-{self.shown}-{self.form}"
+        return f"{self.first}-{self.end}-{self.shown}-{self.form}"
 
 
 @dataclass(frozen=True, slots=True)

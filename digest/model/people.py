@@ -80,7 +80,7 @@ class Signup:
         return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "closed"
 
 
-class Ask(StrEnum):
+class RequestKind(StrEnum):
     """What somebody asked for by a form: a subscription, their link, a fresh link, or another address."""
 
     SUBSCRIBE = "subscribe"
@@ -104,7 +104,7 @@ class OwnQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SignupRequest:
     """What a person wants to get, as their forms say it.
 
     Attributes:
@@ -122,7 +122,7 @@ class Wish:
     joins: tuple[str, ...] = ()
     old_address: str = ""
 
-    def add_query(self, text: str) -> Wish:
+    def add_query(self, text: str) -> SignupRequest:
         """Return it with one saved query more, named after its words.
 
         Raises:

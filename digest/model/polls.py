@@ -44,7 +44,7 @@ class PollSummary:
         is_complete: every page came and was stored; for a gap check, every missing id was asked for.
         papers: how many papers it compared.
         failure: why it is not complete, "" where it is.
-        told: the same in a reader's words.
+        reader_message: the same in a reader's words.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
     """
 
@@ -55,11 +55,11 @@ class PollSummary:
     papers: int
     failure: str = ""
     highest: tuple[int, int] = (0, 0)
-    told: str = ""
+    reader_message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class LastLooks:
+class LastChecks:
     """When a source was last checked; moments are in UTC, None where there is none.
 
     Attributes:

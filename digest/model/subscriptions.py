@@ -22,7 +22,7 @@ class SubscriberState(StrEnum):
     """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
 
     CONFIRMED = "confirmed"
-    LEFT = "left"
+    UNSUBSCRIBED = "left"
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
@@ -70,7 +70,7 @@ _ADDRESSES = {
 FORMS = ", ".join(f"{kind}{_ADDRESSES.get(kind, ':name')}" for kind in DestinationKind)
 """How destinations are written: most by a name that the configuration gives to an address."""
 
-OWN_PLACES = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+OWN_DESTINATIONS = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 """Destinations that show nothing to anybody but their owner."""
 
 FEED_SUFFIXES = (".atom", ".xml", ".json")
@@ -276,13 +276,13 @@ class Subscription:
     @property
     def has_one_reader(self) -> bool:
         """Whether nobody but its owner reads it: then it may name titles of a library."""
-        kinds = [place.kind for place in self.destinations if place.kind not in OWN_PLACES]
+        kinds = [place.kind for place in self.destinations if place.kind not in OWN_DESTINATIONS]
         is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
         return not is_open and (not kinds or kinds == [DestinationKind.MAIL])
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class Timing:
     """When a subscription wants to hear: all of it that decides over a turn."""
 
     cadence: Cadence

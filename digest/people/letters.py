@@ -16,26 +16,34 @@ from sqlalchemy import Connection
 
 from digest.model import secrets
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
-from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, REQUESTS_WIDE, Ask, Wish
+from digest.model.people import (
+    FRESH,
+    LETTERS_TO_ADDRESS,
+    REQUESTS,
+    REQUESTS_OF_NETWORK,
+    REQUESTS_WIDE,
+    RequestKind,
+    SignupRequest,
+)
 from digest.model.subscriptions import Destination
 from digest.people.signups import (
     REFUSED,
     StoredSignup,
+    claim_signups,
     count_request,
     delete_signup,
-    ensure_letters,
     find_free,
     has_asked,
     mark_mailed,
     save_signup,
     start_counting,
-    take_asked,
+    start_letters,
 )
 from digest.people.tables import load_memberships
 from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
 from digest.site import Site
 from digest.store.digests import DigestDraft, save_digests
-from digest.store.subscribers import LETTERS, load_departures
+from digest.store.subscribers import LETTERS, load_unsubscribed
 
 if TYPE_CHECKING:
     from digest.render import MailIdentity
@@ -46,22 +54,29 @@ _AT_ONCE = 50
 """Requests taken in one transaction."""
 
 SUBJECTS = {
-    Ask.SUBSCRIBE: "Please confirm your subscription",
-    Ask.LINK: "Your link to your subscriptions",
-    Ask.FRESH: "Your link, for the next 30 minutes",
-    Ask.MOVE: "Please confirm your new address",
+    RequestKind.SUBSCRIBE: "Please confirm your subscription",
+    RequestKind.LINK: "Your link to your subscriptions",
+    RequestKind.FRESH: "Your link, for the next 30 minutes",
+    RequestKind.MOVE: "Please confirm your new address",
 }
 
 
-def take_request(
-    conn: Connection, maker: LinkMaker, ask: Ask, address: str, wish: Wish, *, network: str, at: datetime
+def accept_request(
+    conn: Connection,
+    maker: LinkMaker,
+    ask: RequestKind,
+    address: str,
+    choices: SignupRequest,
+    *,
+    network: str,
+    at: datetime,
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done for every address.
 
     Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
     start_counting(conn)
-    limits = {"all": REQUESTS} if ask in (Ask.SUBSCRIBE, Ask.MOVE) else {}
+    limits = {"all": REQUESTS} if ask in (RequestKind.SUBSCRIBE, RequestKind.MOVE) else {}
     if "/" in network:
         wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
         limits[count_name(maker, str(wide))] = REQUESTS_WIDE
@@ -71,7 +86,7 @@ def take_request(
     for name in limits if free_at is None else (REFUSED,):
         count_request(conn, name, at)
     if free_at is None:
-        save_signup(conn, ask, address, wish, at=at)
+        save_signup(conn, ask, address, choices, at=at)
     return free_at
 
 
@@ -82,7 +97,7 @@ def queue_letters(site: Site) -> int:
         if not has_asked(conn):
             return 0
     with site.store.begin() as conn:
-        asked = take_asked(conn, _AT_ONCE)
+        asked = claim_signups(conn, _AT_ONCE)
         maker = make_links(conn, site.config)
         start_counting(conn)
         for signup in asked:
@@ -99,15 +114,15 @@ def queue_letters(site: Site) -> int:
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
     """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
     admission = maker.config.web.signup
-    is_admitted = admission.admits(signup.address) or (admission.is_off and signup.ask is Ask.MOVE)
+    is_admitted = admission.admits(signup.address) or (admission.is_off and signup.kind is RequestKind.MOVE)
     if signup.ends_at <= now:
         return "its time is over"
     is_shared = any(one.shared and signup.destination in one.destinations for one in maker.config.subscriptions)
-    if is_shared or LETTERS in load_departures(conn, signup.destination):
+    if is_shared or LETTERS in load_unsubscribed(conn, signup.destination):
         return "its address wants none"
-    if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
+    if signup.kind in (RequestKind.SUBSCRIBE, RequestKind.MOVE) and not is_admitted:
         return "its address may not subscribe here"
-    if signup.ask in (Ask.LINK, Ask.FRESH) and not load_memberships(conn, signup.destination):
+    if signup.kind in (RequestKind.LINK, RequestKind.FRESH) and not load_memberships(conn, signup.destination):
         return "its address has no subscription"
     name = _count_mailbox(maker, signup.address)
     if any(find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
@@ -132,17 +147,17 @@ def _count_mailbox(maker: LinkMaker, address: str) -> str:
 def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:
     destination = signup.destination
     count_request(conn, _count_mailbox(maker, signup.address), now)
-    if signup.ask is Ask.LINK:
+    if signup.kind is RequestKind.LINK:
         remember_preferences(conn, maker, destination, at=now)
-    slot = f"{signup.ask}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
-    ends_at = min(now + FRESH, signup.ends_at) if signup.ask is Ask.FRESH else signup.ends_at
+    slot = f"{signup.kind}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
+    ends_at = min(now + FRESH, signup.ends_at) if signup.kind is RequestKind.FRESH else signup.ends_at
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     key = secrets.idempotency_key(f"{maker.installation} {LETTERS}", slot, str(destination), 0)
-    nothing = Coverage(None, is_complete=False, looked_at=0, matched=None, checked_at=None, source="")
+    nothing = Coverage(None, is_complete=False, compared=0, matched=None, checked_at=None, source="")
     letter = Digest(
         subscription=LETTERS,
-        title=SUBJECTS[signup.ask],
+        title=SUBJECTS[signup.kind],
         slot=slot,
         occasion=Occasion.LETTER,
         planned_at=now,
@@ -153,7 +168,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         coverage=nothing,
     )
     plan = DeliveryPlan(destination, 0, 1, key)
-    draft = DigestDraft(ensure_letters(conn, now), letter, [plan], ())
+    draft = DigestDraft(start_letters(conn, now), letter, [plan], ())
     save_digests(conn, [draft], at=now)
 
 
@@ -173,16 +188,16 @@ def write_letter(
     to = delivery.destination
     token = letter_token(maker, letter.slot, to)
     links = {
-        Ask.SUBSCRIBE: f"{base}/c/{token}",
-        Ask.MOVE: f"{base}/c/{token}",
-        Ask.FRESH: f"{base}/k/{token}",
-        Ask.LINK: f"{base}/p/{maker.preferences_token(to, find_generation(conn, maker, to))}",
+        RequestKind.SUBSCRIBE: f"{base}/c/{token}",
+        RequestKind.MOVE: f"{base}/c/{token}",
+        RequestKind.FRESH: f"{base}/k/{token}",
+        RequestKind.LINK: f"{base}/p/{maker.preferences_token(to, find_generation(conn, maker, to))}",
     }
     contact = site.config.arxiv.contact
     context = LetterContext(
-        ask=ask,
+        kind=ask,
         subject=letter.title,
-        link=links[Ask(ask)],
+        link=links[RequestKind(ask)],
         host=urlsplit(base).hostname or "",
         contact=contact if "@" in contact and ":" not in contact else "",
         sender=identity.from_name,

@@ -17,7 +17,16 @@ from digest.config import Config
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import QueryError, UnknownName, UsageError
-from digest.model.people import KINDS, LONGEST_QUERY, MOST_BEGINNINGS, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
+from digest.model.people import (
+    KINDS,
+    LONGEST_QUERY,
+    MOST_BEGINNINGS,
+    MOST_QUERIES,
+    UNDO,
+    OwnQuery,
+    RequestKind,
+    SignupRequest,
+)
 from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import (
     EVERYTHING,
@@ -54,13 +63,13 @@ from digest.plan.turns import first_due, next_due
 from digest.query import Query, parse_query
 from digest.store.matches import load_pending_matches
 from digest.store.queries import active_revisions, sync_queries
-from digest.store.subscribers import LETTERS, load_departures, save_resubscription, save_unsubscription
+from digest.store.subscribers import LETTERS, load_unsubscribed, save_resubscription, save_unsubscription
 from digest.store.subscriptions import (
     load_subscriptions,
     pause_subscription,
     resume_subscription,
     set_next_due,
-    start_turns,
+    start_slots,
     sync_subscriptions,
 )
 
@@ -73,19 +82,19 @@ class Preferences:
     """What a person gets.
 
     Attributes:
-        wish: what they want: their saved queries, when and how.
+        choices: what they want: their saved queries, when and how.
         own: their own subscription; None where they only read what the operator's file decides.
         memberships: every live subscription that writes to them or that they left, their own first.
         dues: these as stored, by key.
-        has_left_everything: they unsubscribed from all of it, for good.
+        has_unsubscribed_from_all: they unsubscribed from all of it, for good.
     """
 
     person: Person
-    wish: Wish
+    choices: SignupRequest
     own: DueSubscription | None
     memberships: tuple[Membership, ...]
     dues: Mapping[int, DueSubscription]
-    has_left_everything: bool = False
+    has_unsubscribed_from_all: bool = False
 
     @property
     def is_paused(self) -> bool:
@@ -93,15 +102,16 @@ class Preferences:
         return self.own is not None and self.own.state == SubscriptionState.PAUSED
 
     @property
-    def keeps_times(self) -> bool:
+    def has_own_times(self) -> bool:
         """Whether they have a subscription of their own that they have not left: more is added to it."""
         return any(
-            self.own is not None and one.id == self.own.id and one.left_at is None for one in self.memberships
+            self.own is not None and one.id == self.own.id and one.unsubscribed_at is None
+            for one in self.memberships
         )
 
     def can_undo(self, membership: Membership, now: datetime) -> bool:
         """Whether leaving a subscription can still be undone."""
-        return membership.left_at is not None and now - membership.left_at < UNDO
+        return membership.unsubscribed_at is not None and now - membership.unsubscribed_at < UNDO
 
 
 def load_preferences(conn: Connection, address: str) -> Preferences | None:
@@ -112,26 +122,26 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
     memberships = tuple(load_memberships(conn, person.destination))
     dues = {due.id: due for due in load_subscriptions(conn, [one.id for one in memberships])}
     own = next((dues[one.id] for one in memberships if is_personal(one.origin)), None)
-    wish = Wish(
+    choices = SignupRequest(
         queries=tuple(load_own_queries(conn, person)),
-        joins=tuple(one.name for one in memberships if one.is_joined and one.left_at is None),
+        joins=tuple(one.name for one in memberships if one.is_joined and one.unsubscribed_at is None),
     )
     if own is not None:
         stored = own.subscription
-        wish = replace(
-            wish,
+        choices = replace(
+            choices,
             cadence=str(stored.cadence),
             kinds=stored.kinds,
             abstracts=stored.abstracts,
             has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
         )
-    has_left_everything = EVERYTHING in load_departures(conn, person.destination)
-    return Preferences(person, wish, own, memberships, dues, has_left_everything)
+    has_left_everything = EVERYTHING in load_unsubscribed(conn, person.destination)
+    return Preferences(person, choices, own, memberships, dues, has_left_everything)
 
 
-def make_wish(
+def make_signup_request(
     config: Config, text: str, cadence: str, *, kinds: Collection[str], joins: Collection[str], has_feed: bool
-) -> Wish:
+) -> SignupRequest:
     """Return what somebody wants, from the fields of a form.
 
     Raises:
@@ -145,15 +155,15 @@ def make_wish(
         raise UsageError("nothing is chosen yet", hint="Write what you follow, or tick a subscription.")
     if has_feed and not text.strip():
         raise UsageError("a feed is made of what you follow", hint="Write what you follow, or untick the feed.")
-    wish = Wish(
+    choices = SignupRequest(
         cadence=cadence,
         kinds=tuple(kind for kind in KINDS if kind in kinds),
         has_feed=has_feed,
         joins=tuple(name for name in offered if name in joins),
     )
-    wish = wish.add_query(read_text(text).expression) if text.strip() else wish
-    check_wish(wish)
-    return wish
+    choices = choices.add_query(read_text(text).expression) if text.strip() else choices
+    check_signup_request(choices)
+    return choices
 
 
 def read_text(text: str) -> Query:
@@ -174,51 +184,53 @@ def read_text(text: str) -> Query:
     return query
 
 
-def check_wish(wish: Wish) -> None:
+def check_signup_request(choices: SignupRequest) -> None:
     """Refuse what nobody may have.
 
     Raises:
         QueryError: a saved query can't be read, or asks for too much.
         UsageError: there are too many, or no kind of announcement is wanted.
     """
-    if len(wish.queries) > MOST_QUERIES:
+    if len(choices.queries) > MOST_QUERIES:
         raise UsageError(f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them.")
-    for query in wish.queries:
+    for query in choices.queries:
         read_text(query.text)
-    if not wish.kinds:
+    if not choices.kinds:
         raise UsageError("no kind of paper is chosen", hint="Tick at least one, such as new papers.")
-    Cadence.parse(wish.cadence)
+    Cadence.parse(choices.cadence)
 
 
-def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *, at: datetime) -> None:
+def apply_signup_request(
+    conn: Connection, maker: LinkMaker, person: Person, choices: SignupRequest, *, at: datetime
+) -> None:
     """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
 
     A new saved query brings its first digest. Those off stay stored and bring nothing; turned on again, they
     bring what is announced from then on.
 
     Raises:
-        UsageError: see `check_wish`; or arXiv's search is asked for as many saved queries as it may be.
+        UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved queries as it may be.
     """
-    check_wish(wish)
+    check_signup_request(choices)
     were_off = {query.name for query in load_own_queries(conn, person) if not query.is_on}
-    texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in wish.queries}
+    texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in choices.queries}
     if maker.config.arxiv.source == "query":
         active = {revision.canonical for revision in active_revisions(conn)}
         wanted = active.union(canonical for _, canonical, _ in texts.values())
         if wanted > active and len(wanted) > MOST_SEARCHED:
             raise UsageError("no more saved queries are possible here", hint="Ask who runs this service.")
     sync_queries(conn, texts, person.origin, at)
-    feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
+    feed = (Destination(DestinationKind.FEED),) if choices.has_feed else ()
     own = Subscription(
-        name=own_name(conn, maker, person, at=at),
-        queries=tuple(query.name for query in wish.queries if query.is_on),
+        name=choose_own_name(conn, maker, person, at=at),
+        queries=tuple(query.name for query in choices.queries if query.is_on),
         destinations=(person.destination, *feed),
-        cadence=Cadence.parse(wish.cadence),
-        kinds=wish.kinds,
-        abstracts=wish.abstracts,
+        cadence=Cadence.parse(choices.cadence),
+        kinds=choices.kinds,
+        abstracts=choices.abstracts,
         title=TITLE,
     )
-    sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, turns)
+    sync_subscriptions(conn, [own] if choices.queries else [], person.origin, at, turns)
     set_owner(conn, person)
     close_first_digests(conn, person, were_off)
 
@@ -235,27 +247,27 @@ def save_query(
         QueryError: the text can't be read.
         UsageError: they have it already, or as many as they may, or may have none of their own.
     """
-    wish, person, maker = preferences.wish, preferences.person, make_links(conn, config)
+    choices, person, maker = preferences.choices, preferences.person, make_links(conn, config)
     if preferences.own is None and not config.web.signup.admits(person.address):
         require_own(preferences)
-    if name and name not in {one.name for one in wish.queries}:
+    if name and name not in {one.name for one in choices.queries}:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
     text = read_text(text).expression
     canonical = _canonical(text)
-    twin = next((one.name for one in wish.queries if _canonical(one.text) == canonical), name)
+    twin = next((one.name for one in choices.queries if _canonical(one.text) == canonical), name)
     if name and twin != name:
         raise UsageError("you have this saved query already", hint="Go back, and delete one of the two.")
     if twin:
         edited = OwnQuery(rename_query(conn, person, twin, text), text)
-        wish = replace(wish, queries=tuple(edited if one.name == twin else one for one in wish.queries))
+        choices = replace(choices, queries=tuple(edited if one.name == twin else one for one in choices.queries))
     else:
-        wish = wish.add_query(text)
-    save_wish(conn, maker, person, wish, at=at)
+        choices = choices.add_query(text)
+    apply_signup_request(conn, maker, person, choices, at=at)
     if preferences.own is None:
-        log_consent(conn, person, own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
+        log_consent(conn, person, choose_own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
 
 
-def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
+def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
     """Return the name of a person's own subscription, or the one it gets at a moment (UTC).
 
     Links are made of it, and a database may give a person's number again: the moment is a part of it.
@@ -275,7 +287,7 @@ def confirm_signup(
         UsageError: it would be too much for one person, the operator admits the address no more, or the new
             address belongs to somebody else.
     """
-    if signup.ask is Ask.MOVE:
+    if signup.kind is RequestKind.MOVE:
         _move(conn, maker, signup, at)
     else:
         _subscribe(conn, config, maker, signup, at)
@@ -290,48 +302,48 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
     if not config.web.signup.admits(signup.address):
         raise UsageError("this address may no longer subscribe here", hint="Ask who runs this service.")
     person = confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
-    before, wish = load_preferences(conn, signup.address), signup.wish
+    before, choices = load_preferences(conn, signup.address), signup.choices
     offered = {one.name for one in list_offered(config)}
-    joins = tuple(name for name in wish.joins if name in offered)
-    if not (wish.queries or joins):
+    joins = tuple(name for name in choices.joins if name in offered)
+    if not (choices.queries or joins):
         raise UnknownName(
             "what you wanted to join is not offered any more", hint="Choose on the first page again."
         )
-    name = own_name(conn, maker, person, at=at)
-    _come_back(conn, person, {*joins, *([name] if wish.queries else [])}, at)
-    if wish.queries:
+    name = choose_own_name(conn, maker, person, at=at)
+    _confirm_again(conn, person, {*joins, *([name] if choices.queries else [])}, at)
+    if choices.queries:
         save_resubscription(conn, person.destination, name, how=PAGE, at=at)
-        save_wish(conn, maker, person, _merge(before, wish), at=at)
+        apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
         log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
     for joined in joins:
         join_subscription(conn, config, person, joined, at=at)
 
 
-def _merge(before: Preferences | None, wish: Wish) -> Wish:
+def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     """Return what a person wants who wants this, too.
 
     A subscription of their own keeps its times. One that they left begins anew: its saved queries stay, but off.
     """
     if before is None or before.own is None:
-        return wish
-    has_left, wanted = not before.keeps_times, {_canonical(query.text) for query in wish.queries}
+        return choices
+    has_left, wanted = not before.has_own_times, {_canonical(query.text) for query in choices.queries}
     kept = tuple(
         replace(one, is_on=(one.is_on and not has_left) or _canonical(one.text) in wanted)
-        for one in before.wish.queries
+        for one in before.choices.queries
     )
     merged, known = (
-        replace(wish if has_left else before.wish, queries=kept),
+        replace(choices if has_left else before.choices, queries=kept),
         {_canonical(one.text) for one in kept},
     )
-    for query in wish.queries:
+    for query in choices.queries:
         if _canonical(query.text) not in known:
             merged = merged.add_query(query.text)
-    return replace(merged, has_feed=merged.has_feed or wish.has_feed)
+    return replace(merged, has_feed=merged.has_feed or choices.has_feed)
 
 
-def _come_back(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
+def _confirm_again(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
     """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
-    if EVERYTHING in load_departures(conn, person.destination):
+    if EVERYTHING in load_unsubscribed(conn, person.destination):
         for other in load_joined_names(conn, person.destination):
             if other not in asked:
                 save_unsubscription(conn, person.destination, other, how=PAGE, at=at)
@@ -343,7 +355,7 @@ def _canonical(text: str) -> str:
 
 
 def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
-    before = load_preferences(conn, signup.wish.old_address)
+    before = load_preferences(conn, signup.choices.old_address)
     if before is None:
         raise UsageError(
             "the address to move from is not stored any more", hint="Subscribe anew on the first page."
@@ -353,13 +365,13 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
-    for left in load_departures(conn, before.person.destination) - {LETTERS}:
+    for left in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
         save_unsubscription(conn, signup.destination, left, how="moved", at=at)
     change_address(conn, before.person, signup.address, at=at)
     person = load_person(conn, signup.address)
     assert person is not None  # noqa: S101 - stored just now
-    if before.wish.queries:
-        save_wish(conn, maker, person, before.wish, at=at)
+    if before.choices.queries:
+        apply_signup_request(conn, maker, person, before.choices, at=at)
     log_consent(conn, person, EVERYTHING, "moved", how=PAGE, at=at)
 
 
@@ -389,7 +401,7 @@ def join_subscription(conn: Connection, config: Config, person: Person, name: st
     save_resubscription(conn, person.destination, name, how=PAGE, at=at)
     save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
-        start_turns(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
+        start_slots(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
     log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
 
 
@@ -451,7 +463,7 @@ def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
-    left = load_departures(conn, preferences.person.destination)
+    left = load_unsubscribed(conn, preferences.person.destination)
     which = EVERYTHING if EVERYTHING in left else name
     resubscribe_to(conn, preferences.person.destination, which, how=PAGE, at=at)
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.people import UNCONFIRMED, Ask, Limit, Wish
+from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, SubscriptionState
-from digest.store.dialect import dialect_insert, take_turn
+from digest.store.dialect import dialect_insert, lock_advisory
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import list_settings
@@ -43,9 +43,9 @@ class StoredSignup:
     """
 
     id: int
-    ask: Ask
+    kind: RequestKind
     address: str
-    wish: Wish
+    choices: SignupRequest
     asked_at: datetime
     ends_at: datetime
 
@@ -55,12 +55,12 @@ class StoredSignup:
         return Destination(DestinationKind.MAIL, self.address)
 
 
-def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: datetime) -> int:
+def save_signup(conn: Connection, ask: RequestKind, address: str, choices: SignupRequest, *, at: datetime) -> int:
     """Store a request; return its number. Known and unknown addresses make the same row."""
     row = {
-        "ask": ask,
+        "kind": ask,
         "address": address,
-        "wish": wish.write(),
+        "choices": choices.write(),
         "token": "",  # until its letter is made
         "asked_at": at,
         "ends_at": at + UNCONFIRMED,
@@ -68,7 +68,7 @@ def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: dat
     return int(conn.execute(insert(signups).values(row).returning(signups.c.id)).scalar_one())
 
 
-def take_asked(conn: Connection, limit: int) -> list[StoredSignup]:
+def claim_signups(conn: Connection, limit: int) -> list[StoredSignup]:
     """Return requests whose letter is still to be made, the oldest first; nobody else gets them meanwhile."""
     asked = select(signups).where(signups.c.token == "").order_by(signups.c.id).limit(limit)
     return [_read(row) for row in conn.execute(asked.with_for_update(skip_locked=True))]
@@ -79,7 +79,7 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
     conn.execute(update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at))
 
 
-def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetime) -> StoredSignup | None:
+def load_signup(conn: Connection, token_hash: str, ask: RequestKind | None, now: datetime) -> StoredSignup | None:
     """Return the request that a letter's link stands for, of one kind only where given; None once it is over.
 
     Pressing its button deletes it, so that the row is locked where the connection writes.
@@ -88,7 +88,7 @@ def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetim
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()
     row = conn.execute(found).one_or_none() if token_hash else None
-    return _read(row) if row is not None and ask in (None, row.ask) else None
+    return _read(row) if row is not None and ask in (None, row.kind) else None
 
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
@@ -96,7 +96,7 @@ def delete_signup(conn: Connection, signup_id: int) -> None:
     conn.execute(delete(signups).where(signups.c.id == signup_id))
 
 
-def ensure_letters(conn: Connection, at: datetime) -> int:
+def start_letters(conn: Connection, at: datetime) -> int:
     """Return the key of the subscription that letters belong to; it has ended, so that it plans nothing."""
     letters = Subscription(LETTERS, (), (), Cadence(CadenceKind.AT_ONCE), title="letters")
     row = list_settings(letters) | {
@@ -151,7 +151,7 @@ def count_request(conn: Connection, name: str, at: datetime) -> None:
 
 def start_counting(conn: Connection) -> None:
     """Let no other transaction count before this one ends: each that judges a limit sees all that was counted."""
-    take_turn(conn, _COUNTING)
+    lock_advisory(conn, _COUNTING)
 
 
 def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
@@ -181,4 +181,6 @@ def _hour_of(moment: datetime) -> int:
 
 
 def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
-    return StoredSignup(row.id, Ask(row.ask), row.address, Wish.parse(row.wish), row.asked_at, row.ends_at)
+    return StoredSignup(
+        row.id, RequestKind(row.kind), row.address, SignupRequest.parse(row.choices), row.asked_at, row.ends_at
+    )

@@ -83,7 +83,7 @@ class Membership:
     title: str
     origin: str
     is_joined: bool
-    left_at: datetime | None
+    unsubscribed_at: datetime | None
 
 
 def load_person(conn: Connection, address: str) -> Person | None:
@@ -230,7 +230,7 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     )
     old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
     places, sent = subscription_destinations.c, deliveries.c
-    is_leave = tokens.c.purpose == TokenPurpose.LEAVE
+    is_leave = tokens.c.purpose == TokenPurpose.UNSUBSCRIBE
     joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
     own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
     mine = {row.id: row.name for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))}
@@ -343,7 +343,7 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
         delete(query_revisions).where(query_revisions.c.query_id.in_(queries)),
         delete(saved_queries).where(saved_queries.c.id.in_(queries)),
         delete(signups).where(
-            or_(signups.c.address == address, signups.c.wish.contains(f'"{address}"', autoescape=True))
+            or_(signups.c.address == address, signups.c.choices.contains(f'"{address}"', autoescape=True))
         ),
         delete(destination_addresses).where(destination_addresses.c.destination == key),
         delete(consents).where(consents.c.subscriber_id == person_id),

@@ -18,9 +18,9 @@ from digest.model.subscriptions import EVERYTHING, Destination, write_title
 from digest.plan.turns import next_due
 from digest.store.subscribers import (
     LETTERS,
-    load_departures,
-    load_left_alone,
     load_undoable,
+    load_unsubscribed,
+    load_unwritten,
     save_resubscription,
     save_unsubscription,
 )
@@ -35,59 +35,59 @@ PAGE = "page"
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class Unsubscription:
     """What a link in a mail ends.
 
     Attributes:
         subscription: the name of what is left.
-        has_left: it was left before.
+        has_unsubscribed: it was left before.
         undo_until: up to when that can be undone by the same link (UTC); None if it can't.
     """
 
     destination: Destination
     subscription: str
     title: str
-    has_left: bool
+    has_unsubscribed: bool
     undo_until: datetime | None = None
 
     def can_undo(self, at: datetime) -> bool:
         """Whether it is left, and this can be undone by the same link at a moment (UTC)."""
-        return self.has_left and self.undo_until is not None and at < self.undo_until
+        return self.has_unsubscribed and self.undo_until is not None and at < self.undo_until
 
 
-def find_departure(conn: Connection, token: str) -> Departure | None:
+def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
     """Return what the link with this token unsubscribes from; None where there is no such link."""
     stored = load_token(conn, secrets.token_hash(token))
-    if stored is None or stored.purpose is not TokenPurpose.LEAVE:
+    if stored is None or stored.purpose is not TokenPurpose.UNSUBSCRIBE:
         return None
     found = load_subscriptions(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
     destination = Destination.parse(stored.destination)
-    left = load_departures(conn, destination)
+    left = load_unsubscribed(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
     since = load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
-    return Departure(
+    return Unsubscription(
         destination, stored.subscription, title or write_title(stored.subscription), has_left, undo_until
     )
 
 
-def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Departure | None:
+def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Unsubscription | None:
     """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
-    departure = find_departure(conn, token)
+    departure = find_unsubscription(conn, token)
     if departure is None:
         return None
     save_unsubscription(conn, departure.destination, departure.subscription, how=how, at=at)
-    return find_departure(conn, token)
+    return find_unsubscription(conn, token)
 
 
-def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
+def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubscription | None:
     """Resubscribe to what a link names where that is still offered; return what holds now. Twice is as once."""
-    departure = find_departure(conn, token)
+    departure = find_unsubscription(conn, token)
     if departure is None or not departure.can_undo(at):
         return departure
     resubscribe_to(conn, departure.destination, departure.subscription, how=PAGE, at=at)
-    return find_departure(conn, token)
+    return find_unsubscription(conn, token)
 
 
 def unsubscribe_from(
@@ -124,7 +124,7 @@ def resubscribe_to(
     Raises:
         UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
-    left = load_departures(conn, destination)
+    left = load_unsubscribed(conn, destination)
     if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:
         raise UsageError(
             f"{destination} unsubscribed from everything, not only from {subscription}",
@@ -142,4 +142,4 @@ def resubscribe_to(
         if due.next_due_at is None and due.subscription.has_digests:  # it had stopped, since nobody received it
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
             set_next_due(conn, due.id, turn)
-    return tuple(load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
+    return tuple(load_unwritten(conn, destination)) if subscription == EVERYTHING else ()

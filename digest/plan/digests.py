@@ -47,7 +47,7 @@ def plan_digest(
     now: datetime,
     load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
-    judge: Callable[[Sequence[DigestEntry]], tuple[Sequence[DigestEntry], Precedence]] | None = None,
+    rank: Callable[[Sequence[DigestEntry]], tuple[Sequence[DigestEntry], Precedence]] | None = None,
 ) -> Digest:
     """Freeze one digest.
 
@@ -60,7 +60,7 @@ def plan_digest(
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
             it; called only if the digest stands for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
-        judge: says what of its entries comes first and last, and what they are near to.
+        rank: says what of its entries comes first and last, and what they are near to.
     """
     subscription = due.subscription
     by_paper: dict[int, list[StoredChange]] = {}
@@ -75,7 +75,7 @@ def plan_digest(
         return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
 
     made: Sequence[DigestEntry] = [tell(key, found) for key, found in by_paper.items()]
-    made, precedence = judge(made) if judge else (made, Precedence())
+    made, precedence = rank(made) if rank else (made, Precedence())
     names = [name for name, _ in texts]
     entries, groups = arrange(made, subscription.group_by, names, subscription.show, precedence)
     excludes = subscription.exclude or subscription.exclude_papers
@@ -90,7 +90,7 @@ def plan_digest(
         entries=entries,
         shown=min(len(entries), subscription.show or len(entries)),
         queries=tuple(texts),
-        coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
+        coverage=_count_matched(coverage, None if occasion.is_of_past or coverage.last_shown_at else len(entries)),
         groups=groups,
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
@@ -142,25 +142,27 @@ def plan_deliveries(
 _DAY = timedelta(days=1)
 
 
-def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
+def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
     """Return the last announcement that an earlier digest stands for to its end; None where none does.
 
     A first digest shows old papers, whatever was checked before it: it stands for no announcement.
     """
     return max(
         (
-            one.coverage.mailing
+            one.coverage.announcement
             for one in earlier
-            if one.occasion is Occasion.SCHEDULED and one.coverage.is_complete and one.coverage.mailing is not None
+            if one.occasion is Occasion.SCHEDULED
+            and one.coverage.is_complete
+            and one.coverage.announcement is not None
         ),
         default=None,
     )
 
 
-def is_told(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
+def is_already_sent(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
     """Whether an earlier digest stands for the last announcement already: then a quiet day is not news."""
-    until = find_told_until(earlier)
-    return until is not None and coverage.mailing is not None and until >= coverage.mailing
+    until = last_sent_until(earlier)
+    return until is not None and coverage.announcement is not None and until >= coverage.announcement
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
@@ -170,17 +172,17 @@ def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> da
         coverage: what a digest without papers stands for.
         earlier: the digests before it.
     """
-    first = coverage.since or coverage.mailing
+    first = coverage.since or coverage.announcement
     if first is None:
         return None
     return max((one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)), default=None)
 
 
-def _has_seen(coverage: Coverage, mailing: date) -> bool:
+def _has_seen(coverage: Coverage, announcement: date) -> bool:
     """Whether anything of an announcement can have been there; of the one that was not out yet nothing was."""
-    if coverage.mailing is None:
+    if coverage.announcement is None:
         return False
-    return coverage.mailing - (_DAY if coverage.is_awaited else timedelta(0)) >= mailing
+    return coverage.announcement - (_DAY if coverage.is_awaited else timedelta(0)) >= announcement
 
 
 if TYPE_CHECKING:
@@ -209,7 +211,7 @@ class Shown(NamedTuple):
 
 
 def make_entry(
-    told: Shown,
+    shown: Shown,
     queries: Mapping[str, Query],
     *,
     ready: AnalysedPaper | None = None,
@@ -217,13 +219,13 @@ def make_entry(
     """Make the entry of one paper; it names no saved query where none of them is met, now or before.
 
     Args:
-        told: what is shown of it.
+        shown: what is shown of it.
         queries: the subscription's saved queries by name.
         ready: the paper as its last change found it, analysed already.
     """
-    changes, seen = told.changes, told.seen
+    changes, seen = shown.changes, shown.seen
     last = changes[-1]
-    kind = merge_kinds(changes, told.occasion)
+    kind = merge_kinds(changes, shown.occasion)
     analysed = ready or analyse(last.paper)
     found = {name: find_reasons(query, analysed) for name, query in queries.items()}
     matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
@@ -234,10 +236,10 @@ def make_entry(
         label=_label(kind, changes, queries, seen),
         queries=tuple(matched or _find_matched_before(changes, seen, queries)),
         reasons=tuple(reasons),
-        announced=find_telling(changes, told.occasion).announced,
+        announced=find_shown_change(changes, shown.occasion).announced,
         change_id=last.id,
         before=StoredText(seen.paper, seen.key) if seen and seen.paper and kind not in _UNLABELLED else None,
-        sequel=told.sequel,
+        sequel=shown.sequel,
     )
 
 
@@ -259,7 +261,7 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
 
     Withdrawn is withdrawn, whatever was announced before and touched since.
     """
-    if occasion.is_look_back:
+    if occasion.is_of_past:
         return Kind.KNOWN
     if len(changes) == 1:
         return changes[0].kind
@@ -269,7 +271,7 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
     return min(kinds, key=KIND_ORDER.index)
 
 
-def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
+def find_shown_change(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
     """Return the change that a paper is shown for: the one that made it new, else the last of its kind."""
     kind = merge_kinds(changes, occasion)
     of_kind = [change for change in changes if change.kind is kind] or [changes[-1]]
@@ -286,20 +288,20 @@ def find_sequel(
         later: further ones that are not shown, as its subscription does not ask for them.
         occasion: why the digest exists: a first digest shows papers as they are.
     """
-    if occasion.is_look_back or (len(changes) == 1 and not later):  # as a rule
+    if occasion.is_of_past or (len(changes) == 1 and not later):  # as a rule
         return None
-    told = find_telling(changes, occasion)
-    since = [change for change in (*changes, *later) if change.id > told.id]
+    shown = find_shown_change(changes, occasion)
+    since = [change for change in (*changes, *later) if change.id > shown.id]
     if not since:
         return None
     last = max(since, key=lambda change: change.id)
-    if last.paper.is_withdrawn and not told.paper.is_withdrawn:
+    if last.paper.is_withdrawn and not shown.paper.is_withdrawn:
         kind = Kind.WITHDRAWAL
-    elif last.paper.version > told.paper.version:
+    elif last.paper.version > shown.paper.version:
         kind = Kind.REPLACEMENT
     else:
         return None
-    before, after = StoredText(told.paper, told.text_key), StoredText(last.paper, last.text_key)
+    before, after = StoredText(shown.paper, shown.text_key), StoredText(last.paper, last.text_key)
     return Sequel(kind, last.announced, before, after)
 
 

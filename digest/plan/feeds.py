@@ -20,12 +20,12 @@ class Matched(NamedTuple):
 
     Attributes:
         matched_at: when it was matched (UTC).
-        told_at: the moment its entry shows: within one match run no two papers have the same.
+        shown_at: the moment its entry shows: within one match run no two papers have the same.
     """
 
     change: StoredChange
     matched_at: datetime
-    told_at: datetime
+    shown_at: datetime
 
 
 def spread_moments(
@@ -88,8 +88,8 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
 
 def _find_update(found: Sequence[Matched]) -> datetime:
     """Return when a paper last changed in a way that is shown (UTC)."""
-    told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN]
-    return max(told, default=found[0].told_at)
+    moments = [one.shown_at for one in found if one.change.kind is not Kind.KNOWN]
+    return max(moments, default=found[0].shown_at)
 
 
 def _make_feed_entry(
@@ -102,7 +102,7 @@ def _make_feed_entry(
     seen = Seen(before.version, key, before) if before and matches_any(queries, before) else None
     entry = make_entry(Shown(changes, Occasion.SCHEDULED, seen, sequel), queries)
     uri = feed_uri(*name, str(entry.paper.id))
-    return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
+    return FeedEntry(id=uri, entry=entry, published=found[0].shown_at, updated=_find_update(found))
 
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:

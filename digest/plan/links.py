@@ -29,7 +29,7 @@ class LinkMaker:
         """A name no other installation has, which tells nothing of the secret."""
         return secrets.derive_token(self.secret, "installation")
 
-    def leave_token(self, destination: Destination, subscription: str) -> str:
+    def unsubscribe_token(self, destination: Destination, subscription: str) -> str:
         """Return the token that ends one destination's part in a subscription."""
         return secrets.derive_token(self.secret, "leave", str(destination), subscription)
 
@@ -59,7 +59,7 @@ class LinkMaker:
         base = self.config.web.base_url.rstrip("/")
         is_shared = any(one.shared and destination in one.destinations for one in self.config.subscriptions)
         is_mail = destination.kind is DestinationKind.MAIL and not is_shared
-        token = self.leave_token(destination, digest.subscription)
+        token = self.unsubscribe_token(destination, digest.subscription)
         page = self.web_token(digest.subscription, digest.slot)
         preferences = f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else ""
         is_own = self.config.is_read_alone(digest.subscription)
@@ -109,15 +109,15 @@ def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destin
 
 
 def remember_tokens(
-    conn: Connection, maker: LinkMaker, told: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
+    conn: Connection, maker: LinkMaker, digests: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
 ) -> None:
     """Make digests' addresses answer: their pages, archives, and two pages for each mail destination.
 
     Args:
-        told: each digest's subscription, slot and number.
+        digests: each digest's subscription, slot and number.
     """
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
-    for due, slot, digest_id in told:
+    for due, slot, digest_id in digests:
         subscription = due.subscription
         name = subscription.name
         web = secrets.token_hash(maker.web_token(name, slot))
@@ -126,7 +126,7 @@ def remember_tokens(
         rows.append(make_token_row(archive, "archive", subscription=name))
         for destination in subscription.destinations:
             if destination.kind is mail:
-                leave = secrets.token_hash(maker.leave_token(destination, name))
+                leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
                 place = str(destination)
                 rows.append(make_token_row(leave, "leave", destination=place, subscription=name))
                 mine = secrets.token_hash(maker.preferences_token(destination))

@@ -105,10 +105,10 @@ def arrange(
         precedence: what comes before and after the rest.
     """
     ranked = rank_entries(entries, precedence)
-    news = [entry for entry in ranked if not entry.tells_change]
+    news = [entry for entry in ranked if not entry.shows_change]
     changes: dict[tuple[str, Form], list[DigestEntry]] = {heading: [] for heading in _CHANGES}
     for entry in ranked:
-        if entry.tells_change:
+        if entry.shows_change:
             changes[_CHANGES[2 if entry.is_withdrawn else is_minor(entry)]].append(entry)
     shown = news[:show]
     form = Form.TITLE
@@ -116,15 +116,15 @@ def arrange(
         form = Form.TWO_SENTENCES if len(shown) <= MOST_WITH_TWO else Form.SENTENCE
     groups: list[tuple[Group, list[DigestEntry]]] = []
     if form is Form.TITLE:
-        told = [entry for entry in shown if entry.paper.id not in precedence.last]
-        first = [entry for entry in told if say_why_first(entry, precedence)][:READ_FIRST]
+        listed = [entry for entry in shown if entry.paper.id not in precedence.last]
+        first = [entry for entry in listed if say_why_first(entry, precedence)][:READ_FIRST]
         if first:
             reasons = tuple(say_why_first(entry, precedence) for entry in first)
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
     groups += _divide(shown, group_by, queries, form, precedence)
     groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence)
-    groups += [(Group(title, len(told), form), told) for (title, form), told in changes.items() if told]
+    groups += [(Group(title, len(listed), form), listed) for (title, form), listed in changes.items() if listed]
     return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
 
 
@@ -211,10 +211,10 @@ def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
     id_ = entry.paper.id
     met = Counter(span.field for reason in entry.reasons for span in reason.spans)
     wanted = bool(met[Field.AUTHORS]), id_ in precedence.first, precedence.nearness.get(id_, 0)
-    told = len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
+    listed = len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
     return (
         int(id_ in precedence.last),
-        *(-one for one in (*wanted, *told)),
+        *(-one for one in (*wanted, *listed)),
         -bool(find_place(entry.paper)),
         -entry.clauses,
     )

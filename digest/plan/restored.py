@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from digest.match.rules import readable
-from digest.model.announcements import Kind, StoredChange, mailing_moment, next_mailing
+from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
 from digest.model.subscriptions import DueSubscription, SubscriptionState
@@ -31,7 +31,7 @@ from digest.store.matches import (
     load_seen_versions,
     split_sent,
 )
-from digest.store.subscriptions import end_pauses, load_subscriptions, take_turns
+from digest.store.subscriptions import end_pauses, load_subscriptions, store_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
     for due in load_subscriptions(conn):
         is_active = due.state == SubscriptionState.ACTIVE
         if is_active and due.next_due_at is not None and due.next_due_at <= until:
-            taken = _take_turn(due, until)
+            taken = _take_slot(due, until)
             turns[due.id] = next_due(due.subscription, until, taken), taken
-    take_turns(conn, turns)
-    return Settled(mark_taken_as_sent(conn, until, now), take_all_as_sent(conn, source, now))
+    store_slots(conn, turns)
+    return Settled(mark_taken_as_sent(conn, until, now), record_all_as_sent(conn, source, now))
 
 
-def _take_turn(due: DueSubscription, until: datetime) -> str:
+def _take_slot(due: DueSubscription, until: datetime) -> str:
     """Return the slots a subscription had taken by a moment."""
     cadence = due.subscription.cadence
     if cadence.kind is CadenceKind.AT_ONCE:
@@ -68,7 +68,7 @@ def _take_turn(due: DueSubscription, until: datetime) -> str:
     return due.last_slot if is_taken(due.last_slot, name) else take_slot(due.last_slot, name)
 
 
-def take_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
+def record_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
     """Take as sent what waits for any subscription and was due by the moment that is kept.
 
     Returns:
@@ -81,10 +81,10 @@ def take_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
         for due in load_subscriptions(conn)
         if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests
     }
-    return take_as_sent(conn, load_pending_of_many(conn, active), source, now)
+    return record_as_sent(conn, load_pending_of_many(conn, active), source, now)
 
 
-def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
+def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
     """Record what was due by the moment that is kept as a digest that goes nowhere.
 
     So its feed keeps these papers, later versions of them are known as such, and their history says what became
@@ -139,9 +139,9 @@ def find_announced(change: StoredChange) -> datetime:
 
     A record that was edited comes with no announcement. All that is known is that it was edited before the next.
     """
-    moment = mailing_moment(change.announced)
+    moment = announcement_moment(change.announced)
     if change.kind is Kind.METADATA:
-        moment = mailing_moment(next_mailing(moment))
+        moment = announcement_moment(next_announcement(moment))
     return min(moment, change.found_at)
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from digest.interest.step import Interests
 from digest.match.rules import choose_sample, list_met, read_exclusion, readable
-from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
+from digest.model.announcements import Kind, StoredChange, announcement_moment, announcements_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
@@ -23,17 +23,17 @@ from digest.model.subscriptions import ActiveRevision, Destination, DueSubscript
 from digest.plan.digests import (
     Shown,
     find_last_papers,
-    find_told_until,
-    is_told,
+    is_already_sent,
+    last_sent_until,
     make_entry,
     plan_deliveries,
     plan_digest,
 )
 from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.order import Precedence, say_near
-from digest.plan.restored import take_as_sent
-from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
-from digest.poll.coverage import load_coverage, reach_back
+from digest.plan.restored import record_as_sent
+from digest.plan.turns import SlotDecision, SlotFacts, SlotOutcome, covered_since, decide_slot, first_due
+from digest.poll.coverage import extend_coverage, load_coverage
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
@@ -41,11 +41,12 @@ from digest.store.backups import load_sent_until
 from digest.store.changes import load_changes, load_earlier_changes
 from digest.store.digests import DigestDraft, load_earlier_digests, load_summaries, save_digests
 from digest.store.matches import (
-    DueTurn,
+    DueSlot,
     MatchRow,
+    drop_matches,
     find_recorded,
-    let_go,
-    load_due_turns,
+    find_sent,
+    load_due_slots,
     load_feed_matches,
     load_first_digests,
     load_first_runs,
@@ -55,18 +56,17 @@ from digest.store.matches import (
     load_seen_versions,
     load_stored_mark,
     load_undue_subscriptions,
-    load_unplanned_looks,
-    sent_somewhere,
+    load_unplanned_first_digests,
 )
 from digest.store.papers import load_versions
 from digest.store.subscriptions import (
     end_pauses,
-    has_turns,
+    has_due_slots,
     load_subscriptions,
-    load_unwelcomed,
+    load_without_first_digest,
     make_due,
-    take_turns,
-    welcome,
+    mark_first_digest_planned,
+    store_slots,
 )
 
 _INSTANT = timedelta(microseconds=1)
@@ -124,21 +124,21 @@ class Drafts:
     def _load_coverage_before(self, conn: Connection) -> Coverage:
         """Say what has been checked of the announcement before the last one."""
         last = self.load_coverage(conn)
-        if last.mailing is None:
+        if last.announcement is None:
             return last
-        return self.load_coverage(conn, mailing_moment(last.mailing) - timedelta(seconds=1))
+        return self.load_coverage(conn, announcement_moment(last.announcement) - timedelta(seconds=1))
 
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
     ) -> Mapping[int, Sequence[EarlierDigest]]:
         """Return what some subscriptions without new papers were sent since their first announcement now due."""
         since: dict[int, datetime] = {}
-        mailing = self.load_coverage(conn).mailing
-        for due in quiet if mailing is not None else ():
-            if mailing is not None:
-                sent = mailing_moment(mailing)
+        announcement = self.load_coverage(conn).announcement
+        for due in quiet if announcement is not None else ():
+            if announcement is not None:
+                sent = announcement_moment(announcement)
                 covered_until = covered_since(due.subscription, due.last_slot) or sent
-                since[due.id] = mailing_moment(next(mailings_between(covered_until, sent), mailing))
+                since[due.id] = announcement_moment(next(announcements_between(covered_until, sent), announcement))
         return load_earlier_digests(conn, since)
 
     def read(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
@@ -187,21 +187,23 @@ class Drafts:
         """
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn) if is_missed else self.load_coverage(conn)
-        if any(coverage.mailing and change.announced > coverage.mailing for change in changes):
+        if any(coverage.announcement and change.announced > coverage.announcement for change in changes):
             coverage = self.load_coverage(conn)
         if occasion is Occasion.SCHEDULED:
-            coverage = self._reach_back(conn, coverage, changes, due, earlier)
-            coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
+            coverage = self._extend_coverage(conn, coverage, changes, due, earlier)
+            coverage = (
+                replace(coverage, last_shown_at=find_last_papers(coverage, earlier)) if earlier else coverage
+            )
         asked = tuple(revision.id for revision in due.revisions)
 
-        def make(told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
-            found = tuple([change.id for change in told.changes])
-            key = found, asked, told.seen, told.occasion, told.sequel
+        def make(decisions: Shown, queries: Mapping[str, Query]) -> DigestEntry:
+            found = tuple([change.id for change in decisions.changes])
+            key = found, asked, decisions.seen, decisions.occasion, decisions.sequel
             entry = self._entries.get(key)
             if entry is None:
-                entry = self._make_entry(told, queries)
+                entry = self._make_entry(decisions, queries)
                 if not entry.queries:  # what brought it reads otherwise now
-                    entry = self._make_entry(told, _read_recorded(conn, due, found))
+                    entry = self._make_entry(decisions, _read_recorded(conn, due, found))
                 self._entries[key] = entry
             return entry
 
@@ -216,7 +218,7 @@ class Drafts:
             now=self.now,
             load_later=partial(_load_later, conn, changes),
             make=make,
-            judge=partial(self._judge, conn, due),
+            rank=partial(self._rank, conn, due),
         )
         self.maker(conn)
         plans = plan_deliveries(
@@ -228,7 +230,7 @@ class Drafts:
         consumed = [row.match_run_id for row in rows]
         return DigestDraft(due.id, digest, plans, consumed)
 
-    def _judge(
+    def _rank(
         self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
     ) -> tuple[Sequence[DigestEntry], Precedence]:
         """Say what of a digest comes first and last, and what is near to what its reader keeps and likes."""
@@ -248,7 +250,7 @@ class Drafts:
         )
         return entries, Precedence(first, last.keys(), {id_: one.nearness for id_, one in near.items()})
 
-    def _reach_back(
+    def _extend_coverage(
         self,
         conn: Connection,
         coverage: Coverage,
@@ -257,25 +259,27 @@ class Drafts:
         earlier: Sequence[EarlierDigest],
     ) -> Coverage:
         covered_until = covered_since(due.subscription, due.last_slot)
-        told_until = find_told_until(earlier)
+        told_until = last_sent_until(earlier)
         if told_until is not None:  # a digest that was missed stands for more than was out by its turn
-            covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
+            covered_until = max(announcement_moment(told_until), covered_until or announcement_moment(told_until))
         first = min((change.announced for change in changes if change.kind is Kind.NEW), default=None)
-        if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
+        if first is not None and covered_until is not None and announcement_moment(first) <= covered_until:
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
-            covered_until = mailing_moment(first) - _INSTANT if _is_untold(conn, due, first) else covered_until
+            covered_until = (
+                announcement_moment(first) - _INSTANT if _is_unsent(conn, due, first) else covered_until
+            )
         key = coverage, first, covered_until
         if key not in self._reached:
-            self._reached[key] = reach_back(conn, coverage, first, covered_until)
+            self._reached[key] = extend_coverage(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(self, told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
+    def _make_entry(self, shown: Shown, queries: Mapping[str, Query]) -> DigestEntry:
         """Make the entry of a paper: other digests with the same saved queries tell the same."""
-        last = told.changes[-1]
+        last = shown.changes[-1]
         ready = self._ready.get(last.id)
         if ready is None:
             ready = self._ready[last.id] = analyse(last.paper)
-        return make_entry(told, queries, ready=ready)
+        return make_entry(shown, queries, ready=ready)
 
 
 def _read_queries(revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
@@ -307,11 +311,11 @@ def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int
     return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}
 
 
-def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
+def _is_unsent(conn: Connection, due: DueSubscription, announcement: date) -> bool:
     """Whether no digest of a subscription covers an announcement yet; one of a failed check does not."""
-    since = load_earlier_digests(conn, {due.id: mailing_moment(mailing)})
-    told_until = find_told_until(since.get(due.id, ()))
-    return told_until is None or mailing > told_until
+    since = load_earlier_digests(conn, {due.id: announcement_moment(announcement)})
+    told_until = last_sent_until(since.get(due.id, ()))
+    return told_until is None or announcement > told_until
 
 
 BATCH = 1_000
@@ -327,7 +331,7 @@ class PlanReport:
         deliveries: how many deliveries they made.
         quiet: subscriptions whose turn passed without papers.
         waiting: subscriptions whose announcement is not complete yet.
-        resting: subscriptions whose quiet hours put their turn off.
+        held_by_quiet_hours: subscriptions whose quiet hours put their turn off.
         failures: subscriptions that could not be planned, and why.
     """
 
@@ -335,7 +339,7 @@ class PlanReport:
     deliveries: int = 0
     quiet: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    resting: list[str] = field(default_factory=list)
+    held_by_quiet_hours: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -352,7 +356,7 @@ class PlanReport:
         self.deliveries += other.deliveries
         self.quiet += other.quiet
         self.waiting += other.waiting
-        self.resting += other.resting
+        self.held_by_quiet_hours += other.held_by_quiet_hours
         self.failures += other.failures
 
 
@@ -365,15 +369,15 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     """
     report, now = PlanReport(), site.clock.now()
     with site.store.read() as conn:
-        if not has_turns(conn, now):
+        if not has_due_slots(conn, now):
             return report
     with site.store.begin() as conn:
-        make_due_what_waits(conn, now)
+        make_waiting_due(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        joined = load_subscriptions(conn, ids=load_unwelcomed(conn))
-        first_digests = load_subscriptions(conn, ids=load_unplanned_looks(conn))
-    for step, dues in ((_plan_welcome, joined), (_plan_first_digest, first_digests)):
+        joined = load_subscriptions(conn, ids=load_without_first_digest(conn))
+        first_digests = load_subscriptions(conn, ids=load_unplanned_first_digests(conn))
+    for step, dues in ((_plan_first_note, joined), (_plan_first_digest, first_digests)):
         for due in dues:
             if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
                 _attempt(site, report, due.subscription.name, partial(step, drafts, due))
@@ -381,7 +385,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     return report
 
 
-def make_due_what_waits(conn: Connection, now: datetime) -> None:
+def make_waiting_due(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
     end_pauses(conn, now)
     waiting = load_subscriptions(conn, load_undue_subscriptions(conn))
@@ -395,18 +399,18 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
     """Plan every turn that has come, batch by batch."""
     after: tuple[datetime, int] | None = None
     while True:
-        batch: list[DueTurn] = []
+        batch: list[DueSlot] = []
         try:
             with site.store.begin() as conn:
-                batch = load_due_turns(conn, drafts.now, BATCH, after=after, lock=True)
-                part = _plan_turns(conn, drafts, batch, patience)
+                batch = load_due_slots(conn, drafts.now, BATCH, after=after, lock=True)
+                part = _plan_slots(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
             if is_away or not batch:
                 raise
             # Somebody's digest cannot be planned, or another process was at the same: each by itself, then.
             for turn in batch:
-                _attempt(site, report, turn.name, partial(_plan_turn, drafts, turn.id, patience))
+                _attempt(site, report, turn.name, partial(_plan_slot, drafts, turn.id, patience))
         else:
             report.add(part)
         if not batch:
@@ -427,16 +431,16 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
         report.add(part)
 
 
-def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+def _plan_first_note(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     """Send a sample of what a subscription had to those of its places alone that came later."""
-    places = tuple(place for place in welcome(conn, due.id) if not place.is_pulled)
+    places = tuple(place for place in mark_first_digest_planned(conn, due.id) if not place.is_pulled)
     span = timedelta(days=due.subscription.look_back)
     had = [
         row
         for row in load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS)
         if row.digest_id is not None or row.match_run_id <= due.plan_after  # the rest is yet to come to all
     ]
-    rows = leave_out_excluded(conn, due, had)
+    rows = drop_excluded(conn, due, had)
     if not (places and rows):
         return PlanReport()
     drafts.read(conn, rows)
@@ -470,7 +474,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     return _save(conn, drafts, [(due, replace(draft, digest=replace(draft.digest, remark=remark)))])
 
 
-def leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
+def drop_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
     """Return matches without what a subscription excludes now."""
     exclusion = read_exclusion(due.subscription)
     if not exclusion:
@@ -481,34 +485,34 @@ def leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[Ma
     return [row for row in kept if row.changes]
 
 
-def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
+def _plan_slot(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = load_due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
-    return _plan_turns(conn, drafts, found, patience)
+    found = load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id)
+    return _plan_slots(conn, drafts, found, patience)
 
 
-def _plan_turns(
-    conn: Connection, drafts: Drafts, batch: Sequence[DueTurn], patience: timedelta | None
+def _plan_slots(
+    conn: Connection, drafts: Drafts, batch: Sequence[DueSlot], patience: timedelta | None
 ) -> PlanReport:
     """Plan the turns of subscriptions that this transaction has locked."""
     report = PlanReport()
-    heard = sent_somewhere(conn, [turn.id for turn in batch])
+    heard = find_sent(conn, [turn.id for turn in batch])
     come = [turn for turn in batch if turn.id in heard]
     coverage = drafts.load_coverage(conn)
     pending = _load_pending(
         conn, drafts, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
     )
-    decisions: dict[object, Turn] = {}
+    decisions: dict[object, SlotDecision] = {}
     taken: dict[int, tuple[datetime | None, str]] = {}
-    told: dict[int, Turn] = {}
+    told: dict[int, SlotDecision] = {}
     for turn in come:
         rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
         waiting_since = rows[0].matched_at if rows else None
-        likeness = turn.likeness, newest_run, waiting_since
+        likeness = turn.group_key, newest_run, waiting_since
         decided = decisions.get(likeness)
         if decided is None:
-            facts = TurnFacts(
+            facts = SlotFacts(
                 turn.next_due_at,
                 turn.last_slot,
                 drafts.now,
@@ -517,18 +521,18 @@ def _plan_turns(
                 patience,
                 waiting_since,
             )
-            decided = decisions[likeness] = decide_turn(turn.rhythm, facts)
+            decided = decisions[likeness] = decide_slot(turn.timing, facts)
         if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
             taken[turn.id] = decided.next_due_at, decided.taken
         match decided.outcome:
-            case TurnOutcome.MAKE:
+            case SlotOutcome.MAKE:
                 told[turn.id] = decided
-            case TurnOutcome.PASS:
+            case SlotOutcome.PASS:
                 report.quiet.append(turn.name)
-            case TurnOutcome.WAIT:
+            case SlotOutcome.WAIT:
                 report.waiting.append(turn.name)
-            case TurnOutcome.POSTPONE:
-                report.resting.append(turn.name)
+            case SlotOutcome.POSTPONE:
+                report.held_by_quiet_hours.append(turn.name)
     drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in load_subscriptions(conn, told)}
     quiet = [due for id_, due in whole.items() if id_ not in pending]
@@ -537,7 +541,7 @@ def _plan_turns(
     for due in quiet:
         had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
         is_greeted = due.id in owed or any(one.occasion.is_sample for one in had)
-        if (is_greeted and not coverage.failure) or (has_note and is_told(coverage, had)):
+        if (is_greeted and not coverage.failure) or (has_note and is_already_sent(coverage, had)):
             del told[due.id]
             report.quiet.append(due.subscription.name)
     chosen = [
@@ -556,7 +560,7 @@ def _plan_turns(
         for id_, turn in told.items()
     ]
     taken |= {turn.id: (None, turn.last_slot) for turn in batch if turn.id not in heard}  # nobody is written to
-    take_turns(conn, taken)
+    store_slots(conn, taken)
     report.add(_save(conn, drafts, chosen))
     return report
 
@@ -580,13 +584,13 @@ def _load_pending(
         changes = load_changes(conn, {id_ for row in rows for id_ in row.changes})
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
         if excluded:
-            let_go(conn, due.id, excluded, rows)
+            drop_matches(conn, due.id, excluded, rows)
             left = load_pending_matches(conn, due.id, due.plan_after)
             if left:
                 pending[due.id] = left
             else:
                 del pending[due.id]
-    take_as_sent(conn, pending, drafts.source, drafts.now)
+    record_as_sent(conn, pending, drafts.source, drafts.now)
     return pending
 
 

@@ -12,10 +12,10 @@ from enum import StrEnum
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
+from digest.model.announcements import alarm_moment, announcement_moment, has_announcement, latest_announcement
 from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Rhythm, Subscription, WhenEmpty
+from digest.model.subscriptions import Subscription, Timing, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
 
 _KEPT = 4096
@@ -23,7 +23,7 @@ _KEPT = 4096
 
 _DAY_SLOTS = timedelta(days=1)
 
-_MAILING = "mailing:"
+_ANNOUNCEMENT = "mailing:"
 _RUN = "run:"
 
 
@@ -99,7 +99,7 @@ def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot |
 
 
 def _kind_of(name: str) -> str:
-    if name.startswith((_MAILING, _RUN)):
+    if name.startswith((_ANNOUNCEMENT, _RUN)):
         return name.partition(":")[0]
     return "week" if "-W" in name else "day"
 
@@ -107,7 +107,7 @@ def _kind_of(name: str) -> str:
 def _day_of(cadence: Cadence, moment: datetime) -> date:
     """Return the date a moment falls on, as the cadence counts dates."""
     if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return latest_mailing(moment)
+        return latest_announcement(moment)
     return moment.astimezone(ZoneInfo(cadence.zone)).date()
 
 
@@ -121,10 +121,10 @@ def _walk_slots(cadence: Cadence, quiet: QuietHours | None, day: date, step: tim
 def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | None:
     """Return the turn of a date; None where the cadence has none then, or there is no such date."""
     if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        if not has_mailing(day):
+        if not has_announcement(day):
             return None
-        due_at = leave_quiet(cadence, quiet, mailing_moment(day))
-        return Slot(f"{_MAILING}{day.isoformat()}", due_at, due_at)
+        due_at = leave_quiet(cadence, quiet, announcement_moment(day))
+        return Slot(f"{_ANNOUNCEMENT}{day.isoformat()}", due_at, due_at)
     moment = resolve_local(day, cadence.at, cadence.zone) if cadence.has_day(day) else None
     if moment is None:
         return None
@@ -149,7 +149,7 @@ def _read_day(cadence: Cadence, name: str) -> date | None:
     """Return the date of a turn of this cadence by its name; None for a name that this cadence gives to none."""
     kind = _kind_of(name)
     if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return date.fromisoformat(name.removeprefix(_MAILING)) if kind == "mailing" else None
+        return date.fromisoformat(name.removeprefix(_ANNOUNCEMENT)) if kind == "mailing" else None
     if cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1 and kind == "week":
         year, week = name.split("-W")
         return date.fromisocalendar(int(year), int(week), min(cadence.days) + 1)
@@ -161,7 +161,7 @@ def _read_day(cadence: Cadence, name: str) -> date | None:
 _INSTANT = timedelta(microseconds=1)
 
 
-class TurnOutcome(StrEnum):
+class SlotOutcome(StrEnum):
     """What becomes of a turn.
 
     `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
@@ -175,7 +175,7 @@ class TurnOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SlotDecision:
     """What becomes of a turn, and what is kept of it.
 
     Attributes:
@@ -185,7 +185,7 @@ class Turn:
         is_missed: it is sent as the turn before the last, which is still to come.
     """
 
-    outcome: TurnOutcome
+    outcome: SlotOutcome
     slot: str
     next_due_at: datetime | None
     taken: str
@@ -193,7 +193,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFacts:
+class SlotFacts:
     """What is known of a turn that has come.
 
     Attributes:
@@ -215,36 +215,36 @@ class TurnFacts:
     waiting_since: datetime | None = None
 
 
-def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
+def decide_slot(subscription: Subscription | Timing, facts: SlotFacts) -> SlotDecision:
     """Decide what becomes of the turn of a subscription that has come."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
     if may_go_at > facts.now:
-        return Turn(TurnOutcome.POSTPONE, "", may_go_at, facts.taken)
+        return SlotDecision(SlotOutcome.POSTPONE, "", may_go_at, facts.taken)
     if cadence.kind is CadenceKind.AT_ONCE:
-        return _tell_at_once(facts)
+        return _decide_at_once(facts)
     last = latest_slot(cadence, quiet, facts.now)
     if is_taken(facts.taken, last.name):
-        return Turn(TurnOutcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
+        return SlotDecision(SlotOutcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
     first = latest_slot(cadence, quiet, facts.due_at)
     due_at = _find_wait(subscription, first, last, facts)
     if due_at is not None:
-        told = _tell_missed(subscription, first, last, facts) or _tell_put_off(subscription, last, facts)
-        return told or Turn(TurnOutcome.WAIT, "", due_at, facts.taken)
+        decision = _decide_missed(subscription, first, last, facts) or _decide_postponed(subscription, last, facts)
+        return decision or SlotDecision(SlotOutcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
-    if is_quiet_day or _speaks_by_then(subscription, facts):
-        return Turn(TurnOutcome.MAKE, last.name, following, taken)
-    return Turn(TurnOutcome.PASS, "", following, taken)
+    if is_quiet_day or _has_slot_by_then(subscription, facts):
+        return SlotDecision(SlotOutcome.MAKE, last.name, following, taken)
+    return SlotDecision(SlotOutcome.PASS, "", following, taken)
 
 
-def _tell_at_once(facts: TurnFacts) -> Turn:
+def _decide_at_once(facts: SlotFacts) -> SlotDecision:
     """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
     if not facts.newest_run:
-        return Turn(TurnOutcome.PASS, "", None, facts.taken)
+        return SlotDecision(SlotOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
-    return Turn(TurnOutcome.MAKE, slot, None, take_slot(facts.taken, slot))
+    return SlotDecision(SlotOutcome.MAKE, slot, None, take_slot(facts.taken, slot))
 
 
 def next_due(
@@ -281,12 +281,12 @@ def covered_since(subscription: Subscription, taken: str) -> datetime | None:
     return None if last is None else last.latest_at
 
 
-def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str) -> datetime | None:
+def _find_next(subscription: Subscription | Timing, after: datetime, taken: str) -> datetime | None:
     slot = next_slot(subscription.cadence, subscription.quiet_hours, after, taken)
     return None if slot is None else slot.due_at
 
 
-def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
+def _find_wait(subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts) -> datetime | None:
     """Return when a turn that waits for more of the announcement is due; None where it does not wait.
 
     Turns that were missed wait together for the last one's announcement, while there is nothing yet to send;
@@ -294,17 +294,17 @@ def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, fac
     """
     if _is_waiting(subscription, first, facts):
         return facts.due_at
-    if first == last or _speaks_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
+    if first == last or _has_slot_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
         return None
     return last.due_at
 
 
-def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+def _has_slot_by_then(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
     """Whether there is something to send after the longest wait: papers, or that checking failed."""
     return facts.newest_run > 0 or subscription.when_empty is WhenEmpty.ALWAYS
 
 
-def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
+def _is_waiting(subscription: Subscription | Timing, slot: Slot, facts: SlotFacts) -> bool:
     """Whether a turn waits for the rest of the announcement; a quiet day must have been seen to its end.
 
     A digest `on announcement` waits for its announcement as long as that takes, but papers that have come are
@@ -318,12 +318,14 @@ def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFact
         patience = facts.patience
         latest_at = slot.latest_at if patience is None else min(slot.latest_at, slot.due_at + patience)
         return facts.now < latest_at
-    if coverage.mailing is None or not _speaks_by_then(subscription, facts):
+    if coverage.announcement is None or not _has_slot_by_then(subscription, facts):
         return True
-    return facts.now < alarm_moment(coverage.mailing)
+    return facts.now < alarm_moment(coverage.announcement)
 
 
-def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
+def _decide_missed(
+    subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts
+) -> SlotDecision | None:
     """Send what should have gone out at the turn before the last; None where it waits for the last.
 
     Where arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
@@ -331,26 +333,28 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
     announcement. A heartbeat that found no check before the next announcement's moment does the same.
     """
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.mailing is None:
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.announcement is None:
         return None
     if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
         return None
-    if not _speaks_by_then(subscription, facts):
+    if not _has_slot_by_then(subscription, facts):
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
     if is_taken(facts.taken, before.name):
         return None
     if facts.newest_run:
-        came_by = latest_mailing((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
-        was_due = came_by < coverage.mailing or coverage.is_awaited
+        came_by = latest_announcement((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+        was_due = came_by < coverage.announcement or coverage.is_awaited
     else:
         was_due = first != last or _may_have_missed(subscription, facts)
     if not was_due:
         return None
-    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+    return SlotDecision(
+        SlotOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True
+    )
 
 
-def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
+def _decide_postponed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> SlotDecision | None:
     """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
 
     It has waited for its announcement as long as it may: taken for the last turn's it would wait every day anew.
@@ -369,10 +373,10 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
         has_waited = has_heartbeat and _may_have_missed(subscription, facts)
     if not has_waited:
         return None
-    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name))
+    return SlotDecision(SlotOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
-def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
     """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
 
     Where checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.

@@ -20,14 +20,14 @@ from sqlalchemy import Connection
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import Fetched
 from digest.arxiv.oai import OaiPage
-from digest.compare import Horizon, compare_forgotten, compare_papers, content_hash, is_first_news, keep_latest
+from digest.compare import KnownBefore, compare_forgotten, compare_papers, content_hash, is_first_news, keep_latest
 from digest.model.announcements import (
     Change,
     Kind,
     KnownPaper,
-    estimate_mailings,
-    latest_mailing,
-    mailings_between,
+    announcements_between,
+    estimate_announcements,
+    latest_announcement,
 )
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId, Paper
@@ -38,7 +38,7 @@ from digest.site import Site
 from digest.store.changes import save_changes
 from digest.store.papers import (
     STORED,
-    assign_mailings,
+    assign_announcements,
     load_days_before,
     load_forgotten,
     load_known,
@@ -46,7 +46,7 @@ from digest.store.papers import (
     load_newest_paper,
     load_unassigned,
 )
-from digest.store.queries import Watch, load_watches
+from digest.store.queries import AskedQuery, load_asked_queries
 from digest.store.runs import (
     Cursor,
     PollRun,
@@ -61,14 +61,14 @@ from digest.store.runs import (
     start_run,
 )
 
-Judge: TypeAlias = "Callable[[Paper], Horizon]"
+NoveltyRule: TypeAlias = "Callable[[Paper], KnownBefore]"
 """By what a check decides what is new: the horizon of each paper."""
 
 
-def horizon_of(cursor: Cursor) -> Horizon:
+def read_known_before(cursor: Cursor) -> KnownBefore:
     """Return what a source had announced before Digest first checked arXiv, from its cursor."""
     since = cursor.bootstrapped_at - rules.EDIT_MARGIN if cursor.bootstrapped_at else None
-    return Horizon(
+    return KnownBefore(
         is_bootstrap=not cursor.is_bootstrapped,
         mark=(cursor.mark_month, cursor.mark_number),
         since=since,
@@ -77,124 +77,135 @@ def horizon_of(cursor: Cursor) -> Horizon:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class FollowedQuery:
     """A query that somebody has watched for without a break.
 
     Attributes:
-        floor: papers whose present version is older (UTC) are none; None where their ids tell.
+        oldest: papers whose present version is older (UTC) are none; None where their ids tell.
     """
 
-    horizon: Horizon
-    floor: datetime | None = None
+    known_before: KnownBefore
+    oldest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Horizons:
+class NoveltyRules:
     """The horizons of the harvest and of every saved query that is searched for.
 
     Attributes:
-        watched: queries somebody has watched for without a break, each with its horizon: those in force that were
+        followed: queries somebody has watched for without a break, each with its horizon: those in force that were
             searched for or harvested, and what others said before they were edited.
         searched: the canonical queries that were searched for since they are wanted.
-        looked: by canonical query, when the last complete check started (UTC) that was made for it, or for
+        checked: by canonical query, when the last complete check started (UTC) that was made for it, or for
             what it was before it was edited; those without any are missing.
     """
 
-    harvest: Horizon
-    watched: dict[str, Horizon] = field(default_factory=dict)
+    harvest: KnownBefore
+    followed: dict[str, KnownBefore] = field(default_factory=dict)
     searched: set[str] = field(default_factory=set)
-    looked: dict[str, datetime] = field(default_factory=dict)
+    checked: dict[str, datetime] = field(default_factory=dict)
 
-    def judge_harvest(self) -> Judge:
+    def harvest_rule(self) -> NoveltyRule:
         """Return by what the harvest decides what is new; in its first check it asks what searches found."""
-        watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
-        return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
+        watched = [
+            (text, FollowedQuery(known_before, known_before.since)) for text, known_before in self.followed.items()
+        ]
+        return make_novelty_rule(self.harvest, watched if self.harvest.is_bootstrap else ())
 
-    def judge_searches(self) -> Judge:
+    def search_rule(self) -> NoveltyRule:
         """Return by what searches for saved queries decide what is new: to a query that waited for it.
 
         The first search for a query found all that was there then, if no older than it reached: what was not met
         is new, if late or cross-listed later. After a harvest the ids tell what came out later.
         """
-        watched = [(text, Watched(horizon, _find_floor(horizon))) for text, horizon in self.watched.items()]
-        return make_judge(Horizon(is_bootstrap=True), watched)
+        watched = [
+            (text, FollowedQuery(known_before, _find_oldest(known_before)))
+            for text, known_before in self.followed.items()
+        ]
+        return make_novelty_rule(KnownBefore(is_bootstrap=True), watched)
 
 
-def _find_floor(horizon: Horizon) -> datetime | None:
+def _find_oldest(known_before: KnownBefore) -> datetime | None:
     """Return how far back (UTC) the first search for a query reached; None if ids tell what came out later."""
-    if horizon.mark > (0, 0) or horizon.since is None:
+    if known_before.mark > (0, 0) or known_before.since is None:
         return None
-    return horizon.since + rules.EDIT_MARGIN - timedelta(days=rules.LONGEST_LOOKBACK)
+    return known_before.since + rules.EDIT_MARGIN - timedelta(days=rules.LONGEST_LOOKBACK)
 
 
-def load_horizons(conn: Connection) -> Horizons:
+def load_novelty_rules(conn: Connection) -> NoveltyRules:
     """Return the horizons of the harvest and of all saved queries in force."""
     harvest = load_cursor(conn, Source.HARVEST)
     searched = load_cursors(conn, Source.QUERY)
-    horizons = Horizons(horizon_of(harvest))
-    for watch in load_watches(conn):
+    novelty = NoveltyRules(read_known_before(harvest))
+    for watch in load_asked_queries(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
-        by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
+        by_harvest, by_search = _last_check(harvest, watch), _last_check(cursor, watch)
         if cursor is not None and by_search is not None:
-            horizons.watched[text] = horizon_of(cursor)
-            horizons.searched.add(text)
+            novelty.followed[text] = read_known_before(cursor)
+            novelty.searched.add(text)
         elif by_harvest is not None:
-            horizons.watched[text] = horizon_of(harvest)  # until now everything was checked, for this query too
+            novelty.followed[text] = read_known_before(
+                harvest
+            )  # until now everything was checked, for this query too
         else:
             before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
             last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
             if last is not None:
-                horizons.watched[last.query_key] = horizon_of(last)
+                novelty.followed[last.query_key] = read_known_before(last)
                 by_search = last.last_complete_at
         looks = [look for look in (by_harvest, by_search) if look is not None]
         if looks:
-            horizons.looked[text] = max(looks)
-    return horizons
+            novelty.checked[text] = max(looks)
+    return novelty
 
 
-def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
+def _last_check(cursor: Cursor | None, watch: AskedQuery) -> datetime | None:
     """Return when a source was last checked while a query was wanted; earlier interrupted spans do not count."""
     last = cursor.last_complete_at if cursor is not None else None
     return last if last is not None and last >= watch.since else None
 
 
-def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Judge:
+def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQuery]] = ()) -> NoveltyRule:
     """Return the horizon of each paper for one check.
 
-    `own` says what is new to the check itself, `watched` what else is new if it matches a canonical query.
+    `own` says what is new to the check itself, `followed` what else is new if it matches a canonical query.
     """
-    groups: dict[Watched, list[str]] = {}
+    groups: dict[FollowedQuery, list[str]] = {}
     for text, watch in watched:
         groups.setdefault(watch, []).append(text)
 
     @cache
-    def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are new or stored, and need no query
-        ordered = sorted(groups.items(), key=lambda group: (group[0].horizon.mark, min(group[1])))
+    def read_watched() -> list[
+        tuple[FollowedQuery, list[Query]]
+    ]:  # most papers are new or stored, and need no query
+        ordered = sorted(groups.items(), key=lambda group: (group[0].known_before.mark, min(group[1])))
         return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
 
-    return lambda paper: own if _is_news(own, paper) else _judge_paper(own, read_watched(), paper)
+    return lambda paper: own if _is_news(own, paper) else _find_known_before(own, read_watched(), paper)
 
 
-def _judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
+def _find_known_before(
+    own: KnownBefore, watched: Iterable[tuple[FollowedQuery, Collection[Query]]], paper: Paper
+) -> KnownBefore:
     """Return the horizon for what is not new to a check: its own, or that of a query that waited for the paper.
 
     The query with the lowest mark comes first: what is new to one is new.
     """
     ready = analyse(paper)
     for watch, queries in watched:
-        is_recent = watch.floor is None or paper.updated >= watch.floor
+        is_recent = watch.oldest is None or paper.updated >= watch.oldest
         if is_recent and any(matches(query, ready) for query in queries):
-            return watch.horizon
+            return watch.known_before
     return own
 
 
-def _is_news(horizon: Horizon, paper: Paper) -> bool:
+def _is_news(known_before: KnownBefore, paper: Paper) -> bool:
     """Whether a paper that is not stored would be new by this horizon."""
-    if horizon.is_bootstrap:
+    if known_before.is_bootstrap:
         return False
     if paper.version == 1:
-        return is_first_news(paper, horizon)
-    return horizon.since is not None and paper.updated >= horizon.since
+        return is_first_news(paper, known_before)
+    return known_before.since is not None and paper.updated >= known_before.since
 
 
 _KIND_WORDS = {
@@ -220,7 +231,7 @@ class PollReport:
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         awaiting: canonical queries whose first digest waits until arXiv has answered.
-        mailings: how many papers announced for the first time each announcement brought, by Eastern date.
+        announcements: how many papers announced for the first time each announcement brought, by Eastern date.
     """
 
     was_due: bool = False
@@ -235,12 +246,12 @@ class PollReport:
     is_cut_short: bool = False
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
-    mailings: Counter[date] = field(default_factory=Counter)
+    announcements: Counter[date] = field(default_factory=Counter)
 
     @property
     def caught_up(self) -> list[date]:
         """The announcements that came out while nobody checked, and the last one, in order; as a rule []."""
-        return sorted(self.mailings) if len(self.mailings) > 1 else []
+        return sorted(self.announcements) if len(self.announcements) > 1 else []
 
     @property
     def has_nothing(self) -> bool:
@@ -269,13 +280,13 @@ class RecordedRun:
         source: Source,
         query_key: str = "",
         *,
-        judge: Judge,
+        rule: NoveltyRule,
         is_bootstrap: bool = False,
         lookback: int = 0,
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
         self._is_bootstrap, self._lookback = is_bootstrap, lookback
-        self._judge = judge
+        self._judge = rule
         self._id = 0
         self.papers = 0
         self._pages = self._new = self._changed = self._quarantined = 0
@@ -283,7 +294,7 @@ class RecordedRun:
         self._totals: dict[str, int] = {}
         self._token: int | None = None
         self._asked = site.client.requests
-        self._shortfall = self._told = ""
+        self._shortfall = self._reader_message = ""
         self._started = site.clock.now()
         self._window_from = date.min
         self._was_widened = False
@@ -333,16 +344,16 @@ class RecordedRun:
             )
             last_empty = before[0].finished_at if before and not before[0].papers else None
             if self._source is Source.HARVEST:
-                self._doubt(rules.doubt_harvest(walked, newest, last_empty))
+                self._doubt(rules.find_harvest_doubt(walked, newest, last_empty))
             elif self._source in (Source.QUERY, Source.FALLBACK) and not self._shortfall:
-                self._doubt(rules.doubt_search(walked, last_total, last_empty))
+                self._doubt(rules.find_search_doubt(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
-            self._finish(error.message, error.told)
+            self._finish(error.message, error.reader_message)
         else:
-            self._finish(self._shortfall, self._told)
+            self._finish(self._shortfall, self._reader_message)
 
     def widen(self, window_from: date) -> date:
         """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
@@ -351,12 +362,12 @@ class RecordedRun:
             note_progress(conn, self._id, window_from=window_from)
         return window_from
 
-    def note_shortfall(self, reason: str, told: str = "") -> None:
+    def note_shortfall(self, reason: str, reader_message: str = "") -> None:
         """Note that not all was asked for or came, though what came is good: the run is partial.
 
         `told` says why to readers.
         """
-        self._shortfall, self._told = self._shortfall or reason, self._told or told
+        self._shortfall, self._reader_message = self._shortfall or reason, self._reader_message or reader_message
 
     def note_searched(self, text: str, *, begins: bool) -> None:
         """Note that one saved query, of several, was searched for to the end; `begins` for the first time.
@@ -444,13 +455,13 @@ class RecordedRun:
         highest = self._highest.announcement_order if self._highest else (0, 0)
         return max(highest, (self._window_from.year * 100 + self._window_from.month, 0))
 
-    def _finish(self, failure: str, told: str) -> None:
+    def _finish(self, failure: str, reader_message: str) -> None:
         """Keep how the run ended; "" is no failure."""
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
         outcome = ("partial" if self._pages else "failed") if failure else "complete" if self.papers else "empty"
         with self._site.store.begin() as conn:
-            self._report.mailings |= _assign_mailings(conn, self._source, self._started)
+            self._report.announcements |= _assign_announcements(conn, self._source, self._started)
             finish_run(
                 conn,
                 self._id,
@@ -458,7 +469,7 @@ class RecordedRun:
                 at=self._site.clock.now(),
                 total=sum(self._totals.values()) if self._totals else None,
                 failure=failure,
-                told=told,
+                reader_message=reader_message,
                 requests=requests,
             )
             if not failure:
@@ -477,7 +488,7 @@ class RecordedRun:
 def store_changes(
     conn: Connection,
     papers: tuple[Paper, ...],
-    judge: Judge,
+    rule: NoveltyRule,
     *,
     run_id: int,
     at: datetime,
@@ -490,17 +501,17 @@ def store_changes(
         as_of: arXiv's own time of it (UTC).
     """
     # Who stores the same papers at once waits, and finds them known.
-    load_mark(conn, STORED, hold=True)
+    load_mark(conn, STORED, lock=True)
     known = load_known(conn, [paper.id for paper in papers])
     gone = load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
-    changes = _compare_by_horizon([paper for paper in papers if paper.id not in gone], known, judge, as_of)
+    changes = _compare_by_rule([paper for paper in papers if paper.id not in gone], known, rule, as_of)
     for paper in keep_latest(paper for paper in papers if paper.id in gone):
         changes += compare_forgotten(paper, gone[paper.id].forgotten_version, gone[paper.id].forgotten_hash)
     save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
     return changes
 
 
-def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Counter[date]:
+def _assign_announcements(conn: Connection, source: Source, until: datetime) -> Counter[date]:
     """Keep which announcement brought each new paper, before any digest says it; return how many each brought.
 
     Ids that were missing came with their neighbours. Everything else was not there to be seen by the last
@@ -508,38 +519,40 @@ def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Count
     """
     submitted = load_unassigned(conn)
     if source is Source.GAPS:
-        mailings = load_days_before(conn, submitted)
+        announcements = load_days_before(conn, submitted)
     else:
         source = Source.QUERY if source is Source.QUERY else Source.HARVEST
         last = load_cursor(conn, source).last_complete_at or until
-        candidates = list(mailings_between(last - rules.VISIBLE_AFTER[source], until)) or [latest_mailing(until)]
-        days = estimate_mailings([*submitted.values()], candidates)
-        mailings = dict(zip(submitted, days, strict=True))
-    assign_mailings(conn, mailings)
-    return Counter(mailings.values())
+        candidates = list(announcements_between(last - rules.VISIBLE_AFTER[source], until)) or [
+            latest_announcement(until)
+        ]
+        days = estimate_announcements([*submitted.values()], candidates)
+        announcements = dict(zip(submitted, days, strict=True))
+    assign_announcements(conn, announcements)
+    return Counter(announcements.values())
 
 
-def _compare_by_horizon(
+def _compare_by_rule(
     papers: Sequence[Paper],
     known: Mapping[ArxivId, KnownPaper],
-    judge: Judge,
+    rule: NoveltyRule,
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
     """Compare papers judged by the same horizon together, so that a paper met twice still counts once.
 
     What is stored is judged only where it was edited: among many saved queries that takes time.
     """
-    stored = compare_papers([paper for paper in papers if paper.id in known], known, Horizon(), as_of)
+    stored = compare_papers([paper for paper in papers if paper.id in known], known, KnownBefore(), as_of)
     changes = [
         replace(change, kind=Kind.KNOWN)
-        if change.kind is Kind.METADATA and judge(change.paper).is_bootstrap
+        if change.kind is Kind.METADATA and rule(change.paper).is_bootstrap
         else change
         for change in stored
     ]
-    groups: dict[Horizon, list[Paper]] = {}
+    groups: dict[KnownBefore, list[Paper]] = {}
     for paper in keep_latest(papers):
         if paper.id not in known:
-            groups.setdefault(judge(paper), []).append(paper)
-    for horizon, group in groups.items():
-        changes += compare_papers(group, known, horizon, as_of)
+            groups.setdefault(rule(paper), []).append(paper)
+    for known_before, group in groups.items():
+        changes += compare_papers(group, known, known_before, as_of)
     return tuple(sorted(changes, key=lambda change: change.paper.id))

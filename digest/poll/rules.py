@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import takewhile
 
-from digest.model.announcements import EASTERN, alarm_moment, latest_mailing, mailing_moment, mailings_between
+from digest.model.announcements import (
+    EASTERN,
+    alarm_moment,
+    announcement_moment,
+    announcements_between,
+    latest_announcement,
+)
 from digest.model.clock import write_moment, write_with_zone
 from digest.model.messages import Coverage
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
-from digest.model.polls import Gap, LastLooks, PollSummary
+from digest.model.polls import Gap, LastChecks, PollSummary
 
 CONFIRMED_AFTER = timedelta(minutes=30)
 """An answer that nothing is there is believed when a second check at least so much later says it again."""
@@ -37,7 +43,9 @@ class Walked:
     was_widened: bool = False
 
 
-def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None) -> str:
+def find_harvest_doubt(
+    walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None
+) -> str:
     """Say why a harvest can't have shown everything; "" where nothing speaks against it.
 
     Args:
@@ -56,7 +64,7 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
     return f"arXiv says that nothing was changed since {since}; Digest waits until a later check confirms it"
 
 
-def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
+def find_search_doubt(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
     """Say why a search that found nothing is not believed; "" where it is.
 
     Args:
@@ -116,7 +124,7 @@ def is_given_up(gap: Gap) -> bool:
     return gap.asks >= len(ASKED_AT)
 
 
-def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
+def are_few_enough(ids: Sequence[ArxivId], spare: int) -> bool:
     """Whether ids are so few that each is worth a request of its own."""
     return len(ids) <= min(_ALONE, spare)
 
@@ -161,10 +169,10 @@ REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
 """The most requests of checks that can wait; a check that is due makes all it needs."""
 
-MOST_LOOK_UPS = 60
+MOST_IDS_ASKED = 60
 """Searches of a day for the newest papers of new saved queries; more at once look back over what is stored."""
 
-LONGEST_LOOK_UP = timedelta(hours=1)
+LONGEST_ID_SEARCH = timedelta(hours=1)
 """So long after the first of them no other begins: first digests have waited long enough."""
 
 FALLBACK_AFTER = timedelta(hours=3)
@@ -195,7 +203,7 @@ def _poll_times_around(now: datetime) -> Iterator[datetime]:
             yield datetime.combine(today + timedelta(days=days), at, tzinfo=EASTERN).astimezone(UTC)
 
 
-def next_look_at(last: LastLooks) -> datetime | None:
+def next_check_at(last: LastChecks) -> datetime | None:
     """Return from when on the next check is worth a request (UTC); None for at once."""
     if last.failure is not None:
         doublings = min(max(last.failures - 1, 0), 9)
@@ -206,15 +214,15 @@ def next_look_at(last: LastLooks) -> datetime | None:
     return min(regular, last.news + CONFIRM_AFTER) if last.news is not None else regular
 
 
-def is_poll_due(last: LastLooks, now: datetime) -> bool:
+def is_poll_due(last: LastChecks, now: datetime) -> bool:
     """Whether to ask now. A failure is repeated after a while, whenever the last complete check was."""
-    next_at = next_look_at(last)
+    next_at = next_check_at(last)
     return next_at is None or next_at <= now
 
 
-def describe_pause(last: LastLooks, now: datetime, zone: tzinfo | None) -> str:
+def describe_pause(last: LastChecks, now: datetime, zone: tzinfo | None) -> str:
     """Say why nothing is asked now, and from when on it is."""
-    again = write_with_zone(next_look_at(last) or now, zone, now)
+    again = write_with_zone(next_check_at(last) or now, zone, now)
     if last.failure is not None:
         return f"the last check failed; next check from {again}"
     checked = f"last checked {write_moment(last.complete, zone, now)}" if last.complete else "never checked"
@@ -250,7 +258,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     """Return the OAI-PMH `from` date of the next harvest.
 
     Never today: an answer for a day that has only begun may stay cached until midnight UTC. Never later
-    than the newest paper known and the last mailing: so there is always something to meet, and not meeting
+    than the newest paper known and the last announcement: so there is always something to meet, and not meeting
     it tells.
 
     Args:
@@ -262,7 +270,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     if complete_from is None:
         return today - timedelta(days=overlap)
     reach = complete_from - timedelta(days=overlap)
-    return min(reach, today - timedelta(days=1), latest_mailing(now), newest or today)
+    return min(reach, today - timedelta(days=1), latest_announcement(now), newest or today)
 
 
 FIRST_DIGEST_PAPERS = 15
@@ -305,8 +313,8 @@ def assess_coverage(
         checks: finished gap checks of the same time.
         new: papers that announcement is known to have brought.
     """
-    mailing = latest_mailing(now)
-    sent = mailing_moment(mailing)
+    announcement = latest_announcement(now)
+    sent = announcement_moment(announcement)
     since = sorted((poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at)
     latest = sorted(polls, key=lambda poll: poll.finished_at, reverse=True)
     failed, last = list(takewhile(lambda poll: not poll.is_complete, latest)), next(iter(latest), None)
@@ -325,13 +333,13 @@ def assess_coverage(
         )
         is_awaited = not arrived and any(poll.is_complete for poll in since)
     return Coverage(
-        mailing=mailing,
+        announcement=announcement,
         is_complete=is_complete,
-        looked_at=max((poll.papers for poll in since), default=0),
+        compared=max((poll.papers for poll in since), default=0),
         matched=0,
         checked_at=last.finished_at if last else None,
         source=source,
-        failure="" if is_complete or last is None or not last.failure else last.told or _UNFINISHED,
+        failure="" if is_complete or last is None or not last.failure else last.reader_message or _UNFINISHED,
         failing_since=failed[-1].finished_at if failed else None,
         new=new,
         is_settled=is_complete and is_settled,
@@ -344,7 +352,7 @@ _UNFINISHED = "arXiv has not been read to the end"
 
 def is_late(coverage: Coverage, now: datetime) -> bool:
     """Whether an announcement was expected, arXiv was checked, and by the next morning nothing of it was there."""
-    return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
+    return coverage.is_awaited and coverage.announcement is not None and now >= alarm_moment(coverage.announcement)
 
 
 def _find_arrived(
@@ -365,7 +373,9 @@ def _find_arrived(
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
     # An announcement is not there yet when it goes out: a check that early has not seen it.
     may_have_seen = looked - HARVEST_VISIBLE_AFTER
-    if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
+    if not is_known and any(
+        announcement_moment(missed) < sent for missed in announcements_between(may_have_seen, sent)
+    ):
         return []
     met = [poll for poll in before if poll.highest > (0, 0)]
     highest = max((poll.highest for poll in met), default=None)

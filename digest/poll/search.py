@@ -22,9 +22,17 @@ from digest.model.errors import (
     ArxivShort,
     ArxivThrottled,
 )
-from digest.model.polls import MOST_SEARCHED, LastLooks, Source
+from digest.model.polls import MOST_SEARCHED, LastChecks, Source
 from digest.poll import rules
-from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
+from digest.poll.record import (
+    NoveltyRule,
+    NoveltyRules,
+    PollReport,
+    RecordedRun,
+    load_novelty_rules,
+    make_novelty_rule,
+    read_known_before,
+)
 from digest.query import analyse, matches, parse_query, to_arxiv
 from digest.site import Site
 from digest.store.changes import load_latest_changes
@@ -34,7 +42,7 @@ from digest.store.runs import (
     ABANDONED,
     load_cursor,
     load_cursors,
-    load_last_looks,
+    load_last_checks,
     load_last_reaching,
     load_last_runs,
     load_polls_since,
@@ -51,7 +59,7 @@ _FAILURES = 2
 """After so many look-ups that failed no other is made now."""
 
 
-def look_back(site: Site, report: PollReport) -> None:
+def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first digest the store cannot fill.
 
     First digests wait for all of them. What arXiv does not answer is noted in the report, and follows later. If
@@ -63,19 +71,19 @@ def look_back(site: Site, report: PollReport) -> None:
         if not pending:
             return
         if site.config.arxiv.source == "query":
-            searched = load_horizons(conn).searched
+            searched = load_novelty_rules(conn).searched
             report.awaiting = frozenset(text for text in pending if text not in searched)
             return
         if report.is_cut_short:
             return
-        judge = make_judge(horizon_of(load_cursor(conn, Source.HARVEST)))
+        rule = make_novelty_rule(read_known_before(load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
         made_today = len(load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
-    left = thin[: max(0, rules.MOST_LOOK_UPS - made_today)]
+    left = thin[: max(0, rules.MOST_IDS_ASKED - made_today)]
     unanswered: list[str] = []
-    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_LOOK_UP:
+    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_ID_SEARCH:
         text = left.pop(0)
-        unanswered += [] if _fetch_newest(site, report, pending[text], judge, len(left)) else [text]
+        unanswered += [] if _fetch_newest(site, report, pending[text], rule, len(left)) else [text]
     report.awaiting = frozenset((*unanswered, *left))
     report.is_cut_short = False  # whose papers were found need not wait any longer
 
@@ -93,11 +101,11 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     ]
 
 
-def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge, left: int) -> bool:
+def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int) -> bool:
     """Ask for the newest papers of a query, before `left` others; return False if that may succeed later."""
     text, name = look.revision.canonical, look.revision.name
     site.progress.begin("poll", f"{name}: its newest papers, for a first digest{f'; {left} more' * bool(left)}")
-    run = RecordedRun(site, report, Source.FIRST_DIGEST, text, judge=judge)
+    run = RecordedRun(site, report, Source.FIRST_DIGEST, text, rule=rule)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
         for page in islice(pages, 1):
@@ -129,30 +137,30 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     """
     now = site.clock.now()
     with site.store.read() as conn:
-        horizons = load_horizons(conn)
+        novelty = load_novelty_rules(conn)
         texts = sorted({revision.canonical for revision in active_revisions(conn)})
-        last = load_last_looks(conn, Source.QUERY)
+        last = load_last_checks(conn, Source.QUERY)
         reaching = {days: load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS}
-    has_new = not last.failures and any(text not in horizons.searched for text in texts)
+    has_new = not last.failures and any(text not in novelty.searched for text in texts)
     if not texts or not (even_if_not_due or has_new or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone) if texts else ""
         return
     days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, reaching, now)
     until = {
         text: rules.search_until(
-            horizons.looked.get(text), now, days if text in horizons.searched else rules.LONGEST_LOOKBACK
+            novelty.checked.get(text), now, days if text in novelty.searched else rules.LONGEST_LOOKBACK
         )
         for text in texts
     }
     earliest = min(until.values())
-    report.was_due, report.is_bootstrap = True, not horizons.looked
+    report.was_due, report.is_bootstrap = True, not novelty.checked
     queries = "1 saved query" if len(texts) == 1 else f"{len(texts):,} saved queries"
     site.progress.begin("poll", f"{queries}, back to {earliest:%a} {earliest.day} {earliest:%b}")
     run = RecordedRun(
         site,
         report,
         Source.QUERY,
-        judge=horizons.judge_searches(),
+        rule=novelty.search_rule(),
         is_bootstrap=report.is_bootstrap,
         lookback=days,
     )
@@ -162,7 +170,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
                 f"there are {len(texts):,} saved queries, and arXiv's search is asked for {MOST_SEARCHED} at most",
                 hint='Write source = "harvest" under [arxiv].',
             )
-        _search_each(site, report, run, until, horizons.searched)
+        _search_each(site, report, run, until, novelty.searched)
     site.progress.end("poll", run.summary())
 
 
@@ -185,14 +193,14 @@ def _search_each(
                 raise
             has_failed = not isinstance(error, ArxivRejected)
             report.failures.append(error.message)
-            run.note_shortfall(error.message, error.told)
+            run.note_shortfall(error.message, error.reader_message)
         else:
             has_failed = False
             run.note_searched(text, begins=text not in searched)
 
 
 def stand_in_for_harvest(
-    site: Site, report: PollReport, failure: ArxivError, last: LastLooks, horizons: Horizons
+    site: Site, report: PollReport, failure: ArxivError, last: LastChecks, novelty: NoveltyRules
 ) -> None:
     """Search for what a harvest that keeps failing does not bring, once for each time that it was due.
 
@@ -214,7 +222,7 @@ def stand_in_for_harvest(
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
     site.progress.begin("poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}")
-    run = RecordedRun(site, report, Source.FALLBACK, judge=horizons.judge_harvest(), lookback=FALLBACK_DAYS)
+    run = RecordedRun(site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS)
     with run.recording(window_from=until.date()):
         for page in walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before):
             run.store_page(page)

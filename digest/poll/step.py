@@ -20,7 +20,7 @@ from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.polls import Gap, Source
 from digest.poll import rules
-from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
+from digest.poll.record import PollReport, RecordedRun, load_novelty_rules, make_novelty_rule, read_known_before
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.site import Site
 from digest.store.gaps import (
@@ -37,7 +37,7 @@ from digest.store.runs import (
     abandon_running,
     count_requests,
     load_cursor,
-    load_last_looks,
+    load_last_checks,
     load_last_reaching,
     load_last_runs,
 )
@@ -67,12 +67,12 @@ def check_gaps(site: Site, report: PollReport) -> None:
     in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
     in_budget, reserved = min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
     spare = max(in_budget, reserved if is_untold else 0)
-    one_by_one = rules.asked_one_by_one([gap.id for gap in due], in_budget)
+    one_by_one = rules.are_few_enough([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     known = found + len(asked)
     if known:
         site.progress.begin("poll", f"{count(known, 'id')} missing between stored ones")
-    run = RecordedRun(site, report, Source.GAPS, judge=make_judge(horizon_of(cursor)))
+    run = RecordedRun(site, report, Source.GAPS, rule=make_novelty_rule(read_known_before(cursor)))
     with run.recording(window_from=min((gap.missed_at for gap in due), default=now).date()):
         if one_by_one:
             found += _ask_one_by_one(site, run, asked)
@@ -129,7 +129,7 @@ def poll_days(site: Site, days: int) -> PollReport:
     report = PollReport()
     with site.store.begin() as conn:
         abandon_running(conn, site.clock.now())
-        last = load_last_looks(conn, Source.HARVEST)
+        last = load_last_checks(conn, Source.HARVEST)
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
     return report
 
@@ -153,9 +153,9 @@ def _poll_harvest(
 ) -> None:
     now = site.clock.now()
     with site.store.read() as conn:
-        horizons = load_horizons(conn)
+        novelty = load_novelty_rules(conn)
         cursor = load_cursor(conn, Source.HARVEST)
-        last = load_last_looks(conn, Source.HARVEST)
+        last = load_last_checks(conn, Source.HARVEST)
         reaching = {days: load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS}
         newest = load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
@@ -175,7 +175,7 @@ def _poll_harvest(
         site,
         report,
         Source.HARVEST,
-        judge=horizons.judge_harvest(),
+        rule=novelty.harvest_rule(),
         is_bootstrap=is_bootstrap,
         lookback=overlap,
     )
@@ -189,7 +189,7 @@ def _poll_harvest(
                 run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
-        stand_in_for_harvest(site, report, run.failure, last, horizons)
+        stand_in_for_harvest(site, report, run.failure, last, novelty)
 
 
 def _walk(

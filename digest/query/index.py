@@ -74,9 +74,9 @@ class PaperIndex:
 
     def __init__(self, papers: Iterable[Paper]) -> None:
         coming, shared = iter(papers), dict[object, Any]()
-        self._shelves: list[_Shelf] = []
+        self._shelves: list[_Batch] = []
         while some := list(islice(coming, _MOST)):
-            self._shelves.append(_Shelf(some, shared))
+            self._shelves.append(_Batch(some, shared))
 
     def find(self, queries: Iterable[Query | Node]) -> Iterator[list[int]]:
         """Yield the numbers of the papers that each query means, in growing order."""
@@ -100,7 +100,7 @@ class PaperIndex:
         return sorted({word for field in fields for word in field.list_words(term)})
 
 
-class _Shelf:
+class _Batch:
     """Some papers, at most `_MOST`.
 
     Args:
@@ -276,7 +276,7 @@ _VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
 class _Search:
     """Finds which papers of a shelf some queries mean, as the bits of a number; it remembers every answer."""
 
-    def __init__(self, shelf: _Shelf) -> None:
+    def __init__(self, shelf: _Batch) -> None:
         self._shelf, self._fields = shelf, shelf.fields
         self._everywhere = (1 << shelf.size) - 1
         self._met: dict[Condition, int] = {}

@@ -54,7 +54,7 @@ from digest.query.tree import (
     walk_conditions,
 )
 from digest.query.words import Word, is_stop_word, split_words
-from digest.query.written import straighten
+from digest.query.written import normalise_signs
 
 _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
@@ -62,7 +62,7 @@ _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
-_NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
+_NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
 _SIGN_OF_WORD = re.compile(
@@ -73,7 +73,7 @@ _COMMA = re.compile(r"[,;](?!\d)")
 _BETWEEN_COMMAS = re.compile(
     rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
 )
-_INITIALS_BEHIND = re.compile(
+_INITIALS_AFTER = re.compile(
     r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
@@ -196,7 +196,7 @@ def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[W
 def _resolve_tex(value: str) -> str:
     """Return a value with its TeX as it shows, edges of formulas marked as they are in texts."""
     marked = "".join(piece.text for piece in tex.parse_words(value))
-    return straighten(unicodedata.normalize("NFC", " ".join(marked.split())))
+    return normalise_signs(unicodedata.normalize("NFC", " ".join(marked.split())))
 
 
 def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
@@ -260,7 +260,7 @@ def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
 
 def _note_initials(source: QuerySource, term: TermToken) -> None:
     """Say how to write a name whose initials follow together, as PubMed prints it: they would be a whole name."""
-    found = _INITIALS_BEHIND.fullmatch(term.value.strip())
+    found = _INITIALS_AFTER.fullmatch(term.value.strip())
     if found and not is_generation(found[2]) and (found[3] or not found[1].isupper()):
         initials = f'if these are initials, write au:"{found[1]}, {found[2][0]}"'
         source.note(NoteKind.READ_AS, term.position, f"{found[2]} is read as a whole name; {initials}")
@@ -274,7 +274,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
         hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell finds everybody of that name.'
-        behind = _NAMES_BEHIND.match(source.text, term.value_position + len(term.value))
+        behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
         source.fail(term.value_position, str(error), hint)
@@ -388,7 +388,7 @@ def parse_query(text: str) -> Query:
 
 def _open_source(text: str) -> tuple[QuerySource, str]:
     """Return the text to read: the text itself, or the query made of something pasted, to be read again."""
-    written = straighten(text)
+    written = normalise_signs(text)
     pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
     source = QuerySource(written if pasted is None else pasted.text)
     if pasted is not None:

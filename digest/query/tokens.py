@@ -146,7 +146,7 @@ PREFIX_WITHIN = re.compile(
     rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
-_VALUE_BEHIND = re.compile(r'"[^"]*"|[\w.-]*\w')
+_VALUE_AFTER = re.compile(r'"[^"]*"|[\w.-]*\w')
 _SIGNS_AROUND = re.compile(r"^\W+|\W+$")
 _NEGATION = re.compile(
     r"(?<![^\s\x00-\x1f\x7f(!-])(?:-(?=[^\s\x00-\x1f\x7f)>-])|!(?=\s*[^\s)]))|!(?=[^\s\x00-\x1f\x7f)])"
@@ -255,7 +255,7 @@ class Scanner:
         """Refuse a word with a prefix or an operator in it, which would be read as letters."""
         if found := PREFIX_WITHIN.search(self._text[self._place : self._place + len(word) + 1]):
             place = self._place + found.start()
-            value = _VALUE_BEHIND.match(self._text, self._place + found.end())
+            value = _VALUE_AFTER.match(self._text, self._place + found.end())
             form = f"{_LIKELY_MEANT[found[1].casefold()]}:{value[0] if value else 'word'}"
             before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
             form = f"({before} {'OR' if self._text[place - 1] == '|' else 'AND'} {form})" if before else form

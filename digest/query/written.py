@@ -41,7 +41,7 @@ _QUOTED_QUERY = re.compile(
 )
 
 
-def straighten(text: str) -> str:
+def normalise_signs(text: str) -> str:
     """Return a text without invisible signs, and with the language's own signs for those of other keyboards."""
     text = _ENTITY.sub(lambda found: unescape(found[0]), text)
     if text.isascii():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from digest.model.announcements import Kind
     from digest.model.errors import QueryError
     from digest.model.messages import Form, Links
-    from digest.model.people import Wish
+    from digest.model.people import SignupRequest
     from digest.model.subscriptions import Abstracts
     from digest.render.coverage import CoverageView
     from digest.render.digests import DigestView, GroupView, QueryView, RestView
@@ -243,7 +243,7 @@ class ProblemView:
     message: str
     before: str
     marked: str
-    behind: str
+    after: str
     hint: str
     suggestion: str
 
@@ -482,10 +482,10 @@ class PreferencesContext(WebContext):
     Attributes:
         address: theirs, as far as the page may tell (masked).
         memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
-            title, what comes of it in sentences, whether it is their own, and what its button does: `leave`,
+            title, what comes of it in sentences, whether it is their own, and what its button does: `unsubscribe`,
             `undo` or "" for none.
-        wish: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`), `kinds`,
-            `abstracts`, `has_feed`; None where they have none.
+        choices: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`),
+            `kinds`, `abstracts`, `has_feed`; None if they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
         likes: of each subscription that nobody else reads: its name, its title, where `web/likes.html` shows its
@@ -500,7 +500,7 @@ class PreferencesContext(WebContext):
 
     address: str
     memberships: tuple[tuple[str, str, str, bool, str], ...]
-    wish: Wish | None
+    choices: SignupRequest | None
     days: Mapping[str, str]
     when: tuple[str, str, str]
     likes: tuple[tuple[str, str, str, tuple[tuple[str, str, str], ...]], ...] = ()
@@ -554,7 +554,7 @@ class LetterContext:
     """`email/letter.txt`: the mail with a link that somebody asked for on a page. It holds nothing they wrote.
 
     Attributes:
-        ask: `subscribe`, `link`, `fresh` or `move`.
+        kind: `subscribe`, `link`, `fresh` or `move`.
         subject: the mail's subject.
         link: the address of the page.
         host: where that page is.
@@ -563,7 +563,7 @@ class LetterContext:
         home: the first page.
     """
 
-    ask: str
+    kind: str
     subject: str
     link: str
     host: str

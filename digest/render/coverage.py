@@ -50,7 +50,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
     """
     local, is_search = ZoneInfo(zone), coverage.source == "query"
     checked = f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
-    if is_sample or (coverage.mailing is None and coverage.is_complete and is_search):
+    if is_sample or (coverage.announcement is None and coverage.is_complete and is_search):
         asked = "arXiv's search was asked" if is_search else "arXiv was checked"
         return CoverageView(CoverageState.COMPLETE, f"{asked}{checked}")
     if coverage.failure:
@@ -58,12 +58,12 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
         begun = f" since {_write_moment(coverage, since, local)}" if since else ""
         sentence = f"papers may be missing. {coverage.failure}{begun}. {_IT_FOLLOWS}"
         return CoverageView(CoverageState.FAILED, sentence)
-    if coverage.mailing is None:
+    if coverage.announcement is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
         return CoverageView(CoverageState.INCOMPLETE, "arXiv is late today. Your papers come when it is out")
-    days = write_day(coverage.mailing, coverage.mailing)
-    days = f"{write_day(coverage.since, coverage.mailing)} to {days}" if coverage.since else days
+    days = write_day(coverage.announcement, coverage.announcement)
+    days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
     if coverage.is_complete:
         is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
         number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
@@ -75,5 +75,5 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
 
 def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
     local = moment.astimezone(zone)
-    day = "" if local.date() == coverage.mailing else f"{write_day(local, coverage.mailing or local)} "
+    day = "" if local.date() == coverage.announcement else f"{write_day(local, coverage.announcement or local)} "
     return f"{day}{local:%H:%M} {name_zone(local)}"

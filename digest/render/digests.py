@@ -121,7 +121,7 @@ def view_digest(digest: Digest) -> DigestView:
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
-        is_first_digest=digest.occasion.is_look_back,
+        is_first_digest=digest.occasion.is_of_past,
         coverage=describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample),
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
@@ -147,7 +147,7 @@ def write_headline(digest: Digest) -> str:
         case CoverageState.FAILED:
             return "arXiv could not be read"
         case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return "Nothing more yet" if digest.coverage.told_at else "Nothing yet"
+            return "Nothing more yet" if digest.coverage.last_shown_at else "Nothing yet"
 
 
 def write_introduction(digest: Digest) -> str:
@@ -167,7 +167,7 @@ def write_introduction(digest: Digest) -> str:
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:
-    told_at = digest.coverage.told_at
+    told_at = digest.coverage.last_shown_at
     if told_at:
         local = told_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
@@ -199,13 +199,13 @@ def _say_cut(coverage: Coverage) -> str:
     if not coverage.total:
         return ""
     may = f" arXiv's search finds {coverage.total:,} papers that may match."
-    return f"{may} The newest {coverage.looked_at:,} were checked."
+    return f"{may} The newest {coverage.compared:,} were checked."
 
 
 def _explain_empty_trial(digest: Digest) -> str:
     """Say that arXiv has nothing, or nothing that the query means here; the query has no name yet."""
     text = shorten(clean_text(digest.queries[0][1]), _LONGEST_NAME)
-    looked_at = digest.coverage.looked_at
+    looked_at = digest.coverage.compared
     if looked_at:
         return (
             f"arXiv's search names {count(looked_at, 'paper')} that {text} does not mean as Digest reads it."
@@ -238,7 +238,7 @@ def _join_words(words: list[str], last: str) -> str:
 
 def _count_kinds(digest: Digest) -> str:
     kinds = {entry.kind for entry in digest.entries}
-    if kinds <= {Kind.KNOWN} or digest.occasion.is_look_back:
+    if kinds <= {Kind.KNOWN} or digest.occasion.is_of_past:
         return ""
     totals = Counter(map(_name_kind, digest.entries))
     return ", ".join(f"{total:,} {kind}" for kind, total in totals.items())
@@ -248,12 +248,12 @@ def _name_kind(entry: DigestEntry) -> str:
     """Return what a paper is counted as; one that was replaced before its reader met it is no new version."""
     if entry.is_withdrawn:
         return Kind.WITHDRAWAL
-    return entry.kind if entry.tells_change or entry.kind in _FIRST_NEWS else "first time here"
+    return entry.kind if entry.shows_change or entry.kind in _FIRST_NEWS else "first time here"
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1."""
-    is_first_digest, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
+    is_first_digest, by_query = digest.occasion.is_of_past, digest.group_by is Grouping.QUERY
     is_of_one = len(digest.queries) == 1
     views: list[PaperView] = []
     for group in digest.groups:

@@ -22,7 +22,13 @@ from digest.model.places import Link, find_links, find_place
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.references import cut_name, write_names
-from digest.render.revisions import LONGEST_MINOR, RevisionView, give_reason, join_summaries, view_revisions
+from digest.render.revisions import (
+    LONGEST_MINOR,
+    RevisionView,
+    find_withdrawal_reason,
+    join_summaries,
+    view_revisions,
+)
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
     Mrkdwn,
@@ -317,17 +323,17 @@ class PaperView:
         on = f" on {write_day(sequel.day, entry.announced)}" if sequel else ""
         version = f"(v{entry.latest.version})"
         if entry.is_withdrawn:
-            return shorten(f"withdrawn{on} {version}: {give_reason(entry.latest)}", LONGEST_NOTE)
-        said, told = clean_text(entry.label), join_summaries(self.revisions)
+            return shorten(f"withdrawn{on} {version}: {find_withdrawal_reason(entry.latest)}", LONGEST_NOTE)
+        said, summary = clean_text(entry.label), join_summaries(self.revisions)
         if self.form is Form.MINOR:
-            return shorten(told, LONGEST_MINOR)
+            return shorten(summary, LONGEST_MINOR)
         if entry.before:
-            said = f"{said.rpartition(' → ')[2]}: {told}"
+            said = f"{said.rpartition(' → ')[2]}: {summary}"
         elif is_brief:
             said = said.partition(" into ")[0]
         since = f"replaced{on} {version}" if sequel else ""
         if since and not is_brief and not entry.before:
-            since = f"{since}: {told}"
+            since = f"{since}: {summary}"
         return shorten("; ".join(filter(None, (said, since))), LONGEST_NOTE)
 
     @cached_property

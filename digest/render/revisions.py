@@ -169,7 +169,7 @@ def join_summaries(revisions: Sequence[RevisionView]) -> str:
     return "; ".join(telling or [one.summary for one in revisions]) or UNCHANGED
 
 
-def give_reason(paper: Paper) -> str:
+def find_withdrawal_reason(paper: Paper) -> str:
     """Return why a paper was withdrawn, as its authors say."""
     reason = _WITHDRAWN.sub("", show_plain(paper.comment))
     return reason or "the authors give no reason"

@@ -14,7 +14,7 @@ from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.messages import Coverage, Digest, DigestEntry, Form, Group, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.model.people import OwnQuery, Wish
+from digest.model.people import OwnQuery, SignupRequest
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.render import contexts, coverage, digests, papers
 
@@ -89,7 +89,7 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
     of_forms, shown = (Form.TWO_SENTENCES, Form.SENTENCE, Form.TITLE), fields.get("shown", len(entries))
     form = of_forms[(shown > 8) + (shown > 25)]  # noqa: PLR2004 - as digests are planned
     headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
-    forms = [Form.CHANGE if entry.tells_change else form for entry in entries]
+    forms = [Form.CHANGE if entry.shows_change else form for entry in entries]
     runs = groupby(zip(headings, forms, strict=True))
     groups = (Group(title, len(list(found)), said, is_by_query) for (title, said), found in runs)
     digest = Digest(
@@ -112,9 +112,9 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
 def make_coverage(matched: int | None, **fields: Any) -> Coverage:  # noqa: ANN401 - the fields of Coverage
     """Make the coverage of a complete check of the announcement of Thu 19 Nov 2026."""
     coverage = Coverage(
-        mailing=date(2026, 11, 19),
+        announcement=date(2026, 11, 19),
         is_complete=True,
-        looked_at=4_120,
+        compared=4_120,
         matched=matched,
         checked_at=EVENING,
         source="harvest",
@@ -173,7 +173,7 @@ def _make_samples() -> Iterator[Digest]:
     yield busy
     yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)
     yield replace(busy, occasion=Occasion.FIRST_DIGEST, abstracts=Abstracts.NONE)
-    yield replace(busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), mailings=2))
+    yield replace(busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), announcements=2))
     yield make_digest([replaced], groups=(Group("New versions", 1, Form.MINOR),))
     yield make_digest([make_entry(number, abstract=ABSTRACT * 4) for number in range(1, 41)])
     yield from quiet_digests().values()
@@ -191,8 +191,8 @@ _KNOWN: dict[object, list[Any]] = {
     digests.DigestView: [digests.view_digest(SAMPLES[0])],
     papers.PaperView: [digests.view_papers(SAMPLES[0])[0]],
     QueryError: [QueryError("<b>", text="gpu AND", position=7, hint="x")],
-    Wish: [Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))],
-    tuple[str, str, str, bool, str]: [("p-0", "x", "x", True, "leave"), ("team", "<i>", "x", False, "undo")],
+    SignupRequest: [SignupRequest((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))],
+    tuple[str, str, str, bool, str]: [("p-0", "x", "x", True, "unsubscribe"), ("team", "<i>", "x", False, "undo")],
     Mapping[str, Sequence[str]]: [
         dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
     ],

@@ -261,7 +261,7 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
         finds = not signals.isdisjoint(("we find", "finds that", "results find"))
         says_we = not signals.isdisjoint(("we", "this paper"))
         alike = [len(own & other) / max(1, min(len(own), len(other))) for other in words if other is not own]
-        told: dict[str, float] = {
+        strengths: dict[str, float] = {
             "number": any(letter.isdigit() for letter in sentence),
             "formula": not set("=<>^≤≥±%").isdisjoint(sentence),
             "first": at == 0,
@@ -280,7 +280,9 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
             "we first": "we" in signals and not we_before,
             "no we yet": not (we_before or says_we),
         }
-        measured.append({name: float(strength) for name, strength in (dict.fromkeys(signals, 1) | told).items()})
+        measured.append(
+            {name: float(strength) for name, strength in (dict.fromkeys(signals, 1) | strengths).items()}
+        )
         found_before, we_before = found_before or finds, we_before or says_we
     return measured
 
@@ -354,13 +356,13 @@ def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
 def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
     """Return what is shown of each sentence as one run, with an ellipsis wherever something is missing."""
     parts: list[Segment] = []
-    told, is_cut = 0, False
+    strengths, is_cut = 0, False
     for sentence, shown in chosen:
         begins_late = shown.start > sentence.start
-        skips = bool(parts and not is_cut and plain[told : sentence.start].strip())
+        skips = bool(parts and not is_cut and plain[strengths : sentence.start].strip())
         gap = f"{_BEHIND} " if skips and not begins_late else " " if parts else ""
         parts.append(Segment(gap + (_BEFORE if begins_late and not is_cut else ""), is_marked=False))
-        told, is_cut = sentence.end, shown.end < sentence.end
+        strengths, is_cut = sentence.end, shown.end < sentence.end
         edges = sorted({*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)})
         parts += [
             Segment(plain[start:end], any(mark.start <= start < mark.end for mark in marks))

@@ -84,7 +84,7 @@ class SlackParts:
         """Return which papers each message tells at a destination."""
         if destination.kind is DestinationKind.SLACK:
             return self._shares
-        return (replace(self._shares[0], behind=self._digest.shown),)
+        return (replace(self._shares[0], end=self._digest.shown),)
 
     @cached_property
     def _shares(self) -> tuple[Share, ...]:
@@ -100,7 +100,7 @@ class SlackParts:
             thread = self._fill_thread(0, form)
             if all(share.shown == share.count for share in thread):
                 return top, *thread
-        return replace(top, behind=top.shown), *self._fill_thread(top.shown, Form.TITLE)
+        return replace(top, end=top.shown), *self._fill_thread(top.shown, Form.TITLE)
 
     def _fill_thread(self, first: int, form: Form) -> list[Share]:
         """Return shares from one paper on; the last one has all that is left, if it shows that or not."""
@@ -114,7 +114,7 @@ class SlackParts:
                     hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
                 )
             shares.append(Share(first, self._digest.shown if is_last else first + most, most, form))
-            first = shares[-1].behind
+            first = shares[-1].end
         return shares
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
@@ -127,13 +127,13 @@ class SlackParts:
 
     def _write_top(self, share: Share, links: Links, count: int) -> Compiled:
         """Write the message for the channel with the first `count` titles."""
-        in_thread = self._digest.shown - share.behind
-        untold = (*self._papers[count : share.behind], *self._papers[self._digest.shown :])
+        in_thread = self._digest.shown - share.end
+        untold = (*self._papers[count : share.end], *self._papers[self._digest.shown :])
         context = PostContext(
             digest=self._view,
             papers=tuple(self._papers[:count]),
             in_thread=in_thread,
-            unlisted=in_thread if share.behind else in_thread - count,
+            unlisted=in_thread if share.end else in_thread - count,
             rest=view_rest(untold, links.web_view),
             links=links,
         )
@@ -141,7 +141,7 @@ class SlackParts:
 
     def _write_page(self, share: Share, pages: int, links: Links, count: int) -> Compiled:
         """Write a message of the thread that shows the first `count` papers of its share."""
-        papers = self._papers[share.first : share.behind]
+        papers = self._papers[share.first : share.end]
         context = SlackPageContext(
             digest=self._view,
             groups=group_papers(self._digest, papers[:count]),
@@ -166,7 +166,7 @@ class SlackParts:
 
 def _list_forms(digest: Digest) -> tuple[Form, ...]:
     """Return in which forms a thread may tell the papers, the fullest first; of changes there is one alone."""
-    if all(entry.tells_change for entry in digest.entries[: digest.shown]):
+    if all(entry.shows_change for entry in digest.entries[: digest.shown]):
         return (Form.TITLE,)
     if digest.abstracts is Abstracts.FULL:
         return Form.ABSTRACT, Form.SENTENCE, Form.TITLE
@@ -290,7 +290,7 @@ MOST_BLOCKS = 45
 MOST_TEXT_BYTES = 9_000
 SECTION_TEXT = 3_000
 HEADER_TEXT = 150
-_TOLD = 3
+_SHOWN_REFUSALS = 3
 _MENTION = re.compile(r"<[!@#]")
 """How Slack writes whom a message calls."""
 
@@ -304,7 +304,7 @@ def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:
     refusals = list(_find_refusals(compiled))
     if refusals:
         raise TemplateError(
-            f"{name}: Slack would refuse it: {'; '.join(refusals[:_TOLD])}",
+            f"{name}: Slack would refuse it: {'; '.join(refusals[:_SHOWN_REFUSALS])}",
             hint="A template has a line `fallback: …` and at least one block; https://docs.slack.dev/reference/block-kit/blocks",
         )
     return {

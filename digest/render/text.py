@@ -109,17 +109,19 @@ def name_slot(digest: Digest) -> tuple[str, str]:
     or of several announcements, is called after them, `17–19 Nov`.
     """
     coverage = digest.coverage
-    since, last = coverage.since, coverage.mailing
+    since, last = coverage.since, coverage.announcement
     is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
-    if since is not None and last is not None and (is_week or coverage.mailings > 1):
+    if since is not None and last is not None and (is_week or coverage.announcements > 1):
         year = "" if since.year != last.year else f" {last.year}"
         return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
     if is_week and last is not None:
         return write_day(last, last), write_long_day(last)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
-        if digest.slot != match[1] and coverage.mailing is not None:  # it may hold papers of a later announcement
-            day = max(day, coverage.mailing)
+        if (
+            digest.slot != match[1] and coverage.announcement is not None
+        ):  # it may hold papers of a later announcement
+            day = max(day, coverage.announcement)
     else:
         day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
     return write_day(day, day), write_long_day(day)

@@ -33,7 +33,7 @@ MOST_BYTES = 256_000
 _MOST_NAMED = 400
 """Papers beyond it that are named by id; further ones are counted only."""
 
-_TOLD_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois", "categories")
+_SHOWN_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois", "categories")
 
 
 def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
@@ -56,7 +56,7 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "coverage": {
             "sentence": view.coverage.sentence,
             "state": view.coverage.state,
-            "mailing": _write_day(coverage.mailing),
+            "announcement": _write_day(coverage.announcement),
             "since": _write_day(coverage.since),
             "new": coverage.new,
             "matched": coverage.matched,
@@ -68,21 +68,21 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
     name = (DIGEST_EVENT, delivery.idempotency_key, digest.planned_at)
     ids = [str(entry.paper.id) for entry in digest.entries]
     longest = data | {"papers": [], "rest": _describe_rest(sorted(ids, key=len, reverse=True), links)}
-    told = _choose_papers(digest, MOST_BYTES - len(_write_event(*name, longest)))
-    left = [id_ for number, id_ in enumerate(ids, 1) if number not in told]
-    return _write_event(*name, data | {"papers": list(told.values()), "rest": _describe_rest(left, links)})
+    written = _choose_papers(digest, MOST_BYTES - len(_write_event(*name, longest)))
+    left = [id_ for number, id_ in enumerate(ids, 1) if number not in written]
+    return _write_event(*name, data | {"papers": list(written.values()), "rest": _describe_rest(left, links)})
 
 
 def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
     """Return those of the first papers that there is room for, by number."""
-    told: dict[int, dict[str, Any]] = {}
+    written: dict[int, dict[str, Any]] = {}
     for view in view_papers(digest)[:MOST_PAPERS]:
         paper = {"number": view.number, "is_shown": view.number <= digest.shown, **_describe(view)}
         length = len(_encode(paper)) + 1
         if length <= room:
-            told[view.number] = paper
+            written[view.number] = paper
             room -= length
-    return told
+    return written
 
 
 def _describe_rest(ids: Sequence[str], links: Links) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _describe_changes(before: Paper, after: Paper) -> list[dict[str, Any]]:
     return [
         {"field": name, "before": _list_values(before, name), "after": _list_values(after, name)}
         for name in find_differences(before, after)
-        if name in _TOLD_FIELDS
+        if name in _SHOWN_FIELDS
     ]
 
 
@@ -162,7 +162,7 @@ def _list_values(paper: Paper, name: str) -> list[str]:
 def _describe_sequel(sequel: Sequel) -> dict[str, Any]:
     return {
         "kind": str(sequel.kind),
-        "mailing": _write_day(sequel.day),
+        "announcement": _write_day(sequel.day),
         "version": sequel.after.paper.version,
         "comment": sequel.after.paper.comment,
         "changes": _describe_changes(sequel.before.paper, sequel.after.paper),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from digest.config import Config
 from digest.deliver.step import mail_identity
-from digest.inspect.alarms import does_its_work
+from digest.inspect.alarms import can_send_heartbeat
 from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.alarms import Alarm
@@ -65,9 +65,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
         claimed = claim_alarms(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
-    failures = ping(site.config) if settings.ping_url and does_its_work(found) else []
+    failures = ping(site.config) if settings.ping_url and can_send_heartbeat(found) else []
     if claimed:
-        failures += _tell(site, claimed, now)
+        failures += _send_alarms(site, claimed, now)
     return WatchReport(found, due, tuple(failures))
 
 
@@ -94,13 +94,13 @@ def ping(config: Config) -> list[str]:
     return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
 
 
-def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
+def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
     """Send several alarms in one message; return where that failed, in sentences.
 
     They count as sent once any destination took it.
     """
     context = _describe(site, claimed, now)
-    name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.told_at}" for alarm in claimed)
+    name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed)
     failures = []
     for place in site.config.alarms.to:
         try:

@@ -17,16 +17,16 @@ from digest.match.rules import find_idle
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan import turns
-from digest.plan.step import make_due_what_waits
+from digest.plan.step import make_waiting_due
 from digest.query import parse_query
 from digest.site import Site
 from digest.store.queries import SyncReport, sync_queries
-from digest.store.subscribers import confirm_by_operator, load_departures, save_unsubscription
+from digest.store.subscribers import confirm_by_operator, load_unsubscribed, save_unsubscription
 from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 
 
 @dataclass(frozen=True, slots=True)
-class RosterReport(SyncReport):
+class ConfigReport(SyncReport):
     """What reading the file changed, of saved queries and subscriptions.
 
     Attributes:
@@ -34,35 +34,35 @@ class RosterReport(SyncReport):
         futile: saved queries that no paper can ever meet, each with why.
         idle: what subscriptions would exclude, or put first or last, by a query that can't be read, each with what
             is wrong.
-        kept_away: (destination, new subscription, the one left): a person who unsubscribed stays unsubscribed.
+        not_subscribed: (destination, new subscription, the old one): who unsubscribed stays unsubscribed.
     """
 
     unreadable: tuple[tuple[str, str], ...] = ()
     futile: tuple[tuple[str, str], ...] = ()
     idle: tuple[tuple[str, str], ...] = ()
-    kept_away: tuple[tuple[str, str, str], ...] = ()
+    not_subscribed: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
-        name, before = next(iter(self.turned.items()), ("", ""))
+        name, before = next(iter(self.changed.items()), ("", ""))
         against = f" --against {shlex.quote(before)}" if before else ""
         edited = (
-            f"Edited: {', '.join(self.turned)}. The new text matches papers found from now on, and no older ones"
+            f"Edited: {', '.join(self.changed)}. The new text matches papers found from now on, and no older ones"
             f" (`digest try {shlex.quote(name)}{against}` shows those)"
         )
         left_alone = (
             f"{destination} unsubscribed from {old}, so it gets no {new} (only if its reader asks for it:"
             f" `digest subscription resubscribe {new} {shlex.quote(destination)}`)"
-            for destination, new, old in self.kept_away
+            for destination, new, old in self.not_subscribed
         )
-        lost = (one.describe() for one in self.let_go)
-        return (*([edited] if self.turned else []), *lost, *left_alone)
+        lost = (one.describe() for one in self.dropped)
+        return (*([edited] if self.changed else []), *lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """What the file says that can't be read, and what is done instead; below each where it breaks off."""
-        instead = dict.fromkeys(self.going_on, "is still used as it was before")
+        instead = dict.fromkeys(self.used_as_before, "is still used as it was before")
         return (
             *(
                 f"saved query {name} can't be read and {instead.get(name, 'is left out')}:\n{problem}"
@@ -73,7 +73,7 @@ class RosterReport(SyncReport):
         )
 
 
-def sync_roster(site: Site) -> RosterReport:
+def sync_config(site: Site) -> ConfigReport:
     """Bring the store in line with the configuration, in one transaction. Doing it twice changes nothing."""
     texts, unreadable, futile = {}, [], []
     for query in site.config.queries:
@@ -90,36 +90,36 @@ def sync_roster(site: Site) -> RosterReport:
     with site.store.begin() as conn:
         queries = sync_queries(conn, texts, FILE, now)
         subscriptions = sync_subscriptions(conn, site.config.subscriptions, FILE, now, turns)
-        make_due_what_waits(conn, now)
-        kept_away = _keep_leavers_away(conn, subscriptions.added, now)
+        make_waiting_due(conn, now)
+        kept_away = _keep_unsubscribed(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
                     confirm_by_operator(conn, destination.address, subscription.name, now)
-    return RosterReport(
+    return ConfigReport(
         added=(*queries.added, *subscriptions.added),
         edited=(*queries.edited, *subscriptions.edited),
         ended=(*queries.ended, *subscriptions.ended),
-        turned=queries.turned,
+        changed=queries.changed,
         unreadable=tuple(unreadable),
         futile=tuple(futile),
-        going_on=queries.going_on,
+        used_as_before=queries.used_as_before,
         idle=tuple(
             (what, f"{problem.message}\n{problem.pointer()}\n{problem.hint}".rstrip())
             for subscription in site.config.subscriptions
             for what, problem in find_idle(subscription, texts)
         ),
-        kept_away=kept_away,
-        let_go=subscriptions.let_go,
+        not_subscribed=kept_away,
+        dropped=subscriptions.dropped,
     )
 
 
-def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
+def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
     """Let leaving hold where a subscription comes back under another name, with the same saved queries."""
     kept_away = []
     for new in load_subscriptions(conn, names=added) if added else ():
         for destination in new.subscription.destinations:
-            left = load_departures(conn, destination) - {new.subscription.name}
+            left = load_unsubscribed(conn, destination) - {new.subscription.name}
             for old in load_subscriptions(conn, names=left, include_ended=True) if left else ():
                 is_gone = old.state == SubscriptionState.ENDED
                 if is_gone and set(old.subscription.queries) == set(new.subscription.queries):

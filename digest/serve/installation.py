@@ -99,7 +99,7 @@ POLLING = "poll"
 """The job that one worker is at: asking arXiv, over all its interfaces."""
 
 
-class SignsOfLife:
+class Heartbeat:
     """What one process lets the others know of itself. Sign, again and again, and sign off at the end."""
 
     def __init__(self, site: Site) -> None:
@@ -108,7 +108,7 @@ class SignsOfLife:
         self._lock = threading.Lock()
         self._is_over = False
 
-    def sign(self, turns: Iterable[JobTurn] = ()) -> None:
+    def beat(self, turns: Iterable[JobTurn] = ()) -> None:
         """Give a sign, and say how the jobs stand.
 
         Raises:
@@ -133,14 +133,14 @@ class SignsOfLife:
 
 
 @contextmanager
-def at_work(site: Site, *, beat: float = BEAT) -> Iterator[None]:
+def keep_beating(site: Site, *, beat: float = BEAT) -> Iterator[None]:
     """Give signs of life from a thread of its own for as long as the block lasts.
 
     Raises:
         StoreError: the database does not take the first one.
     """
-    signs, pause, is_over = SignsOfLife(site), SystemClock(), threading.Event()
-    signs.sign()
+    signs, pause, is_over = Heartbeat(site), SystemClock(), threading.Event()
+    signs.beat()
 
     def live() -> None:
         while True:
@@ -148,7 +148,7 @@ def at_work(site: Site, *, beat: float = BEAT) -> Iterator[None]:
             if is_over.is_set():
                 return
             try:
-                signs.sign()
+                signs.beat()
             except StoreError as error:
                 _log.warning("the database does not record that this process is alive: %s", error.message)
 
@@ -164,7 +164,7 @@ def at_work(site: Site, *, beat: float = BEAT) -> Iterator[None]:
 
 
 @contextmanager
-def polling_alone(site: Site) -> Iterator[str]:
+def poll_alone(site: Site) -> Iterator[str]:
     """Be the one worker that asks arXiv, which has no use for the same questions from each of several.
 
     Only politeness depends on it: two that ask all the same keep the pace together, and store each paper

@@ -11,7 +11,7 @@ from digest.deliver.dispatch import Lane
 from digest.match.step import MatchReport, match
 from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Verb, log_event
 from digest.site import Site
@@ -151,7 +151,7 @@ class Jobs:
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
         site.config = replace(site.config, **{name: getattr(config, name) for name in _TAKEN_OVER})
         try:
-            report = sync_roster(site)
+            report = sync_config(site)
         except BaseException:
             site.config = before
             raise

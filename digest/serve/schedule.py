@@ -20,7 +20,7 @@ from digest.config import Config
 from digest.deliver.dispatch import LANES
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
-from digest.serve.installation import SignsOfLife
+from digest.serve.installation import Heartbeat
 from digest.serve.jobs import Jobs
 from digest.serve.telemetry import Pulse
 from digest.site import Site
@@ -46,7 +46,7 @@ _DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
 _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
-_LONG_LOOK = timedelta(minutes=15)
+_LONG_CHECK = timedelta(minutes=15)
 """After so long alarms are sent even if the first check of arXiv has not ended. They then do not wait either until
 what was due before the start is planned."""
 
@@ -83,7 +83,7 @@ class Schedule:
         self.jobs = Jobs(site, self._stopping.is_set)
         self.pulse = Pulse()
         self._site = site
-        self._signs = SignsOfLife(site)
+        self._signs = Heartbeat(site)
         self._every = every
         self._turn: AbstractContextManager[Any] = (
             threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
@@ -118,16 +118,16 @@ class Schedule:
         """Begin. Nothing is planned before arXiv has been checked, or the check has failed."""
         self._beat()
         now = SystemClock().now()
-        first = {**dict.fromkeys(_AT_ONCE, now), "watch": now + _LONG_LOOK}
+        first = {**dict.fromkeys(_AT_ONCE, now), "watch": now + _LONG_CHECK}
         self._add("heartbeat", self._beat, now)
         for job in self._jobs.values():
-            self._add(job.name, partial(self._take_turn, job), first.get(job.name))  # others wait for being woken
+            self._add(job.name, partial(self._run_job, job), first.get(job.name))  # others wait for being woken
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
         """Take over the saved queries and subscriptions of a file that was edited, at the next free moment."""
         job = Job("reload", partial(self.jobs.reload, load), wakes=("poll",))
-        self._scheduler.add_job(self._take_turn, args=[job], id=job.name, replace_existing=True)
+        self._scheduler.add_job(self._run_job, args=[job], id=job.name, replace_existing=True)
 
     def stop(self, *, grace: float, force: float) -> bool:
         """Begin nothing new, and let what is under way end.
@@ -164,7 +164,7 @@ class Schedule:
         with self._idle:
             return self._idle.wait_for(lambda: not self._working, seconds)
 
-    def _take_turn(self, job: Job) -> None:
+    def _run_job(self, job: Job) -> None:
         with nullcontext() if job.goes_beside else self._turn:
             if self._stopping.is_set():
                 return
@@ -210,7 +210,7 @@ class Schedule:
         self.pulse.beat()
         self.pulse.board.begin("heartbeat", SystemClock().now())
         try:
-            self._signs.sign(self.pulse.board.list_turns())
+            self._signs.beat(self.pulse.board.list_turns())
         except StoreError as error:
             _log.warning("the database does not record that this process is alive: %s", error.message)
         else:

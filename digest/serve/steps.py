@@ -8,26 +8,26 @@ from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
-from digest.deliver.step import DeliverReport, hold_refused_alike, settling_times
+from digest.deliver.step import DeliverReport, hold_alike_refusals, settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
-from digest.plan.restored import take_all_as_sent
+from digest.plan.restored import record_all_as_sent
 from digest.plan.step import PlanReport, plan
 from digest.poll.record import PollReport
-from digest.poll.search import look_back
+from digest.poll.search import fetch_first_digest_papers
 from digest.poll.step import check_gaps, poll
 from digest.serve.alarms import WatchReport, watch
-from digest.serve.configuration import RosterReport, sync_roster
-from digest.serve.installation import at_work, polling_alone
+from digest.serve.configuration import ConfigReport, sync_config
+from digest.serve.installation import keep_beating, poll_alone
 from digest.site import Site
 from digest.store import lock_worker
-from digest.store.attempts import Holds, load_holds
-from digest.store.gate import adopt_gate
-from digest.store.outbox import Waits, adopt_orphans, delete_expired, load_open_outbox
+from digest.store.attempts import HeldDeliveries, load_held
+from digest.store.gate import free_gate
+from digest.store.outbox import Waits, delete_expired, free_orphans, load_open_outbox
 from digest.store.runs import abandon_running, load_last_start
 from digest.store.workers import delete_other_workers
 
@@ -46,7 +46,7 @@ class PassReport:
     be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;
     """
 
-    roster: RosterReport = field(default_factory=RosterReport)
+    config: ConfigReport = field(default_factory=ConfigReport)
     poll: PollReport = field(default_factory=PollReport)
     libraries: LibraryReport = field(default_factory=LibraryReport)
     match: MatchReport = field(default_factory=MatchReport)
@@ -56,7 +56,7 @@ class PassReport:
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
-    holds: Holds = field(default_factory=Holds)
+    held: HeldDeliveries = field(default_factory=HeldDeliveries)
 
     @property
     def troubles(self) -> list[str]:
@@ -80,9 +80,9 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     Raises:
         StoreBusy: another process is at work on this database.
     """
-    with lock_worker(site.store), at_work(site):
+    with lock_worker(site.store), keep_beating(site):
         recover(site)
-        report = PassReport(sync_roster(site))
+        report = PassReport(sync_config(site))
         steps = Steps(site, report, poll_anyway=poll_anyway, patience=patience)
         for step in (steps.poll, steps.match, steps.plan, steps.deliver, steps.publish, steps.watch):
             step()
@@ -90,7 +90,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         with site.store.read() as conn:
             left = load_open_outbox(conn, site.clock.now())
             report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
-            report.holds = load_holds(conn)
+            report.held = load_held(conn)
     return report
 
 
@@ -116,7 +116,7 @@ class Steps:
         While another process checks arXiv, this one does not. Each check also deletes what is too old.
         """
         site, self.report.libraries = self._site, LibraryReport()
-        with polling_alone(site) as other:
+        with poll_alone(site) as other:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
                 polled = PollReport(
@@ -128,7 +128,7 @@ class Steps:
                         abandon_running(conn, site.clock.now())
                 polled = poll(site, even_if_not_due=self._poll_anyway)
                 check_gaps(site, polled)
-                look_back(site, polled)
+                fetch_first_digest_papers(site, polled)
                 self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
                 if polled.was_due:
                     unmatched_days = site.config.store.forget_unmatched_after
@@ -144,12 +144,12 @@ class Steps:
         progress, polled = self._site.progress, self.report.poll
         progress.begin("match", "")
         matched = match(self._site, first_digests=not polled.is_cut_short, awaiting=polled.awaiting)
-        if matched.changes or matched.looked_back or not polled.has_nothing:
+        if matched.changes or matched.first_digest_papers or not polled.has_nothing:
             progress.end("match", matched.describe())
         self.report.match = matched
         if matched.changes:
             with self._site.store.begin() as conn:  # so that nothing is shown as waiting that was sent
-                take_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
+                record_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
         return matched
 
     def plan(self) -> PlanReport:
@@ -165,7 +165,7 @@ class Steps:
         queue_letters(self._site)
         self._site.progress.begin("deliver", "")
         self.report.deliver = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
-        hold_refused_alike(self._site, self.report.deliver, began_at)
+        hold_alike_refusals(self._site, self.report.deliver, began_at)
         return self.report.deliver
 
     def publish(self) -> FeedReport:
@@ -200,6 +200,6 @@ def recover(site: Site) -> None:
         abandon_running(conn, now)
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
-            adopt_orphans(conn, now, settle=waits)
-            adopt_gate(conn, site.clock)
+            free_orphans(conn, now, settle=waits)
+            free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)

@@ -20,7 +20,7 @@ from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
 
 
-class Board:
+class JobRuns:
     """The jobs' latest turns. Safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Pulse:
     """
 
     troubles: dict[str, str] = field(default_factory=dict)
-    board: Board = field(default_factory=Board)
+    board: JobRuns = field(default_factory=JobRuns)
     _beat_at: float | None = None
     _wrote_at: float | None = None
 
@@ -234,7 +234,7 @@ class Metrics:
         last = "When the last complete check of arXiv ended."
         self.last_poll = gauge("digest_last_complete_poll_timestamp_seconds", last)
         late = "1 while an expected announcement of arXiv is missing on the next morning."
-        self.late = gauge("digest_mailing_late", late)
+        self.late = gauge("digest_announcement_late", late)
         self.ready = gauge("digest_ready", "1 while this process is ready.")
 
     @contextmanager

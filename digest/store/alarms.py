@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from digest.model.alarms import Alarm, AlarmName, Overdue
-from digest.model.announcements import find_owed
+from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SubscriptionState
@@ -58,14 +58,14 @@ class StoredAlarm:
     Attributes:
         name: `AlarmName` as text.
         detail: what is wrong, and what to do, as it was found last.
-        told_at: when the alarm was sent (UTC); None before.
+        sent_at: when the alarm was sent (UTC); None before.
         ended_at: since when it is over (UTC); None while it lasts.
     """
 
     name: str
     detail: str
     since: datetime
-    told_at: datetime | None
+    sent_at: datetime | None
     ended_at: datetime | None
 
 
@@ -81,7 +81,7 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     One that is over before it was sent is forgotten. So is that messages failed: time alone ends it.
     """
     gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
-    forget = or_(alarms.c.told_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
+    forget = or_(alarms.c.sent_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
     conn.execute(delete(alarms).where(gone, forget))
     conn.execute(update(alarms).where(gone, alarms.c.ended_at.is_(None)).values(ended_at=now, not_before=now))
     for alarm in found:
@@ -95,9 +95,9 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
     failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
-    has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.told_at < literal(failed_at, Moment))
-    is_untold = or_(alarms.c.told_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
-    take = update(alarms).where(alarms.c.not_before <= now, is_untold).values(not_before=now + CLAIM)
+    has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.sent_at < literal(failed_at, Moment))
+    is_unsent = or_(alarms.c.sent_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
+    take = update(alarms).where(alarms.c.not_before <= now, is_unsent).values(not_before=now + CLAIM)
     return sorted(
         (_read_alarm(row) for row in conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since
     )
@@ -109,7 +109,7 @@ def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
     if alarm.ended_at is not None:
         conn.execute(delete(alarms).where(mine, alarms.c.ended_at.is_not(None)))
     else:
-        conn.execute(update(alarms).where(mine).values(told_at=now, not_before=now + PAUSE))
+        conn.execute(update(alarms).where(mine).values(sent_at=now, not_before=now + PAUSE))
 
 
 def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
@@ -120,11 +120,11 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     it is overdue when papers wait for it that no announcement keeps back any more. A first digest waits for no
     turn: it is overdue when nothing has held it back since that moment.
     """
-    late = sorted([*_find_overdue_turns(conn, before), *_find_overdue_papers(conn, before)])
+    late = sorted([*_find_overdue_slots(conn, before), *_find_overdue_papers(conn, before)])
     return Overdue(len(late), late[0][1], late[0][0]) if late else None
 
 
-def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
+def _find_overdue_slots(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     turns = subscriptions.c
     overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard())
     for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
@@ -135,7 +135,7 @@ def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[da
 
 def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     """Yield whose papers wait that no announcement keeps back, and then whose first digests."""
-    mine, owed = subscriptions.c, find_owed(before)
+    mine, owed = subscriptions.c, find_due_until(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
     for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard()):
@@ -202,4 +202,4 @@ def _find_overdue(
 
 
 def _read_alarm(row: Row[Any]) -> StoredAlarm:
-    return StoredAlarm(row.name, row.detail, row.since, row.told_at, row.ended_at)
+    return StoredAlarm(row.name, row.detail, row.since, row.sent_at, row.ended_at)

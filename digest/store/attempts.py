@@ -32,10 +32,10 @@ from digest.store.outbox import (
     IN_DOUBT,
     REPEATED,
     Transition,
-    goes_by,
-    is_behind,
+    change_state,
+    goes_to_kinds,
+    is_later_part,
     load_deliveries_of,
-    take_step,
 )
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -158,7 +158,7 @@ def mark_sent(
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
     step = Transition(DeliveryState.SENT, now, receipt.detail, known)
     is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
-    if not is_tried or not take_step(conn, delivery.id, step, out_of, token=delivery.token):
+    if not is_tried or not change_state(conn, delivery.id, step, out_of, token=delivery.token):
         return False
     latest = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id).scalar_subquery()
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
@@ -191,17 +191,19 @@ def mark_unsent(
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
         waits |= {"share": str(shorter), "body": None}
-    return take_step(conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token)
+    return change_state(
+        conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token
+    )
 
 
 def hold_failed(conn: Connection, kind: DestinationKind, owner: str, since: datetime) -> None:
     """Leave to the operator what a process gave up on a kind of destination since a moment (UTC)."""
     theirs = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.owner == owner)
-    held = update(deliveries).where(*theirs, deliveries.c.ended_at >= since, goes_by([kind]))
+    held = update(deliveries).where(*theirs, deliveries.c.ended_at >= since, goes_to_kinds([kind]))
     conn.execute(held.values(state=DeliveryState.HELD, ended_at=None))
 
 
-def take_unknown(
+def claim_unknown(
     conn: Connection,
     now: datetime,
     *,
@@ -216,7 +218,7 @@ def take_unknown(
             deliveries.c.state == DeliveryState.UNKNOWN,
             deliveries.c.not_before <= now,
             deliveries.c.body.is_not(None),
-            goes_by(kinds),
+            goes_to_kinds(kinds),
         )
         .order_by(deliveries.c.not_before, deliveries.c.id)
         .limit(limit)
@@ -246,7 +248,7 @@ def settle_ready(
     """
     outcome = REPEATED if is_repeat else DeliveryState.READY
     step = Transition(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
-    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
+    return change_state(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
 def settle_held(
@@ -255,7 +257,7 @@ def settle_held(
     """Leave an unknown delivery to the operator: nobody can tell if it arrived, or (`is_missing`) it never did."""
     outcome = DeliveryState.HELD if is_missing else IN_DOUBT
     step = Transition(DeliveryState.HELD, now, reason, outcome=outcome)
-    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
+    return change_state(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
@@ -268,7 +270,7 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class HeldDeliveries:
     """Deliveries held for the operator's word.
 
     Attributes:
@@ -282,7 +284,7 @@ class Holds:
     reason: str = ""
 
 
-def load_holds(conn: Connection) -> Holds:
+def load_held(conn: Connection) -> HeldDeliveries:
     """Return what is held."""
     latest = and_(attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts)
     found = (
@@ -293,8 +295,8 @@ def load_holds(conn: Connection) -> Holds:
     )
     rows = conn.execute(found).all()
     if not rows:
-        return Holds()
-    return Holds(
+        return HeldDeliveries()
+    return HeldDeliveries(
         ids=tuple(row.id for row in rows),
         doubtful=tuple(
             row.id
@@ -336,7 +338,7 @@ def retry_delivery(
     row = require_delivery(conn, delivery_id)
     place = Destination.parse(row.destination)
     if not anyway and place.kind in ASKED and row.body is not None and may_have_arrived(conn, delivery_id):
-        to, is_taken = DeliveryState.UNKNOWN, _look_first(conn, row, now)
+        to, is_taken = DeliveryState.UNKNOWN, _check_first(conn, row, now)
     else:
         to, is_taken = DeliveryState.READY, _send_again(conn, row, now)
     if not is_taken:
@@ -353,7 +355,7 @@ def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """
     require_delivery(conn, delivery_id)
     step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
-    return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
+    return change_state(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
 def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
@@ -406,7 +408,7 @@ def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
     return next(iter(load_deliveries_of(conn, conn.execute(before).all())), None)
 
 
-def _look_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
+def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
     is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
     move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
     if conn.execute(move).rowcount != 1:
@@ -421,10 +423,10 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
     said = row.last_error if row.state == DeliveryState.READY else ""
     step = Transition(DeliveryState.READY, now, said, fresh)
-    if not take_step(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
+    if not change_state(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
-    revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
+    revive = update(deliveries).where(is_later_part(row.digest_id, row.destination, row.part), never_tried)
     conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
     return True
 

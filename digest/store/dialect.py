@@ -160,7 +160,7 @@ def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -
     return f"{key} = ANY ({keys})"
 
 
-def take_turn(conn: Connection, key: int) -> None:
+def lock_advisory(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
     On SQLite the process that writes has its turn already.

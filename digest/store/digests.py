@@ -52,7 +52,7 @@ from digest.store.schema import (
     matches,
     subscriptions,
 )
-from digest.store.subscribers import destination_key, load_places
+from digest.store.subscribers import destination_key, load_statuses
 from digest.store.subscriptions import load_subscriptions
 
 
@@ -369,11 +369,11 @@ def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, *keys: int) -
     return Sequel(Kind(kind), date.fromisoformat(day), *(StoredText(papers[key], key) for key in keys))
 
 
-_MOMENTS = ("checked_at", "told_at", "failing_since")
+_MOMENTS = ("checked_at", "last_shown_at", "failing_since")
 
 
 def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
-    days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("mailing", "since")}
+    days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("announcement", "since")}
     moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in _MOMENTS}
     return Coverage(**{**frozen, **days, **moments})
 
@@ -444,11 +444,11 @@ def load_subscription_lines(
     ]
 
 
-def find_new_places(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:
+def find_new_destinations(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:
     """Return the destinations that digest.toml names for a subscription and that it never had."""
     active = {destination_key(place) for place in due.subscription.destinations}
     new = [place for place in written.destinations if destination_key(place) not in active]
-    had = {destination_key(place.destination) for place in load_places(conn, due.id)} if new else set[str]()
+    had = {destination_key(place.destination) for place in load_statuses(conn, due.id)} if new else set[str]()
     return [place for place in new if destination_key(place) not in had]
 
 
@@ -465,7 +465,7 @@ def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dic
         one.name: one
         for one, due in begun
         if set(one.queries) - set(due.subscription.queries)
-        or any(not place.is_pulled for place in find_new_places(conn, due, one))
+        or any(not place.is_pulled for place in find_new_destinations(conn, due, one))
     }
 
 
@@ -513,7 +513,7 @@ def _load_match_counts(
     return waiting, days
 
 
-def find_welcomes(conn: Connection, subscription_id: int) -> set[int]:
+def find_first_notes(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
     is_welcome = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
     return set(conn.execute(select(digests.c.id).where(*is_welcome)).scalars())

@@ -49,9 +49,9 @@ from digest.store.dialect import (
     POOL,
     be_patient,
     dialect_insert,
+    lock_advisory,
     metadata,
     open_postgresql,
-    take_turn,
 )
 from digest.store.schema import (
     gate,
@@ -144,7 +144,7 @@ loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchron
 _SECRETS = ("password", "sslpassword")
 """What of an address's query is for nobody's eyes: libpq takes passwords there, too."""
 
-_TURN = 30.0
+_WRITE_LOCK = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
@@ -179,7 +179,7 @@ class Store:
         """
         self.check_file()
         with (
-            self._take_turn(),
+            self._lock_writes(),
             explaining(self.url_masked, self.path),
             self.engine.connect() as conn,
             conn.begin(),
@@ -187,7 +187,7 @@ class Store:
             yield conn
 
     @contextmanager
-    def _take_turn(self) -> Iterator[None]:
+    def _lock_writes(self) -> Iterator[None]:
         """Let one thread of this process at a time write to a SQLite file.
 
         SQLite checks only now and then whether its file is free: here a waiting thread is woken.
@@ -195,8 +195,10 @@ class Store:
         if self._turn is None:
             yield
             return
-        if not self._turn.acquire(timeout=_TURN):
-            raise StoreBusy(f"another part of this process has been writing to {self.path} for {_TURN:.0f} s")
+        if not self._turn.acquire(timeout=_WRITE_LOCK):
+            raise StoreBusy(
+                f"another part of this process has been writing to {self.path} for {_WRITE_LOCK:.0f} s"
+            )
         try:
             yield
         finally:
@@ -389,7 +391,7 @@ gets the tables of `schema` as they stand, marked with the newest revision."""
 _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
 
-_TABLE_PATIENCE = "3s"
+_TABLE_TIMEOUT = "3s"
 """How long a migration waits for a table that others use; meanwhile others wait behind it."""
 
 _revision_table = table("alembic_version", column("version_num", Text))
@@ -454,8 +456,8 @@ def upgrade(store: Store) -> MigrationReport:
     with store.begin() as conn:
         if store.dialect == "postgresql":
             be_patient(conn)  # an index over millions of rows takes its time
-            take_turn(conn, _LOCK_KEY)
-            conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_PATIENCE}'"))
+            lock_advisory(conn, _LOCK_KEY)
+            conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_TIMEOUT}'"))
         before = current_revision(conn)
         if before and before not in known_revisions():
             check_revision(before, store.url_masked)
@@ -485,7 +487,7 @@ def _make_tables(conn: Connection) -> None:
         # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
     conn.execute(insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")])
-    seed_gate(conn)
+    insert_gate(conn)
     made_at = SystemClock().now()
     conn.execute(insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at))
 
@@ -494,7 +496,7 @@ GATE = "arxiv"
 """The name of the gate's row: all of arXiv's interfaces share one pace."""
 
 
-def seed_gate(conn: Connection) -> None:
+def insert_gate(conn: Connection) -> None:
     """Make the gate's row, if it is not there yet."""
     row = dict.fromkeys(gate.c.keys(), 0) | {"name": GATE, "holder": "", "breaker_reason": ""}
     conn.execute(dialect_insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
@@ -510,7 +512,7 @@ def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
     (command.upgrade if what == "upgrade" else command.stamp)(config, head_revision())
 
 
-def try_writing(conn: Connection) -> None:
+def check_writable(conn: Connection) -> None:
     """Do all that a write needs and change nothing: an error tells why nothing can be written."""
     conn.execute(update(installation).where(false()).values(sent_until=None))
 

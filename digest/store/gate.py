@@ -51,7 +51,7 @@ GOES_ON = "Nothing is lost. The next check continues where this one stopped."
 LONGEST_RETRY_AFTER = 24 * 3600.0
 """A longer wish of arXiv's is taken for a mistake."""
 
-_LONGEST_NAP = 1.0
+_LONGEST_WAIT = 1.0
 """Seconds slept at most before asking again: another process may have let go early."""
 
 
@@ -109,7 +109,7 @@ class StoreGate:
             grant = self._try_acquire()
             if grant is not None:
                 return grant
-            nap = self._choose_nap(self._patience - waited)
+            nap = self._choose_wait(self._patience - waited)
             self._sleep(nap)
             waited += nap
 
@@ -172,7 +172,7 @@ class StoreGate:
             token = conn.execute(take.returning(gate.c.token)).scalar()
         return None if token is None else Grant(token, asked_at + self._usable)
 
-    def _choose_nap(self, patience: float) -> float:
+    def _choose_wait(self, patience: float) -> float:
         """Return how long to sleep before asking again, having seen why it was refused."""
         with self._store.read() as conn:
             row, now = _look(conn, self._clock)
@@ -187,7 +187,7 @@ class StoreGate:
                 hint="All processes together make one request at a time. Try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now
-        longest = patience if self._clock.is_simulated else min(_LONGEST_NAP, patience)
+        longest = patience if self._clock.is_simulated else min(_LONGEST_WAIT, patience)
         return float(min(max(wait, 0.001), longest))
 
     def _sleep(self, seconds: float) -> None:
@@ -215,7 +215,7 @@ def is_current(conn: Connection, token: int) -> bool:
     return conn.execute(held).scalar() == token
 
 
-def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
+def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
     Its last request may have lived until a moment ago, so the spacing starts now; so it does where the clock has
@@ -258,7 +258,7 @@ def create_standalone(path: Path) -> engine.Store:
     store = engine.connect(f"sqlite:///{path}", create=True)
     with store.begin() as conn:
         metadata.create_all(conn, tables=[gate])
-        engine.seed_gate(conn)
+        engine.insert_gate(conn)
     return store
 
 

@@ -28,8 +28,8 @@ from digest.model.subscriptions import (
     Destination,
     DestinationKind,
     QueryOutcome,
-    Rhythm,
     SubscriptionState,
+    Timing,
     WhenEmpty,
 )
 from digest.store.dialect import (
@@ -39,7 +39,7 @@ from digest.store.dialect import (
     select_by,
     unpack,
 )
-from digest.store.papers import MATCHED, STORED, keep_papers, load_mark
+from digest.store.papers import MATCHED, STORED, load_mark, mark_matched
 from digest.store.queries import current_revision, every_revision, read_revision
 from digest.store.schema import (
     FIRST_DIGEST_TO_COME,
@@ -94,13 +94,13 @@ class FirstDigest:
     revision: ActiveRevision
 
 
-def load_matched_mark(conn: Connection, *, hold: bool = False) -> int:
+def load_matched_mark(conn: Connection, *, lock: bool = False) -> int:
     """Return the change up to which everything has been matched.
 
     With `hold`, to match on from there: another process that wants the same waits until the transaction
     ends, and goes on behind what this one has matched.
     """
-    return load_mark(conn, MATCHED, hold=hold)
+    return load_mark(conn, MATCHED, lock=lock)
 
 
 def load_stored_mark(conn: Connection) -> int:
@@ -141,7 +141,7 @@ def save_query_matches(conn: Connection, match_run_id: int, outcomes: Mapping[in
         for revision_id, outcome in sorted(outcomes.items())
     ]
     if rows:
-        keep_papers(conn, {id_ for one in outcomes.values() for id_ in (*one.new, *one.changed, *one.gone)})
+        mark_matched(conn, {id_ for one in outcomes.values() for id_ in (*one.new, *one.changed, *one.gone)})
         conn.execute(insert(query_matches), rows)
 
 
@@ -167,7 +167,7 @@ def save_matches(
         if ids
     ]
     if rows:
-        keep_papers(conn, paper_of)
+        mark_matched(conn, paper_of)
         conn.execute(insert(matches), rows)
 
 
@@ -253,7 +253,7 @@ def find_rows(
     found = (
         select(matches.c.match_run_id, matches.c.digest_id, matches.c.matched_at, matches.c.changes)
         .join(match_runs, match_runs.c.id == matches.c.match_run_id)
-        .where(matches.c.subscription_id == subscription_id, may_hold(change_ids))
+        .where(matches.c.subscription_id == subscription_id, had_before(change_ids))
         .order_by(matches.c.match_run_id.desc())
     )
     rows: dict[int, tuple[int, int | None, datetime]] = {}
@@ -264,7 +264,7 @@ def find_rows(
     return rows
 
 
-def may_hold(change_ids: Collection[int]) -> ColumnElement[bool]:
+def had_before(change_ids: Collection[int]) -> ColumnElement[bool]:
     """Return the condition that a match run had one of these changes before it."""
     return (match_runs.c.to_change >= min(change_ids)) & (match_runs.c.from_change < max(change_ids))
 
@@ -335,7 +335,7 @@ def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id
         )
 
 
-def load_unplanned_looks(conn: Connection) -> list[int]:
+def load_unplanned_first_digests(conn: Connection) -> list[int]:
     """Return the active subscriptions whose first digest waits to be made a digest and has somewhere to go."""
     found = (
         select(matches.c.subscription_id, subscription_destinations.c.destination)
@@ -378,7 +378,9 @@ def load_papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int
     return {row.id: row.paper_id for row in rows}
 
 
-def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
+def drop_matches(
+    conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
+) -> None:
     """Take changes out of matches that wait for a digest; a match left without any is no match any more.
 
     `rows` are its waiting matches, as read in this transaction.
@@ -440,7 +442,7 @@ def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool
     )
 
 
-class DueTurn(NamedTuple):
+class DueSlot(NamedTuple):
     """The turn of a subscription, as stored: a hundred thousand are read for a morning.
 
     Attributes:
@@ -456,21 +458,21 @@ class DueTurn(NamedTuple):
     plan_after: int
     excludes: bool
     written: tuple[str, ...]
-    rhythm: Rhythm
+    timing: Timing
 
     @property
-    def likeness(self) -> object:
+    def group_key(self) -> object:
         """What is the same of turns that came alike: nothing else of it decides over one."""
         return self.written, self.next_due_at, self.last_slot
 
 
-_TOLD = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
+_SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
 _WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
 _MAIL = f"{DestinationKind.MAIL}:"
 
 
-def load_due_turns(
+def load_due_slots(
     conn: Connection,
     now: datetime,
     limit: int,
@@ -478,7 +480,7 @@ def load_due_turns(
     after: tuple[datetime, int] | None = None,
     only: int | None = None,
     lock: bool = False,
-) -> list[DueTurn]:
+) -> list[DueSlot]:
     """Return the turns that have come, the longest waiting first.
 
     A subscription that is paused counts again once its pause is over.
@@ -494,7 +496,7 @@ def load_due_turns(
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     order = (subscriptions.c.next_due_at, subscriptions.c.id)
-    found = select(*_TOLD, _EXCLUDES, *_WRITTEN).where(subscriptions.c.next_due_at <= now, is_live)
+    found = select(*_SLOT_COLUMNS, _EXCLUDES, *_WRITTEN).where(subscriptions.c.next_due_at <= now, is_live)
     if after is not None:
         due_at, id_ = after
         # Said like this, the index leads there: of an OR of both SQLite reads all that is due, and sorts it.
@@ -508,18 +510,18 @@ def load_due_turns(
         found = found.with_for_update(skip_locked=True)
     rows = conn.execute(found.order_by(*order).limit(limit)).all()
     return [
-        DueTurn(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_rhythm(*written))
+        DueSlot(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_timing(*written))
         for key, name, came_at, last_slot, plan_after, excludes, *written in rows
     ]
 
 
 @lru_cache(maxsize=1024)
-def _read_rhythm(cadence: str, quiet_hours: str, when_empty: str) -> Rhythm:
+def _read_timing(cadence: str, quiet_hours: str, when_empty: str) -> Timing:
     """Read a rhythm once: a hundred thousand subscriptions share a few."""
-    return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), WhenEmpty(when_empty))
+    return Timing(read_cadence(cadence), read_quiet_hours(quiet_hours), WhenEmpty(when_empty))
 
 
-def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:
+def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of some subscriptions that have digests: feeds alone need none."""
     places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
     return {id_ for id_, place in places if _is_sent(place)}
@@ -547,7 +549,7 @@ def find_outcomes(
             select(query_revisions.c.query_id, query_matches)
             .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
             .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-            .where(query_revisions.c.query_id.in_(chunk), may_hold(wanted))
+            .where(query_revisions.c.query_id.in_(chunk), had_before(wanted))
             .order_by(query_matches.c.match_run_id)
         )
         for row in conn.execute(found):
@@ -572,7 +574,7 @@ def find_recorded(
         .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
         .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
         .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .where(may_hold(change_ids))
+        .where(had_before(change_ids))
         .order_by(saved_queries.c.name, query_revisions.c.number)
     )
     if query_ids is not None:

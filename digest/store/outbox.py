@@ -75,7 +75,7 @@ _GIVE_BACK = (
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
-_ENDS_PARTS_BEHIND = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
+_ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
 _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
@@ -97,7 +97,7 @@ class Transition:
     outcome: str = ""
 
 
-def take_step(
+def change_state(
     conn: Connection,
     delivery_id: int,
     step: Transition,
@@ -127,8 +127,8 @@ def take_step(
     undecided = (attempts.c.delivery_id == delivery_id, attempts.c.outcome.in_(UNDECIDED))
     outcome = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
     conn.execute(update(attempts).where(*undecided).values(outcome))
-    if step.to in _ENDS_PARTS_BEHIND:
-        behind = (is_behind(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
+    if step.to in _ENDS_LATER_PARTS:
+        behind = (is_later_part(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
         ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
         conn.execute(update(deliveries).where(*behind).values(ended))
     return True
@@ -146,7 +146,7 @@ def waits_for_held() -> ColumnElement[bool]:
     return and_(deliveries.c.part > 0, is_held)
 
 
-def is_behind(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:
+def is_later_part(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:
     """Return the condition that a delivery is a later part of a digest to a destination."""
     return and_(
         deliveries.c.digest_id == digest_id,
@@ -190,7 +190,7 @@ def claim_deliveries(
             *_is_claimable(),
             deliveries.c.not_before <= now,
             not_(is_blocked),
-            goes_by(kinds),
+            goes_to_kinds(kinds),
         )
         .order_by(deliveries.c.not_before, deliveries.c.id)
         .limit(limit)
@@ -259,7 +259,7 @@ def next_claimable_at(
     )
     own = deliveries.c.not_before
     earliest = type_coerce(func.min(later(own, func.coalesce(blocked_until, own))), Moment)
-    found = select(earliest).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
+    found = select(earliest).where(ACTIVE_DELIVERY, *_is_claimable(), goes_to_kinds(kinds))
     moment: datetime | None = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
@@ -275,17 +275,17 @@ def release_expired_claims(
     Returns:
         How many are safe to claim anew, and how many in doubt.
     """
-    return _take_back(conn, _HAS_LAPSED, now, settle)
+    return _release(conn, _HAS_LAPSED, now, settle)
 
 
-def adopt_orphans(
+def free_orphans(
     conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
 ) -> tuple[int, int]:
     """Free everything claimed or sending, whatever its lease.
 
     Only for a process that knows itself alone (see `lock_worker`): at its start.
     """
-    return _take_back(conn, true(), now, settle)
+    return _release(conn, true(), now, settle)
 
 
 def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
@@ -337,11 +337,11 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
     return (
         deliveries.c.state == DeliveryState.READY,
         not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(goes_by(SLACK_KINDS), is_busy)),
+        not_(and_(goes_to_kinds(SLACK_KINDS), is_busy)),
     )
 
 
-def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
+def goes_to_kinds(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
     if kinds is None:
         return true()
@@ -370,7 +370,7 @@ def _place(delivery: Delivery) -> str:
     return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
 
 
-def _take_back(
+def _release(
     conn: Connection, which: ColumnElement[bool], now: datetime, settle: Mapping[DestinationKind, timedelta]
 ) -> tuple[int, int]:
     requeued = conn.execute(_GIVE_BACK.where(ACTIVE_DELIVERY, which)).rowcount
@@ -382,7 +382,7 @@ def _take_back(
         wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
         said = "the process died, or lost the database, while sending: no answer was recorded"
         step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
-        doubtful += take_step(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
+        doubtful += change_state(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful
 
 

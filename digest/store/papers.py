@@ -43,7 +43,7 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class StoredSpan:
     """Between which moments all that arXiv announced is stored, because harvests brought it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reach:
     until: datetime
 
 
-def load_reach(conn: Connection) -> Reach | None:
+def load_stored_span(conn: Connection) -> StoredSpan | None:
     """Return what harvests cover without a gap; None where none was complete yet.
 
     An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
@@ -74,11 +74,11 @@ def load_reach(conn: Connection) -> Reach | None:
         kept = select(func.min(changes_table.c.found_at)).where(changes_table.c.id > forgotten)
         kept_since = conn.execute(kept).scalar() or cursor.last_complete_at
         first = max(first, kept_since.date() + timedelta(days=1))
-    return Reach(first, cursor.last_complete_at)
+    return StoredSpan(first, cursor.last_complete_at)
 
 
 _LATEST = (
-    select(papers.c.arxiv_id, papers.c.mailing, versions)
+    select(papers.c.arxiv_id, papers.c.announcement, versions)
     .join(versions, versions.c.id == papers.c.latest_version_id)
     .order_by(papers.c.month, papers.c.number, papers.c.id)
 )
@@ -101,11 +101,11 @@ def load_announced(
     that were held back, its id is of that month or later.
     """
     is_late = true() if with_held_back else versions.c.published > after
-    is_recent = (papers.c.mailing >= first) | (papers.c.mailing.is_(None) & is_late)
+    is_recent = (papers.c.announcement >= first) | (papers.c.announcement.is_(None) & is_late)
     since = papers.c.month >= after.year * 100 + after.month
     recent = _LATEST.where(since, is_recent, versions.c.is_withdrawn.is_(False))
     for row in conn.execute(recent.execution_options(yield_per=_BATCH)):
-        yield row.id, row.mailing, read_paper(row)
+        yield row.id, row.announcement, read_paper(row)
 
 
 def load_unassigned(conn: Connection) -> dict[int, datetime]:
@@ -117,7 +117,7 @@ def load_unassigned(conn: Connection) -> dict[int, datetime]:
         select(papers.c.id, versions.c.published)
         .join(changes_table, changes_table.c.paper_id == papers.c.id)
         .join(versions, versions.c.id == changes_table.c.version_id)
-        .where(papers.c.mailing.is_(None), changes_table.c.kind == Kind.NEW)
+        .where(papers.c.announcement.is_(None), changes_table.c.kind == Kind.NEW)
         .order_by(papers.c.month, papers.c.number, papers.c.id)
     )
     return {row.id: row.published for row in conn.execute(found)}
@@ -127,26 +127,28 @@ def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
     """Return the announcement that brought the papers with lower ids of its month, by a paper's key, if any."""
     earlier = papers.alias()
     is_before = (earlier.c.month == papers.c.month) & (earlier.c.number < papers.c.number)
-    found = select(papers.c.id, func.max(earlier.c.mailing).label("day")).join(earlier, is_before)
+    found = select(papers.c.id, func.max(earlier.c.announcement).label("day")).join(earlier, is_before)
     rows = select_by(conn, found.group_by(papers.c.id), papers.c.id, keys)
     return {row.id: row.day for row in rows if row.day}
 
 
-def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
+def assign_announcements(conn: Connection, announcements: Mapping[int, date]) -> None:
     """Keep which announcement brought each new paper, by its key."""
-    rows = [{"key": key, "of": mailing} for key, mailing in mailings.items()]
+    rows = [{"key": key, "of": announcement} for key, announcement in announcements.items()]
     is_new = (changes_table.c.paper_id == bindparam("key")) & (changes_table.c.kind == Kind.NEW)
     if rows:
-        conn.execute(update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of")), rows)
+        conn.execute(
+            update(papers).where(papers.c.id == bindparam("key")).values(announcement=bindparam("of")), rows
+        )
         conn.execute(update(changes_table).where(is_new).values(announced_on=bindparam("of")), rows)
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
     """Return how many papers each announcement of a span of Eastern dates brought, if any."""
     counted = (
-        select(papers.c.mailing, func.count())
-        .where(papers.c.mailing >= first, papers.c.mailing <= last)
-        .group_by(papers.c.mailing)
+        select(papers.c.announcement, func.count())
+        .where(papers.c.announcement >= first, papers.c.announcement <= last)
+        .group_by(papers.c.announcement)
     )
     return {row[0]: row[1] for row in conn.execute(counted)}
 
@@ -170,10 +172,10 @@ MATCHED = "matched"
 FORGOTTEN = "forgotten"
 
 
-def load_mark(conn: Connection, name: str, *, hold: bool = False) -> int:
+def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:
     """Return a counter; with `hold` nobody else moves it until the transaction ends."""
     found = select(marks.c.value).where(marks.c.name == name)
-    return int(conn.execute(found.with_for_update() if hold else found).scalar_one())
+    return int(conn.execute(found.with_for_update() if lock else found).scalar_one())
 
 
 def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
@@ -261,7 +263,7 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     Ids stay, so that nothing comes as new again or is taken for missing; so do versions, and 6 bytes of the texts'
     hashes. Return how many changes were looked at.
     """
-    matched = load_mark(conn, MATCHED, hold=True)  # nobody gives a first digest meanwhile
+    matched = load_mark(conn, MATCHED, lock=True)  # nobody gives a first digest meanwhile
     is_due = (changes_table.c.id > load_mark(conn, FORGOTTEN)) & (changes_table.c.id <= matched)
     old = select(changes_table.c.id, changes_table.c.paper_id).where(is_due, changes_table.c.found_at < before)
     rows = conn.execute(old.order_by(changes_table.c.id).limit(limit)).all()
@@ -283,7 +285,7 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     return len(rows)
 
 
-def keep_papers(conn: Connection, change_ids: Iterable[int]) -> None:
+def mark_matched(conn: Connection, change_ids: Iterable[int]) -> None:
     """Note that the papers of these changes matched something: they are never forgotten."""
     for chunk in in_chunks(change_ids):
         theirs = select(changes_table.c.paper_id).where(changes_table.c.id.in_(chunk))

@@ -24,7 +24,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     Wording,
 )
-from digest.store.dialect import in_chunks, take_turn, unpack
+from digest.store.dialect import in_chunks, lock_advisory, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import (
     changes,
@@ -36,11 +36,11 @@ from digest.store.schema import (
     subscription_queries,
     subscriptions,
 )
-from digest.store.subscribers import DestinationState, LetGo
+from digest.store.subscribers import DestinationState, DroppedMatches
 
 
 @dataclass(frozen=True, slots=True)
-class FeedPlace:
+class SubscriptionFeed:
     """A subscription's feed.
 
     Attributes:
@@ -57,7 +57,7 @@ class FeedPlace:
     excluded: tuple[str, ...] = ()
 
 
-def load_feed_places(conn: Connection) -> list[FeedPlace]:
+def load_subscription_feeds(conn: Connection) -> list[SubscriptionFeed]:
     """Return every feed of a subscription there is or was, by name."""
     places = subscription_destinations.c
     found = (
@@ -69,13 +69,13 @@ def load_feed_places(conn: Connection) -> list[FeedPlace]:
     return [_read_place(row) for row in conn.execute(found)]
 
 
-def _read_place(row: Row[Any]) -> FeedPlace:
+def _read_place(row: Row[Any]) -> SubscriptionFeed:
     closed = [
         row.feed_revoked_at,
         row.ended_at if row.state == SubscriptionState.ENDED else None,
         row.place_since if row.place_state != DestinationState.ACTIVE else None,
     ]
-    return FeedPlace(
+    return SubscriptionFeed(
         key=row.id,
         name=row.name,
         title=row.title,
@@ -118,17 +118,17 @@ class SyncReport:
     """Names of what was added (or came back), edited and ended.
 
     Attributes:
-        turned: those of the edited that mean something else now, by name, each with its canonical text before.
-        going_on: saved queries that can't be read and go on as they were read before.
-        let_go: what waited for subscriptions and destinations that are named no more.
+        changed: those of the edited that mean something else now, by name, each with its canonical text before.
+        used_as_before: saved queries that can't be read and go on as they were read before.
+        dropped: what waited for subscriptions and destinations that are named no more.
     """
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
-    turned: Mapping[str, str] = field(default_factory=dict)
-    going_on: tuple[str, ...] = ()
-    let_go: tuple[LetGo, ...] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
+    used_as_before: tuple[str, ...] = ()
+    dropped: tuple[DroppedMatches, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def sync_queries(
 
     `queries` says the text as written, the canonical one and the problem, "" for none, by name.
     """
-    take_turn(conn, _SYNCING)  # replicas that start together read the same file
+    lock_advisory(conn, _SYNCING)  # replicas that start together read the same file
     stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
     live = {name: row for name, row in stored.items() if row.state == ACTIVE}
     wanted = {name: _keep_meaning(query, live.get(name)) for name, query in queries.items()}
@@ -188,12 +188,12 @@ def sync_queries(
         edited=tuple(name for name in wanted if name in changed),
         ended=tuple(ended),
         # Another release may print a query otherwise: nobody edited it. One that can't be read is reported apart.
-        turned={
+        changed={
             name: live[name].canonical
             for name in edited
             if live[name].text != wanted[name][0] and not wanted[name][2]
         },
-        going_on=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
+        used_as_before=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
     )
 
 
@@ -334,7 +334,7 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class AskedQuery:
     """A query that at least one saved query in force asks.
 
     Attributes:
@@ -347,7 +347,7 @@ class Watch:
     earlier: tuple[str, ...]
 
 
-def load_watches(conn: Connection) -> list[Watch]:
+def load_asked_queries(conn: Connection) -> list[AskedQuery]:
     """Return every distinct query that is asked by one in force, in the order of their texts."""
     rows = conn.execute(
         select(saved_queries.c.id, query_revisions)
@@ -363,7 +363,7 @@ def load_watches(conn: Connection) -> list[Watch]:
         if present.canonical:
             asking.setdefault(present.canonical, []).append([present, *past])
     return [
-        Watch(
+        AskedQuery(
             canonical=text,
             since=min(present.created_at for present, *_ in histories),
             earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from digest.model.papers import ArxivId
-from digest.model.polls import LastLooks, PollSummary, RequestLog, RunOutcome, Source
+from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
 from digest.store.schema import cursors, poll_runs, quarantine, requests
@@ -73,7 +73,7 @@ class PollRun:
         new: papers announced for the first time; none in a source's first check.
         highest_id: the newest id met, "" where none was.
         is_bootstrap: the source's first check: nothing it found is new.
-        failure: why it is not complete, "" where it is; `told` says it to readers.
+        failure: why it is not complete, "" where it is; `reader_message` says it to readers.
         requests: how many requests it took, retries among them.
         lookback: days it was to reach back behind the last complete check, or behind its own start.
         next_token: asks for the page after the last one stored; "" where there is none.
@@ -97,7 +97,7 @@ class PollRun:
     requests: int = 0
     lookback: int = 0
     next_token: str = ""
-    told: str = ""
+    reader_message: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +135,14 @@ def start_run(
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
     empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
-    empty |= {"failure": "", "told": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
+    empty |= {
+        "failure": "",
+        "reader_message": "",
+        "next_token": "",
+        "owner": "",
+        "highest_id": "",
+        "is_bootstrap": False,
+    }
     row = {"source": source, "started_at": at, "query_key": query_key}
     begin = insert(poll_runs).values({**empty, **row, "outcome": RunOutcome.RUNNING, **begun})
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
@@ -199,7 +206,7 @@ def load_polls_since(conn: Connection, source: str, since: datetime) -> list[Pol
             is_complete=row.outcome in _COMPLETE,
             papers=row.papers,
             failure=row.failure,
-            told=row.told,
+            reader_message=row.reader_message,
             highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
         )
         for row in conn.execute(found.order_by(poll_runs.c.id))
@@ -227,7 +234,7 @@ def load_last_total(conn: Connection, source: str) -> int | None:
     return conn.execute(latest).scalar()
 
 
-def load_last_looks(conn: Connection, source: str) -> LastLooks:
+def load_last_checks(conn: Connection, source: str) -> LastChecks:
     """Return when a source was last checked, and the outcome; runs whose process died do not count.
 
     New papers of a search do not count: a second check soon after would prove nothing.
@@ -248,7 +255,7 @@ def load_last_looks(conn: Connection, source: str) -> LastLooks:
     brought_news = (
         source == Source.HARVEST and complete is not None and complete.new > 0 and not complete.is_bootstrap
     )
-    return LastLooks(
+    return LastChecks(
         complete=load_cursor(conn, source).last_complete_at,
         failure=failed[0].finished_at if failed else None,
         failures=len(failed),
@@ -343,14 +350,14 @@ def move_cursor(
     first = dialect_insert(conn, cursors).values(source=source, query_key=query_key, **beginning)
     if begins:
         first = first.on_conflict_do_update(
-            index_elements=["source", "query_key"], set_=beginning, where=_is_behind(started_at)
+            index_elements=["source", "query_key"], set_=beginning, where=_is_older(started_at)
         )
     else:
         first = first.on_conflict_do_nothing(index_elements=["source", "query_key"])
     conn.execute(first)
     forward = (
         update(cursors)
-        .where(*_is_cursor(source, query_key), _is_behind(started_at))
+        .where(*_is_cursor(source, query_key), _is_older(started_at))
         .values(
             last_complete_run_id=run_id,
             last_complete_at=started_at,
@@ -363,7 +370,7 @@ def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
     return (cursors.c.source == source, cursors.c.query_key == query_key)
 
 
-def _is_behind(started_at: datetime) -> ColumnElement[bool]:
+def _is_older(started_at: datetime) -> ColumnElement[bool]:
     last = cursors.c.last_complete_at
     return last.is_(None) | (last <= started_at)
 

@@ -126,7 +126,7 @@ def load_known_address(conn: Connection, destination: Destination) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DestinationStatus:
     """One destination of a subscription.
 
     Attributes:
@@ -140,7 +140,7 @@ class Place:
     since: datetime
 
 
-def load_places(conn: Connection, subscription_id: int) -> list[Place]:
+def load_statuses(conn: Connection, subscription_id: int) -> list[DestinationStatus]:
     """Return every destination a subscription has or had, in its order."""
     places = subscription_destinations.c
     found = (
@@ -149,7 +149,7 @@ def load_places(conn: Connection, subscription_id: int) -> list[Place]:
         .order_by(places.position, places.id)
     )
     return [
-        Place(Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since)
+        DestinationStatus(Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since)
         for row in conn.execute(found)
     ]
 
@@ -158,7 +158,7 @@ class DestinationState(StrEnum):
     """`LEFT`: its reader unsubscribed. `DISABLED`: the file no longer names it."""
 
     ACTIVE = "active"
-    LEFT = "left"
+    UNSUBSCRIBED = "left"
     DISABLED = "disabled"
 
 
@@ -244,13 +244,13 @@ def save_unsubscription(
     conn.execute(
         update(subscription_destinations)
         .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE)
-        .values(state=DestinationState.LEFT, reason=how, since=at)
+        .values(state=DestinationState.UNSUBSCRIBED, reason=how, since=at)
     )
     waiting = deliveries.c.destination == key
     suppress_waiting(conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at)
-    _stop_turns(conn, ids)
+    _stop_slots(conn, ids)
     if is_first:
-        _log_leave(conn, key, subscription, how, at)
+        _log_unsubscribe(conn, key, subscription, how, at)
     return is_first
 
 
@@ -279,7 +279,7 @@ def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
     found = (
         select(subscriptions.c.name, places.destination)
         .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(places.state == DestinationState.LEFT, places.reason == REFUSED)
+        .where(places.state == DestinationState.UNSUBSCRIBED, places.reason == REFUSED)
         .where(subscriptions.c.state != SubscriptionState.ENDED)
         .order_by(subscriptions.c.name, places.destination)
     )
@@ -300,19 +300,19 @@ def save_resubscription(
     is_it = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
-    still_left = load_departures(conn, key)
+    still_left = load_unsubscribed(conn, key)
     ids = [] if EVERYTHING in still_left else _subscriptions_of(conn, key, subscription, but=still_left)
-    idle = [id_ for id_ in ids if not _has_way_out(conn, id_)]
+    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
     if idle:
         newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
         conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
     conn.execute(
         update(subscription_destinations)
-        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.LEFT)
+        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
         .values(state=DestinationState.ACTIVE, reason=how, since=at)
     )
     mine = subscribers.c.address == key.removeprefix("mailto:")
-    is_left = subscribers.c.state == SubscriberState.LEFT
+    is_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
     if EVERYTHING not in still_left:
         returning = update(subscribers).where(mine, is_left)
         conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
@@ -322,7 +322,7 @@ def save_resubscription(
     return True
 
 
-def load_departures(conn: Connection, destination: Destination | str) -> frozenset[str]:
+def load_unsubscribed(conn: Connection, destination: Destination | str) -> frozenset[str]:
     """Return the names of the subscriptions a destination left, `EVERYTHING` among them where it left for good."""
     left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
     return frozenset(conn.execute(left).scalars())
@@ -336,13 +336,13 @@ def load_undoable(conn: Connection, destination: Destination | str, subscription
         .join(subscriptions, subscriptions.c.name == suppressions.c.subscription)
         .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
         .where(suppressions.c.destination == key, suppressions.c.subscription == subscription)
-        .where(places.destination == key, places.state == DestinationState.LEFT)
+        .where(places.destination == key, places.state == DestinationState.UNSUBSCRIBED)
         .where(subscriptions.c.state != SubscriptionState.ENDED)
     )
-    return None if EVERYTHING in load_departures(conn, key) else conn.execute(found).scalar()
+    return None if EVERYTHING in load_unsubscribed(conn, key) else conn.execute(found).scalar()
 
 
-def load_left_alone(conn: Connection, destination: Destination | str) -> list[str]:
+def load_unwritten(conn: Connection, destination: Destination | str) -> list[str]:
     """Return the subscriptions in force that name a destination which has left each by itself, by name."""
     key = destination_key(destination)
     places = subscription_destinations.c
@@ -387,7 +387,7 @@ def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
         return "nobody waits for this letter any more"
-    return "its reader wants no letters" if LETTERS in load_departures(conn, destination) else ""
+    return "its reader wants no letters" if LETTERS in load_unsubscribed(conn, destination) else ""
 
 
 def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collection[str] = ()) -> list[int]:
@@ -413,7 +413,7 @@ def _is_place(key: str, ids: list[int]) -> ColumnElement[bool]:
     return and_(places.destination == key, places.subscription_id.in_(ids))
 
 
-def _has_way_out(conn: Connection, subscription_id: int) -> bool:
+def _has_active_destination(conn: Connection, subscription_id: int) -> bool:
     """Whether anything is still sent for a subscription."""
     places = subscription_destinations.c
     active = select(places.destination).where(
@@ -422,20 +422,20 @@ def _has_way_out(conn: Connection, subscription_id: int) -> bool:
     return any(not Destination.parse(text).is_pulled for text in conn.execute(active).scalars())
 
 
-def _stop_turns(conn: Connection, ids: list[int]) -> None:
+def _stop_slots(conn: Connection, ids: list[int]) -> None:
     """A subscription that nobody receives any more has no next turn."""
-    idle = [id_ for id_ in ids if not _has_way_out(conn, id_)]
+    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
     if idle:
         conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
 
 
-def _log_leave(conn: Connection, key: str, subscription: str, how: str, at: datetime) -> None:
+def _log_unsubscribe(conn: Connection, key: str, subscription: str, how: str, at: datetime) -> None:
     mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
     subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
     if subscriber_id is None:
         return  # a channel, or an address that never was a subscriber: the suppression says it all
     if subscription == EVERYTHING:
-        conn.execute(update(subscribers).where(mine).values(state=SubscriberState.LEFT, how=how, since=at))
+        conn.execute(update(subscribers).where(mine).values(state=SubscriberState.UNSUBSCRIBED, how=how, since=at))
     _log_consent(conn, subscriber_id, subscription=subscription, event="left", how=how, at=at)
 
 
@@ -451,7 +451,7 @@ _UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, Deliv
 
 
 @dataclass(frozen=True, slots=True)
-class LetGo:
+class DroppedMatches:
     """What waited for something that the file names no more, and goes nowhere.
 
     Attributes:

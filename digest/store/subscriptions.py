@@ -60,7 +60,7 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import (
     DestinationState,
-    LetGo,
+    DroppedMatches,
     count_waiting,
     destination_key,
     of_subscriptions,
@@ -89,13 +89,13 @@ def load_subscriptions(
     return _read_all(conn, select_by(conn, found, subscriptions.c.id, ids))
 
 
-def load_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
+def load_followers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
     found = select(subscription_queries.c.subscription_id)
     return sorted({row[0] for row in select_by(conn, found, subscription_queries.c.query_id, query_ids)})
 
 
-def load_unwelcomed(conn: Connection) -> list[int]:
+def load_without_first_digest(conn: Connection) -> list[int]:
     """Return the active subscriptions that have places which came later and had no first digest yet."""
     places = subscription_destinations.c
     found = select(subscriptions.c.id).join(
@@ -105,7 +105,7 @@ def load_unwelcomed(conn: Connection) -> list[int]:
     return list(conn.execute(waiting.distinct()).scalars())
 
 
-def welcome(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
+def mark_first_digest_planned(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
     """Take the places of a subscription that came later, for their first digest; no other process gets them."""
     places = subscription_destinations.c
     take = update(subscription_destinations).where(places.subscription_id == subscription_id, places.is_new)
@@ -120,14 +120,14 @@ def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime |
     )
 
 
-def start_turns(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
+def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
     """Let a subscription that nobody received begin with what is matched from now on."""
     newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
     start = update(subscriptions).where(subscriptions.c.id == subscription_id)
     conn.execute(start.values(plan_after=newest, next_due_at=next_due_at))
 
 
-def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
+def store_slots(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
     """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`).
 
     Each has its next turn (UTC; None where only an event makes it due), and the slots taken.
@@ -215,7 +215,7 @@ def _read_all(conn: Connection, rows: Sequence[Row[Any]]) -> list[DueSubscriptio
     ids = [row.id for row in rows]
     if not ids:
         return []
-    places = _collect(conn, ids, _active_places())
+    places = _collect(conn, ids, _active_destinations())
     links = _collect(conn, ids, _active_links())
     return [_read_one(row, places.get(row.id, ()), links.get(row.id, ())) for row in rows]
 
@@ -229,7 +229,7 @@ def _collect(conn: Connection, ids: Sequence[int], found: Select[Any]) -> dict[i
 
 
 @cache
-def _active_places() -> Select[tuple[Any, ...]]:
+def _active_destinations() -> Select[tuple[Any, ...]]:
     places = subscription_destinations.c
     return (
         select(places.subscription_id, places.destination)
@@ -320,7 +320,7 @@ def sync_subscriptions(
     wanted: Sequence[Subscription],
     origin: str,
     at: datetime,
-    schedule: TurnSchedule,
+    schedule: SlotSchedule,
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
@@ -339,7 +339,7 @@ def sync_subscriptions(
     return _Syncing(conn, wanted, origin, at, schedule).run(wanted)
 
 
-class TurnSchedule(Protocol):
+class SlotSchedule(Protocol):
     """Decides when a subscription is due; `taken` is its `last_slot`, and moments are UTC."""
 
     def next_due(
@@ -362,7 +362,7 @@ class _Syncing:
         wanted: Sequence[Subscription],
         origin: str,
         at: datetime,
-        schedule: TurnSchedule,
+        schedule: SlotSchedule,
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         own = select(subscriptions).where(subscriptions.c.origin == origin)
@@ -375,7 +375,7 @@ class _Syncing:
         found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
         self._query_ids: dict[str, int] = {row.name: row.id for row in conn.execute(found)}
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
-        self._let_go: list[LetGo] = []
+        self._dropped: list[DroppedMatches] = []
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
@@ -390,7 +390,7 @@ class _Syncing:
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
         ended = self._end_others({subscription.name for subscription in wanted})
-        return SyncReport(tuple(added), tuple(edited), ended, let_go=tuple(self._let_go))
+        return SyncReport(tuple(added), tuple(edited), ended, dropped=tuple(self._dropped))
 
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
@@ -409,12 +409,12 @@ class _Syncing:
         }
         if row is None:
             key = self._insert(subscription, values)
-            self._sync_places(key, subscription)
+            self._sync_destinations(key, subscription)
         else:
             key = row.id
-            self._sync_places(key, subscription)  # first: nobody may be left of those it was for
+            self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
             due_at = None
-            if _has_way_out(self._places[key]):
+            if _needs_digests(self._places[key]):
                 due_at = self._schedule.next_due(subscription, self._at, row.last_slot, None)
             values["next_due_at"] = due_at
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
@@ -433,13 +433,13 @@ class _Syncing:
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
         self._check_name(subscription, row)
-        had_way_out = _has_way_out(self._places.get(row.id, {}))
-        has_moved = self._sync_places(row.id, subscription, is_late=True)
+        had_way_out = _needs_digests(self._places.get(row.id, {}))
+        has_moved = self._sync_destinations(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)
         values = {
             name: value for name, value in list_settings(subscription).items() if getattr(row, name) != value
         }
-        has_way_out = _has_way_out(self._places.get(row.id, {}))
+        has_way_out = _needs_digests(self._places.get(row.id, {}))
         values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
@@ -472,14 +472,14 @@ class _Syncing:
         is_active = row.state == SubscriptionState.ACTIVE
         return is_active and row.next_due_at is not None and bool(row.next_due_at <= self._at)
 
-    def _begin_place(self, destination: str, name: str) -> dict[str, Any]:
+    def _begin_destination(self, destination: str, name: str) -> dict[str, Any]:
         """Return what is stored of a destination named from now on: who left is not written to for that."""
         left = self._leaves.get((destination, EVERYTHING)) or self._leaves.get((destination, name))
         if left is not None:
-            return {"state": DestinationState.LEFT, "reason": left.reason, "since": left.since}
+            return {"state": DestinationState.UNSUBSCRIBED, "reason": left.reason, "since": left.since}
         return {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
 
-    def _sync_places(self, key: int, subscription: Subscription, *, is_late: bool = False) -> bool:
+    def _sync_destinations(self, key: int, subscription: Subscription, *, is_late: bool = False) -> bool:
         places = self._places.setdefault(key, {})
         named = {destination_key(destination): n for n, destination in enumerate(subscription.destinations)}
         writes: list[tuple[str, dict[str, Any]]] = []
@@ -487,7 +487,7 @@ class _Syncing:
             place = places.get(destination)
             values: dict[str, Any] = {"position": position, "is_joined": False}
             if place is None or (place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED):
-                values |= self._begin_place(destination, subscription.name)
+                values |= self._begin_destination(destination, subscription.name)
             if place is None:
                 values["is_new"] = is_late and subscription.look_back > 0
             if place is None or any(place[name] != value for name, value in values.items()):
@@ -496,13 +496,13 @@ class _Syncing:
         others = {name: place for name, place in places.items() if name not in named and not place["is_joined"]}
         dropped = [name for name, place in others.items() if place["state"] == DestinationState.ACTIVE]
         # Who left before can undo that on a page, which must not bring back whom the file no longer names.
-        left = [name for name, place in others.items() if place["state"] == DestinationState.LEFT]
+        left = [name for name, place in others.items() if place["state"] == DestinationState.UNSUBSCRIBED]
         writes += [(destination, gone) for destination in (*dropped, *left)]
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
             theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)
             messages = suppress_waiting(self._conn, theirs, NOT_NAMED, self._at)
-            self._note_let_go(LetGo(subscription.name, destination, messages))
+            self._note_dropped(DroppedMatches(subscription.name, destination, messages))
         return bool(writes)
 
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
@@ -555,13 +555,15 @@ class _Syncing:
             if row.origin == self._origin and row.name not in names and row.state != SubscriptionState.ENDED
         ]
         for row in sorted(others, key=lambda row: row.name):
-            papers = count_waiting(self._conn, row.id) if _has_way_out(self._places.get(row.id, {})) else 0
-            self._note_let_go(LetGo(row.name, "", end_subscription(self._conn, row.id, self._at), papers))
+            papers = count_waiting(self._conn, row.id) if _needs_digests(self._places.get(row.id, {})) else 0
+            self._note_dropped(
+                DroppedMatches(row.name, "", end_subscription(self._conn, row.id, self._at), papers)
+            )
         return tuple(sorted(row.name for row in others))
 
-    def _note_let_go(self, let_go: LetGo) -> None:
+    def _note_dropped(self, let_go: DroppedMatches) -> None:
         if let_go.messages or let_go.papers:
-            self._let_go.append(let_go)
+            self._dropped.append(let_go)
 
 
 def list_settings(subscription: Subscription) -> dict[str, Any]:
@@ -582,7 +584,7 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
     }
 
 
-def _has_way_out(places: Mapping[str, Mapping[str, Any]]) -> bool:
+def _needs_digests(places: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether anything is sent: some active destination is more than a feed that readers fetch."""
     return any(
         place["state"] == DestinationState.ACTIVE and not Destination.parse(destination).is_pulled
@@ -597,7 +599,7 @@ def _by_subscription(
     return {id_: {getattr(row, part): row._asdict() for row in rows} for id_, rows in found.items()}
 
 
-def has_turns(conn: Connection, now: datetime) -> bool:
+def has_due_slots(conn: Connection, now: datetime) -> bool:
     """Whether any subscription's turn has come, or may have: see `digest.plan.step.plan`.
 
     A yes may be a false alarm; a no never is.

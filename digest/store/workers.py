@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from digest.model.errors import AnotherWorker
-from digest.store.dialect import database_clock, dialect_insert, make_storable, take_turn
+from digest.store.dialect import database_clock, dialect_insert, lock_advisory, make_storable
 from digest.store.engine import Store, explain_file
 from digest.store.schema import (
     job_turns,
@@ -96,7 +96,7 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
         The worker that is at it now, so that the caller may not; "" where the caller has the turn, until it
         calls `end_alone` or gives no signs of life any more.
     """
-    take_turn(conn, _BEGINNING)
+    lock_advisory(conn, _BEGINNING)
     began, ended = job_turns.c.began_at, job_turns.c.ended_at
     is_under_way = began.is_not(None) & or_(ended.is_(None), ended < began)
     busy = select(job_turns.c.owner).where(

@@ -10,7 +10,7 @@ from digest.tex.tokens import PieceKind, Role, TexPiece
 
 _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
-_FACTORS_BEHIND = _OPERANDS | {Role.OPEN, Role.SCRIPT}
+_FACTORS_AFTER = _OPERANDS | {Role.OPEN, Role.SCRIPT}
 _INFIX = frozenset({Role.INFIX, Role.RELATION})
 _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
 _SETTLED = frozenset({PieceKind.TEXT, PieceKind.SYMBOL})
@@ -18,7 +18,7 @@ _APART = frozenset({PieceKind.BLANK, PieceKind.FRACTION})
 _STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
 """Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
 
-NO_BLANK_BEHIND = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
+NO_BLANK_AFTER = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
 NO_BLANK_BEFORE = frozenset(")]}~-–/”’'.,;:!?")
 """Characters beside a formula that stand close to it, whatever it begins or ends with."""
 
@@ -50,7 +50,7 @@ def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by:
     return _settle_scripts(row.pieces, followed_by)
 
 
-def find_asked_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
+def find_requested_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
     r"""Return the blank that the first pieces ask for, as `\,` or `~` does; one merely typed is no such blank."""
     for piece in pieces:
         if piece.kind is not PieceKind.BLANK:
@@ -147,7 +147,7 @@ def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: boo
     if right.role is Role.WORD and not is_several_letters(right):
         # An upright word that stands off is no factor but a unit or a remark: `3/2 GeV`, `1/2 if`.
         return right.text[:1].isalpha() and (is_script or right is pieces[place + 1])
-    return right.role in _FACTORS_BEHIND
+    return right.role in _FACTORS_AFTER
 
 
 def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:

@@ -50,14 +50,14 @@ class _Levels(dict[str, str]):
 LEVELS: Final = _Levels()
 
 
-def is_edge(before: str, behind: str) -> bool:
+def is_edge(before: str, after: str) -> bool:
     """Tell whether an edge has to be marked between two characters, "" for none.
 
     Both belong to words, and none is a Greek letter or a raised or lowered sign, which part words by themselves.
     """
-    if not behind.isalnum() or not (before.isalnum() or (before > "\x7f" and unicodedata.combining(before))):
+    if not after.isalnum() or not (before.isalnum() or (before > "\x7f" and unicodedata.combining(before))):
         return False
-    return not (LEVELS[before] or LEVELS[behind])
+    return not (LEVELS[before] or LEVELS[after])
 
 
 def _write_part(piece: TexPiece) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
-from digest.tex.formulas import NO_BLANK_BEFORE, NO_BLANK_BEHIND, arrange, find_asked_blank, make_script
+from digest.tex.formulas import NO_BLANK_AFTER, NO_BLANK_BEFORE, arrange, find_requested_blank, make_script
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.parting import mark_edges
 from digest.tex.symbols import (
@@ -299,17 +299,17 @@ def set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     return TexPiece(start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE))
 
 
-def set_formula(pieces: Sequence[TexPiece], before: str, behind: str) -> list[TexPiece]:
+def set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[TexPiece]:
     r"""Set what a formula was read into, between the character before its delimiters and the one behind them.
 
     A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
     """
-    first = None if before in NO_BLANK_BEHIND or before.isspace() else find_asked_blank(pieces)
-    last = None if behind in NO_BLANK_BEFORE or behind.isspace() else find_asked_blank(reversed(pieces))
-    row = arrange(pieces, followed_by="" if last else behind)
+    first = None if before in NO_BLANK_AFTER or before.isspace() else find_requested_blank(pieces)
+    last = None if after in NO_BLANK_BEFORE or after.isspace() else find_requested_blank(reversed(pieces))
+    row = arrange(pieces, followed_by="" if last else after)
     if not row:
         return [last] if first and last else []
-    if not last and row[-1].text == _MINUS and behind.isalpha() and (len(row) > 1 or before.isalpha()):
+    if not last and row[-1].text == _MINUS and after.isalpha() and (len(row) > 1 or before.isalpha()):
         # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
         row[-1] = row[-1]._replace(text="-")
     return [piece for piece in (first, *row, last) if piece] if first or last else row

@@ -74,14 +74,14 @@ def show_archive(request: Request) -> Response:
         known = load_subscriptions(conn, names=names, include_ended=True)
         if not known:
             return shell.pages.fail(404)
-        context = _look_back(conn, shell.site, known[0], search, int(before))
+        context = _list_past(conn, shell.site, known[0], search, int(before))
     answer = shell.pages.show("archive.html", context)
     if context.is_public and not search:
         answer.headers["X-Robots-Tag"] = "all"
     return answer
 
 
-def _look_back(conn: Connection, site: Site, due: DueSubscription, search: str, before: int) -> ArchiveContext:
+def _list_past(conn: Connection, site: Site, due: DueSubscription, search: str, before: int) -> ArchiveContext:
     name, maker, query, problem = due.subscription.name, make_links(conn, site.config), None, None
     try:
         query = read_text(search) if search else None

@@ -23,8 +23,8 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.people.unsubscription import (
     ONE_CLICK,
     PAGE,
-    Departure,
-    find_departure,
+    Unsubscription,
+    find_unsubscription,
     resubscribe_by_link,
     unsubscribe_by_link,
 )
@@ -37,7 +37,7 @@ from digest.store.alarms import load_stored_alarms
 from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
-from digest.web.feeds import CACHE_CONTROL, FeedDesk, is_unmodified, make_etag, prefers_page, write_http_date
+from digest.web.feeds import CACHE_CONTROL, FeedCache, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from digest.config import Config
-    from digest.inspect.trial import TrialDesk
+    from digest.inspect.trial import QueryTrials
     from digest.site import Site
     from digest.web.connections import Searches
 
@@ -87,8 +87,8 @@ class Shell:
     """
 
     site: Site
-    feeds: FeedDesk
-    trials: TrialDesk
+    feeds: FeedCache
+    trials: QueryTrials
     searches: Searches
     render_digest: Callable[[int, Links, bool], bytes]
     pulse: Pulse | None
@@ -241,15 +241,15 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
     return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
 
 
-def ask_to_leave(request: Request) -> Response:
+def ask_to_unsubscribe(request: Request) -> Response:
     """Show what would be left, and a button. Programs that follow links in mails change nothing here."""
     shell = shell_of(request)
     with shell.site.store.read() as conn:
-        departure = find_departure(conn, request.path_params["token"])
-    return _show_departure(request, departure, is_earlier=True)
+        departure = find_unsubscription(conn, request.path_params["token"])
+    return _show_unsubscription(request, departure, is_earlier=True)
 
 
-def leave(request: Request) -> Response:
+def confirm_unsubscribe(request: Request) -> Response:
     """Leave, or undo that: nothing more is sent, or is sent again, from this answer on.
 
     A mail program's one click needs nothing but the address, and learns nothing of it. All else has to come from
@@ -271,11 +271,11 @@ def leave(request: Request) -> Response:
             departure = unsubscribe_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
     if departure is None and is_click:
         return shell.pages.show("left.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
-    return _show_departure(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
+    return _show_unsubscription(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
 
 
-def _show_departure(
-    request: Request, departure: Departure | None, *, is_back: bool = False, is_earlier: bool = False
+def _show_unsubscription(
+    request: Request, departure: Unsubscription | None, *, is_back: bool = False, is_earlier: bool = False
 ) -> Response:
     shell = shell_of(request)
     if departure is None:
@@ -293,7 +293,7 @@ def _show_departure(
         # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
         action=request.path_params["token"],
     )
-    return shell.pages.show("left.html" if departure.has_left else "leave.html", context)
+    return shell.pages.show("left.html" if departure.has_unsubscribed else "leave.html", context)
 
 
 def mask(destination: Destination) -> str:
@@ -352,8 +352,8 @@ def _find_paper(request: Request, name: str) -> Paper | None:
 
 ROUTES = [
     Route("/f/{name}", serve_feed),
-    Route("/u/{token}", ask_to_leave, methods=["GET"]),
-    Route("/u/{token}", leave, methods=["POST"]),
+    Route("/u/{token}", ask_to_unsubscribe, methods=["GET"]),
+    Route("/u/{token}", confirm_unsubscribe, methods=["POST"]),
     Route("/stored", show_stored),
     Route("/refs/{name:path}", serve_reference),
     Route("/livez", show_liveness),

@@ -30,7 +30,7 @@ from digest.render.contexts import FeedContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_text
 from digest.site import Site
-from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
+from digest.store.queries import SubscriptionFeed, load_newest_match_run, load_subscription_feeds
 from digest.store.subscriptions import load_subscriptions
 
 
@@ -94,26 +94,26 @@ class FeedCopy:
         return len(self.body) + len(self.packed)
 
 
-class Shelf:
+class SizedCache:
     """Bodies by address, as many as there is room for."""
 
     def __init__(self, room: int) -> None:
         self._room, self._used = room, 0
         self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
 
-    def take(self, key: tuple[str, str], edition: object) -> FeedCopy | None:
+    def take(self, key: tuple[str, str], snapshot: object) -> FeedCopy | None:
         """Return the copy made of an edition, None where there is none any more."""
         copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
-        if copy is None or made_of != edition or monotonic() - made_at >= KEPT:
+        if copy is None or made_of != snapshot or monotonic() - made_at >= KEPT:
             return None
         self._copies.move_to_end(key)
         return copy
 
-    def put(self, key: tuple[str, str], copy: FeedCopy, edition: object) -> None:
+    def put(self, key: tuple[str, str], copy: FeedCopy, snapshot: object) -> None:
         """Keep a copy, and let go of those not taken for longest where there is no room."""
         before = self._copies.pop(key, None)
         self._used -= before[0].size if before else 0
-        self._copies[key] = (copy, edition, monotonic())
+        self._copies[key] = (copy, snapshot, monotonic())
         self._used += copy.size
         while self._used > self._room and len(self._copies) > 1:
             _, (oldest, _, _) = self._copies.popitem(last=False)
@@ -140,7 +140,7 @@ def prefers_page(accept: str) -> bool:
     return weights.get("text/html", 0.0) > max((weights[name] for name in feeds), default=0.0)
 
 
-LOOK_AGAIN = 10.0
+CHECK_AGAIN = 10.0
 """Seconds for which the table counts as it was read: how long a revoked address may go on working."""
 
 STALE = 30.0
@@ -160,7 +160,7 @@ _BETWEEN = 0.25
 class _Address:
     """An address that works or did: `generation` is the one it was made for."""
 
-    place: FeedPlace
+    place: SubscriptionFeed
     generation: int
 
     @property
@@ -168,16 +168,16 @@ class _Address:
         return self.place.is_open and self.generation == self.place.generation
 
 
-class FeedDesk:
+class FeedCache:
     """Hands out feeds. Its methods belong to the web server's event loop."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._addresses: Mapping[str, _Address] = {}
         self._newest_run = 0
-        self._looked_at = self._read_at = self._try_at = -STALE
+        self._checked_at = self._read_at = self._try_at = -STALE
         self._reading, self._building = asyncio.Lock(), asyncio.Lock()
-        self._shelf = Shelf(ROOM)
+        self._shelf = SizedCache(ROOM)
         self._hashes: dict[tuple[str, int], str] = {}
 
     async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
@@ -187,39 +187,39 @@ class FeedDesk:
             StoreError: the database has been away for so long that a revocation may have been missed.
         """
         hashed = secrets.token_hash(token)
-        await self._look(monotonic(), hashed)
+        await self._refresh(monotonic(), hashed)
         address = self._addresses.get(hashed)
         if address is None or suffix not in MEDIA_TYPES:
             return HTTPStatus.NOT_FOUND
         if not address.is_open:
             return HTTPStatus.GONE
         suffix = _PAGE if is_page else suffix
-        edition, key = (address, self._newest_run), (token, suffix)
-        if (copy := self._shelf.take(key, edition)) is not None:
+        snapshot, key = (address, self._newest_run), (token, suffix)
+        if (copy := self._shelf.take(key, snapshot)) is not None:
             return copy
         async with self._building:
-            copy = self._shelf.take(key, edition)  # somebody else may have asked for it meanwhile
+            copy = self._shelf.take(key, snapshot)  # somebody else may have asked for it meanwhile
             if copy is None:
                 copy = await run_in_threadpool(self._make_copy, address, suffix)
                 if copy is None:
                     return HTTPStatus.GONE
-                self._shelf.put(key, copy, edition)
+                self._shelf.put(key, copy, snapshot)
         return copy
 
-    async def _look(self, came: float, hashed: str) -> None:
+    async def _refresh(self, came: float, hashed: str) -> None:
         """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
 
         One reading answers all who came before it began, or within `FRESH` of it.
         """
         if not self._is_open(hashed):
             await asyncio.sleep(self._read_at + _BETWEEN - monotonic())  # however many guess
-        elif came - self._looked_at < FRESH and came - self._read_at < LOOK_AGAIN:
+        elif came - self._checked_at < FRESH and came - self._read_at < CHECK_AGAIN:
             return
         async with self._reading:
             began = monotonic()
             is_asked = not self._is_open(hashed) and self._read_at < came
-            is_whole = is_asked or began - self._read_at >= LOOK_AGAIN
-            if self._looked_at < came or is_whole:
+            is_whole = is_asked or began - self._read_at >= CHECK_AGAIN
+            if self._checked_at < came or is_whole:
                 try:
                     await self._read_store(began, is_whole=is_whole)
                 except StoreError:
@@ -237,7 +237,7 @@ class FeedDesk:
         except StoreError:
             self._try_at = monotonic() + _PAUSE
             raise
-        self._looked_at = began
+        self._checked_at = began
         self._read_at = began if is_whole else self._read_at
 
     def _read(self, *, is_whole: bool) -> None:
@@ -247,7 +247,7 @@ class FeedDesk:
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
-        places = load_feed_places(conn)
+        places = load_subscription_feeds(conn)
         known, self._hashes = self._hashes, {}
         table = {}
         for place in places:

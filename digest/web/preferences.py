@@ -26,7 +26,15 @@ from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.messages import Digest, Links
 from digest.model.papers import ArxivId
-from digest.model.people import DAYS, MOST_LIKES, UNDO, Ask, Wish, read_cadence_fields, write_cadence
+from digest.model.people import (
+    DAYS,
+    MOST_LIKES,
+    UNDO,
+    RequestKind,
+    SignupRequest,
+    read_cadence_fields,
+    write_cadence,
+)
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
@@ -35,16 +43,16 @@ from digest.model.subscriptions import (
     SubscriptionState,
     is_personal,
 )
-from digest.people.letters import take_request
+from digest.people.letters import accept_request
 from digest.people.preferences import (
     Preferences,
+    apply_signup_request,
     list_read_alone,
     load_preferences,
     pause_own,
     require_own,
     resume_own,
     save_query,
-    save_wish,
     undo_unsubscription,
 )
 from digest.people.tables import end_links
@@ -79,18 +87,18 @@ class Visit:
     network: str
     at: datetime
 
-    def ask(self, ask: Ask, address: str, wish: Wish, said: str) -> str:
+    def ask(self, ask: RequestKind, address: str, choices: SignupRequest, said: str) -> str:
         """Have a mail with a link sent; return what is said of it, or that too many were asked for."""
         maker, at = make_links(self.conn, self.config), self.at
-        free_at = take_request(self.conn, maker, ask, address, wish, network=self.network, at=at)
+        free_at = accept_request(self.conn, maker, ask, address, choices, network=self.network, at=at)
         if free_at is None:
             return said
         again = write_with_zone(free_at, self.config.zone, at)
         return f"Too many mails were asked for. Try again after {again}."
 
-    def save(self, wish: Wish) -> None:
+    def save(self, choices: SignupRequest) -> None:
         """Bring what they get in line with what they want."""
-        save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
+        apply_signup_request(self.conn, make_links(self.conn, self.config), self.found.person, choices, at=self.at)
 
 
 Act = Callable[[Visit], str]
@@ -143,8 +151,8 @@ def refuse_link(request: Request) -> UnknownName:
 
 def _save(visit: Visit) -> str:
     require_own(visit.found)
-    wish = _read_wish(visit.found.wish, visit.form)
-    visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
+    choices = _read_choices(visit.found.choices, visit.form)
+    visit.save(replace(choices, cadence=write_cadence(*_read_when(visit.form))))
     return "Saved."
 
 
@@ -152,7 +160,7 @@ def _read_when(form: Form) -> tuple[str, str, str]:
     return form.get("days"), form.get("hour"), form.get("zone").strip()
 
 
-def _read_wish(wish: Wish, form: Form) -> Wish:
+def _read_choices(choices: SignupRequest, form: Form) -> SignupRequest:
     """Return all that the form says but when. Saved queries that its page did not list stay as they are."""
     listed, ticked = form.get_all("listed"), form.get_all("on")
     try:
@@ -160,9 +168,9 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
     except ValueError as error:
         raise UsageError("this is not offered", hint="Choose from the lists.") from error
     return replace(
-        wish,
+        choices,
         queries=tuple(
-            replace(one, is_on=one.name in ticked) if one.name in listed else one for one in wish.queries
+            replace(one, is_on=one.name in ticked) if one.name in listed else one for one in choices.queries
         ),
         kinds=tuple(kind for kind in Kind if kind in form.get_all("kind")),
         abstracts=abstracts,
@@ -185,7 +193,7 @@ def _resume(visit: Visit) -> str:
     return "Resumed."
 
 
-def _leave(visit: Visit) -> str:
+def _unsubscribe(visit: Visit) -> str:
     name, title = _read_subscription(visit)
     person = visit.found.person
     save_unsubscription(visit.conn, person.destination, name, how=PAGE, at=visit.at)
@@ -208,13 +216,13 @@ def _read_subscription(visit: Visit) -> tuple[str, str]:
 
 
 def _delete(visit: Visit) -> str:
-    wish = visit.found.wish
-    gone = next((query for query in wish.queries if query.name == visit.form.get("name")), None)
+    choices = visit.found.choices
+    gone = next((query for query in choices.queries if query.name == visit.form.get("name")), None)
     if gone is None:
         return "Deleted."
-    if len(wish.queries) == 1:
+    if len(choices.queries) == 1:
         raise UsageError("this is your only saved query", hint="Turn it off, or unsubscribe.")
-    visit.save(replace(wish, queries=tuple(query for query in wish.queries if query is not gone)))
+    visit.save(replace(choices, queries=tuple(query for query in choices.queries if query is not gone)))
     return f"Deleted: {gone.text}"
 
 
@@ -248,16 +256,16 @@ def _forget(visit: Visit) -> str:
 def _fresh(visit: Visit) -> str:
     said = "A mail with a fresh link comes within minutes, unless you got three with a link today."
     said += " It works once, for 30 minutes."
-    return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
+    return visit.ask(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
 
 
 def _end(visit: Visit) -> str:
     end_links(visit.conn, visit.found.person.destination)
     said = "A mail with a new link comes within minutes, unless you got three with a link today."
-    return visit.ask(Ask.LINK, visit.found.person.address, Wish(), said)
+    return visit.ask(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
 
 
-_BUTTONS = _save, _pause, _resume, _leave, _undo, _delete, _forget, _fresh, _end
+_BUTTONS = _save, _pause, _resume, _unsubscribe, _undo, _delete, _forget, _fresh, _end
 _ACTIONS = {act.__name__[1:]: act for act in _BUTTONS} | {"more": _like, "less": _like}
 
 
@@ -275,17 +283,17 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         likes = tuple(_view_likes(conn, config, found, page))
-    own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
+    own, choices, when = found.own, found.choices, read_cadence_fields(Cadence.parse(found.choices.cadence))
     fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
     action = form.get("action") if error else ""
     if action == "save" and own:
-        wish, when = _read_wish(wish, form), _read_when(form)
-    if said in ("Saved.", "Resumed.") and own is not None and found.keeps_times:
+        choices, when = _read_choices(choices, form), _read_when(form)
+    if said in ("Saved.", "Resumed.") and own is not None and found.has_own_times:
         said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),
         memberships=tuple(_view_memberships(found, now)),
-        wish=wish if own else None,
+        choices=choices if own else None,
         days=DAYS,
         when=when,
         likes=likes,
@@ -303,14 +311,14 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
 
 def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, str, str, bool, str]]:
     """Show what comes, one by one; what was left all at once comes back all at once."""
-    is_all = found.has_left_everything
+    is_all = found.has_unsubscribed_from_all
     for one in found.memberships[: 1 if is_all else None]:
         name, title = (_ALL, "Everything") if is_all else (one.name, one.title)
-        says, button = _say_next(found.dues[one.id], now, "The"), "leave"
-        if one.left_at is not None:
+        says, button = _say_next(found.dues[one.id], now, "The"), "unsubscribe"
+        if one.unsubscribed_at is not None:
             button = "undo" if found.can_undo(one, now) else ""
-            says = f"You unsubscribed on {write_day(one.left_at, now)}."
-            says += f" You can undo it here until {write_day(one.left_at + UNDO, now)}." if button else ""
+            says = f"You unsubscribed on {write_day(one.unsubscribed_at, now)}."
+            says += f" You can undo it here until {write_day(one.unsubscribed_at + UNDO, now)}." if button else ""
         yield name, title, says, is_all or is_personal(one.origin), button
 
 
@@ -348,7 +356,7 @@ def serve_query(request: Request) -> Response:
             return _show(request, said)
         typed = form.get("q")
     with shell.site.store.read() as conn:
-        queries = {query.name: query.text for query in _find(conn, request).wish.queries}
+        queries = {query.name: query.text for query in _find(conn, request).choices.queries}
     if name and name not in queries:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
     was = queries.get(name, "")

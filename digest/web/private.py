@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
-from digest.model.people import FRESH, Ask, Wish
+from digest.model.people import FRESH, RequestKind, SignupRequest
 from digest.model.subscriptions import normalise_address
 from digest.people.preferences import Preferences, erase_person, export_records, load_preferences, require_own
 from digest.people.signups import delete_signup, load_signup
@@ -38,7 +38,7 @@ def open_private(request: Request) -> Response:
     if is_pressed:
         require_own_form(request, read_form(request))
     with site.store.begin() if is_pressed else site.store.read() as conn:
-        signup = load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
+        signup = load_signup(conn, secrets.token_hash(token), RequestKind.FRESH, now)
         person = load_person(conn, signup.address) if signup else None
         if signup is None or person is None:
             raise refuse_link(request)
@@ -99,7 +99,7 @@ def _move(visit: Visit) -> str:
     if not (admission.is_off or admission.admits(address)):
         raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
     said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
-    return visit.ask(Ask.MOVE, address, Wish(old_address=visit.found.person.address), said)
+    return visit.ask(RequestKind.MOVE, address, SignupRequest(old_address=visit.found.person.address), said)
 
 
 def _renew_feed(visit: Visit) -> str:
@@ -118,7 +118,7 @@ def _show(
     config = shell.site.config
     with shell.site.store.read() as conn:
         found, maker = _read_key(shell, conn, key), make_links(conn, config)
-    if found.own is not None and found.wish.has_feed:
+    if found.own is not None and found.choices.has_feed:
         token = maker.feed_token(found.own.subscription.name, found.own.feed_generation)
         feed = maker.write_feed_url(token, "atom")
     context = PrivateContext(

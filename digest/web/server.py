@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from digest.inspect.trial import TrialDesk
+from digest.inspect.trial import QueryTrials
 from digest.model.errors import ConfigurationError, DigestError
 from digest.serve.telemetry import Pulse
 from digest.site import Site
@@ -22,7 +22,7 @@ from digest.store.tokens import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
 from digest.web.connections import Connections, Searches, count_room
 from digest.web.endpoints import Pages, Shell
-from digest.web.feeds import FeedDesk
+from digest.web.feeds import FeedCache
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
 
 THREADS = 8
@@ -58,7 +58,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))
-    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), Searches(), render, pulse, made, secret)
+    app.state.shell = Shell(site, FeedCache(site), QueryTrials(site), Searches(), render, pulse, made, secret)
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=made.fail)
     return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=made.fail), headers))

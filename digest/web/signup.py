@@ -20,15 +20,15 @@ from digest.model import secrets
 from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
 from digest.model.errors import QueryError, UnknownName, UsageError
-from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
+from digest.model.people import DAYS, KINDS, RequestKind, SignupRequest, write_cadence
 from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
-from digest.people.letters import take_request
+from digest.people.letters import accept_request
 from digest.people.preferences import (
     TITLE,
     confirm_signup,
     list_offered,
     load_preferences,
-    make_wish,
+    make_signup_request,
     refuse_letters,
 )
 from digest.people.signups import StoredSignup, load_signup
@@ -56,13 +56,13 @@ def subscribe(request: Request) -> Response:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
         kinds, joins, has_feed = form.get_all("kinds"), form.get_all("joins"), bool(form.get("feed"))
-        wish = make_wish(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
+        choices = make_signup_request(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
     except UsageError as error:
         return _show_form(shell, form, error)
     if not admission.takes(address):
         domains = " or ".join(sorted(admission.domains))
         return _show_form(shell, form, UsageError(f"only addresses of {domains} may subscribe here"))
-    return _ask(request, Ask.SUBSCRIBE, address, wish)
+    return _ask(request, RequestKind.SUBSCRIBE, address, choices)
 
 
 def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
@@ -75,7 +75,12 @@ def fill_form(
 ) -> SubscribeContext:
     """Return the form to subscribe with what stands in its fields, and what is wrong with that."""
     config = shell.site.config
-    usual = {"days": ("weekdays",), "hour": ("9",), "zone": (str(config.zone or "UTC"),), "kinds": Wish().kinds}
+    usual = {
+        "days": ("weekdays",),
+        "hour": ("9",),
+        "zone": (str(config.zone or "UTC"),),
+        "kinds": SignupRequest().kinds,
+    }
     return SubscribeContext(
         problem=f"{error.message}. {error.hint}" if error else "",
         pointer=error.pointer() if isinstance(error, QueryError) else "",
@@ -88,21 +93,21 @@ def fill_form(
     )
 
 
-def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
+def _ask(request: Request, ask: RequestKind, address: str, choices: SignupRequest) -> Response:
     shell = shell_of(request)
     site, config, now = shell.site, shell.site.config, shell.site.clock.now()
     if not config.mail.from_address:
         return shell.pages.fail(404)
     network, maker = name_network(request, config), LinkMaker(config, shell.secret())
     with site.store.begin() as conn:
-        free_at = take_request(conn, maker, ask, address, wish, network=network, at=now)
+        free_at = accept_request(conn, maker, ask, address, choices, network=network, at=now)
     if free_at is not None:
         wait = str(ceil((free_at - now).total_seconds()))
         hint = f"Try again after {write_with_zone(free_at, config.zone, now)}."
         message = "Too many people asked for a mail in the last hour."
         return shell.pages.fail(429, message, hint, {"Retry-After": wait})
-    is_selective = ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses)
-    return show_link(shell, "sent.html", address, is_link=ask is Ask.LINK, is_selective=is_selective)
+    is_selective = ask is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
+    return show_link(shell, "sent.html", address, is_link=ask is RequestKind.LINK, is_selective=is_selective)
 
 
 def link(request: Request) -> Response:
@@ -116,7 +121,7 @@ def link(request: Request) -> Response:
         address = normalise_address(given)
     except UsageError as error:
         return show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400)
-    return _ask(request, Ask.LINK, address, Wish())
+    return _ask(request, RequestKind.LINK, address, SignupRequest())
 
 
 def show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
@@ -135,10 +140,10 @@ def show_request(request: Request) -> Response:
     with shell.site.store.read() as conn:
         signup = _load(conn, request, shell.site.clock.now())
         before = load_preferences(conn, signup.address)
-    wish, offered = signup.wish, list_offered(shell.site.config)
-    times = "" if before is not None and before.keeps_times else wish.cadence
-    own = [(TITLE, times, "")] if wish.queries else []
-    joined = [(one.title, str(one.cadence), "") for one in offered if one.name in wish.joins]
+    choices, offered = signup.choices, list_offered(shell.site.config)
+    times = "" if before is not None and before.has_own_times else choices.cadence
+    own = [(TITLE, times, "")] if choices.queries else []
+    joined = [(one.title, str(one.cadence), "") for one in offered if one.name in choices.joins]
     return _show(request, "confirm.html", signup, [*own, *joined])
 
 
@@ -157,14 +162,14 @@ def answer_request(request: Request) -> Response:
         maker = LinkMaker(config, shell.secret())
         found = confirm_signup(conn, config, maker, signup, at=now)
         mine = remember_preferences(conn, maker, signup.destination, at=now)
-        names = [one.name for one in found.memberships if one.left_at is None]
+        names = [one.name for one in found.memberships if one.unsubscribed_at is None]
         coming = [_describe(due, now) for due in load_subscriptions(conn, names=names)]
     return _show(request, "confirmed.html", signup, coming, mine)
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     found = load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
-    if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
+    if found is None or found.kind not in (RequestKind.SUBSCRIBE, RequestKind.MOVE):
         hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
         raise UnknownName("this link no longer works", hint=hint)
     return found
@@ -190,8 +195,8 @@ def _show(
         contact=find_contact(config),
         home=home,
         preferences=f"{home.rstrip('/')}/p/{mine}",
-        queries=len(signup.wish.queries),
-        is_move=signup.ask is Ask.MOVE,
+        queries=len(signup.choices.queries),
+        is_move=signup.kind is RequestKind.MOVE,
     )
     return shell.pages.show(page, context)
 

@@ -29,7 +29,7 @@ def show_start(request: Request) -> Response:
         form=None if config.web.signup.is_off else fill_form(shell, {"q": (text,)}),
         archives=archives,
         coverage=describe_coverage(
-            replace(coverage, matched=None, mailing=coverage.checked_at and coverage.mailing)
+            replace(coverage, matched=None, announcement=coverage.checked_at and coverage.announcement)
         ),
         contact=find_contact(config),
     )

@@ -9,14 +9,14 @@ from digest.model.clock import ManualClock
 from digest.model.papers import Author
 from digest.serve.steps import PassReport
 from tests.acceptance.worlds import Installation
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
 """A Monday noon."""
 
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
-"""20:00 Eastern time of Tue 3 Mar, winter time still: a mailing comes out."""
+"""20:00 Eastern time of Tue 3 Mar, winter time still: an announcement comes out."""
 
 ALL_KINDS = 'kinds = ["new", "cross-listed", "replaced", "withdrawn"]'
 
@@ -31,7 +31,7 @@ def made_up(number: int, submitted: datetime, *, announced: datetime | None = No
         "categories": ("cs.PF",),
     }
     return DemoPaper(
-        announced=announced or plan_mailing(submitted),
+        announced=announced or plan_announcement(submitted),
         submitted=(submitted,),
         **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
     )

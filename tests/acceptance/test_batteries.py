@@ -50,7 +50,7 @@ def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> Non
 
 
 @by_night
-def test_three_mailings_through_faults_and_kills_lose_nothing_and_double_nothing(
+def test_three_announcements_through_faults_and_kills_lose_nothing_and_double_nothing(
     real_data: Path, tmp_path: Path
 ) -> None:
     plan = replace(scale(Plan(1), 3), kills=3)

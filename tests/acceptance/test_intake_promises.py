@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.compare import Horizon
+from digest.compare import KnownBefore
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import StoreError
@@ -55,7 +55,9 @@ def test_what_was_held_for_long_and_comes_out_while_a_new_query_is_edited_is_tol
     assert world.run_on(3) == [held.id]
 
 
-def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_one_before_it(world: World) -> None:
+def test_after_looks_that_failed_a_late_announcement_is_not_called_complete_for_the_one_before_it(
+    world: World,
+) -> None:
     world.write(PERF, source="harvest")
     world.run()
     held_up = WEDNESDAY + timedelta(hours=15)
@@ -88,8 +90,8 @@ def test_a_last_look_that_is_yet_to_come_is_refused_with_both_moments(world: Wor
 
 
 def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_for_which(tmp_path: Path) -> None:
-    def judge(paper: Paper) -> Horizon:
-        return Horizon() if paper.version == 1 else Horizon(since=SUBMITTED)
+    def judge(paper: Paper) -> KnownBefore:
+        return KnownBefore() if paper.version == 1 else KnownBefore(since=SUBMITTED)
 
     store = open_store(f"sqlite:///{tmp_path}/digest.db", create=True)
     with closing(store), store.begin() as conn:

@@ -16,7 +16,7 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
 from tests.acceptance.worlds import Installation
-from tests.fakes.archive import plan_mailing
+from tests.fakes.archive import plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 
 
@@ -27,11 +27,11 @@ def test_each_paper_is_told_once_on_the_day_it_comes_out(
     here = install(arxiv, source=source, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     assert told(here.run()) == []
     plain = made_up(101, START + timedelta(hours=1))
-    held = made_up(102, START - timedelta(days=11), announced=plan_mailing(START + timedelta(hours=1)))
+    held = made_up(102, START - timedelta(days=11), announced=plan_announcement(START + timedelta(hours=1)))
     arxiv.add(plain, held)
     arxiv.replace("2603.00005", submitted=START + timedelta(hours=2), comment="accepted at a conference")
     arxiv.cross_list("2603.00006", "cs.DC")
-    arxiv.withdraw("2603.00007", announced=plan_mailing(START + timedelta(hours=2)))
+    arxiv.withdraw("2603.00007", announced=plan_announcement(START + timedelta(hours=2)))
     later(clock, 3)
     assert sorted(told(here.run())) == sorted(
         [
@@ -60,7 +60,7 @@ def test_a_new_saved_query_shows_a_first_digest_and_never_a_flood(
     assert (again.plan.digests, again.deliver.total) == ([], 0)
 
 
-def test_who_subscribes_between_two_mailings_has_the_day_s_news_with_the_first_digest(
+def test_who_subscribes_between_two_announcements_has_the_day_s_news_with_the_first_digest(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="mondays at 06:00 UTC")
@@ -168,7 +168,7 @@ def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name
     (here.folder / "digest.toml").write_text(text.replace('name = "perf-team"', 'name = "renamed"'))
     later(clock, 3)
     report = here.run()
-    assert report.roster.kept_away == (("mailto:reader@example.org", "renamed", "perf-team"),)
+    assert report.config.not_subscribed == (("mailto:reader@example.org", "renamed", "perf-team"),)
     assert len(here.mail.mails) == 1
 
 

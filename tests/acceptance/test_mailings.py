@@ -1,4 +1,4 @@
-"""Mailings as they really come: late, in parts, twice a night, or not at all; and what is said of them."""
+"""Announcements as they really come: late, in parts, twice a night, or not at all; and what is said of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _installed(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Instal
     return installation
 
 
-def test_a_mailing_is_told_with_how_many_papers_it_brought(
+def test_an_announcement_is_told_with_how_many_papers_it_brought(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, *range(21, 31))
@@ -68,7 +68,7 @@ def test_what_a_page_lost_is_asked_for_by_id_and_told_the_same_night(
     assert sorted(told_ids(report)) == [f"2603.{number:05d}" for number in range(21, 31)]
 
 
-def test_a_part_of_a_mailing_that_comes_later_follows_and_nothing_is_told_twice(
+def test_a_part_of_an_announcement_that_comes_later_follows_and_nothing_is_told_twice(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, 21, 22)
@@ -85,7 +85,7 @@ def test_a_part_of_a_mailing_that_comes_later_follows_and_nothing_is_told_twice(
     assert sorted(told_later) == ["2603.00023", "2603.00024", "2603.00025"]
 
 
-def test_a_quiet_day_is_told_only_after_a_second_look_saw_the_mailing_to_its_end(
+def test_a_quiet_day_is_told_only_after_a_second_look_saw_the_announcement_to_its_end(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, 21, 22, categories=("math.CO",))
@@ -104,7 +104,7 @@ def test_a_quiet_day_is_told_by_the_only_look_of_a_morning(
     assert (coverage.is_settled, coverage.new, coverage.matched) == (True, 2, 0)
 
 
-def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_in_the_morning(
+def test_an_announcement_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_in_the_morning(
     clock: ManualClock, here: Installation
 ) -> None:
     reports = [look(here, clock, TUESDAY + timedelta(hours=hours)) for hours in (2.8, 4.6, 7.6)]
@@ -118,7 +118,7 @@ def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_i
     assert "late" in here.command("coverage")
 
 
-def test_a_deferred_mailing_comes_with_the_next_one_and_is_told_once_and_as_deferred(
+def test_a_deferred_announcement_comes_with_the_next_one_and_is_told_once_and_as_deferred(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     for hours in (2.8, 13.1):
@@ -132,14 +132,14 @@ def test_a_deferred_mailing_comes_with_the_next_one_and_is_told_once_and_as_defe
     assert [line.split()[3] for line in lines[1:3]] == ["complete", "deferred"]
 
 
-def test_two_batches_in_one_night_are_one_mailing(
+def test_two_batches_in_one_night_are_one_announcement(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, 21, 22)
     announce(arxiv, TUESDAY + timedelta(minutes=90), 23, 24)
     report = look(here, clock, TUESDAY + LOOKS[0])
     assert len(told_ids(report)) == 4
-    assert report.poll.mailings == {TUESDAY.date() - timedelta(days=1): 4}
+    assert report.poll.announcements == {TUESDAY.date() - timedelta(days=1): 4}
 
 
 def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_reason(
@@ -221,7 +221,7 @@ def test_a_paper_that_came_out_and_was_replaced_while_nobody_looked_reaches_who_
     assert old not in told_ids(report), "who asks for new papers is not told of replacements"
 
 
-def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers_they_brought(
+def test_a_digest_after_a_pause_names_the_announcements_it_covers_and_how_many_papers_they_brought(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     arxiv.replace("2603.00003", submitted=TUESDAY, announced=TUESDAY + timedelta(days=1))
@@ -229,8 +229,8 @@ def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers
         announce(arxiv, TUESDAY + timedelta(days=days), *numbers)
     report = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[0])
     (coverage,) = coverages(report)
-    assert (str(coverage.since), str(coverage.mailing), coverage.new) == ("2026-03-03", "2026-03-04", 20)
-    assert report.poll.caught_up == [coverage.since, coverage.mailing]
+    assert (str(coverage.since), str(coverage.announcement), coverage.new) == ("2026-03-03", "2026-03-04", 20)
+    assert report.poll.caught_up == [coverage.since, coverage.announcement]
     entries = report.plan.digests[0].entries
     turns = [number for last in range(40, 30, -1) for number in (last, last - 10)]
     assert [entry.paper.id.number for entry in entries] == turns
@@ -239,7 +239,7 @@ def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers
     assert "20 new · 3–4 March 2026" in plain.get_content()
 
 
-def test_a_weekly_digest_covers_the_mailings_since_the_one_before(
+def test_a_weekly_digest_covers_the_announcements_since_the_one_before(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="mondays at 12:00 UTC")
@@ -249,14 +249,14 @@ def test_a_weekly_digest_covers_the_mailings_since_the_one_before(
         look(here, clock, TUESDAY + timedelta(days=days, hours=12))
     weeks = [(digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests][-2:]
     assert [slot for slot, _ in weeks] == ["2026-W11", "2026-W12"]
-    assert (str(weeks[1][1].since), str(weeks[1][1].mailing), weeks[1][1].mailings) == (
+    assert (str(weeks[1][1].since), str(weeks[1][1].announcement), weeks[1][1].announcements) == (
         "2026-03-09",
         "2026-03-15",
         5,
     )
 
 
-def test_a_digest_names_a_mailing_whose_own_turn_passed_while_arxiv_could_not_be_reached(
+def test_a_digest_names_an_announcement_whose_own_turn_passed_while_arxiv_could_not_be_reached(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="daily at 12:00 UTC")
@@ -267,7 +267,7 @@ def test_a_digest_names_a_mailing_whose_own_turn_passed_while_arxiv_could_not_be
     arxiv.faults.clear()
     announce(arxiv, TUESDAY + timedelta(days=1), *range(24, 26))
     (coverage,) = coverages(look(here, clock, TUESDAY + timedelta(days=1, hours=12)))
-    assert (str(coverage.since), str(coverage.mailing), coverage.new) == ("2026-03-03", "2026-03-04", 5)
+    assert (str(coverage.since), str(coverage.announcement), coverage.new) == ("2026-03-03", "2026-03-04", 5)
 
 
 def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_was_moved_meanwhile(
@@ -284,7 +284,7 @@ def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_wa
             file.write_text(file.read_text().replace("mondays", "wednesdays"))
     told = [(digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests]
     (_, before), (slot, coverage) = told[-2:]
-    assert (slot, str(before.mailing), str(coverage.since)) == ("2026-W12", "2026-03-08", "2026-03-09")
+    assert (slot, str(before.announcement), str(coverage.since)) == ("2026-W12", "2026-03-08", "2026-03-09")
 
 
 def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
@@ -360,10 +360,10 @@ def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_pap
         texts.append((here.folder / "shown").read_text())
     for number, came_on in came.items():
         told = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))
-        assert [told["mailing"], told["changes"][0]["announced"]] == [came_on, came_on]
+        assert [told["announcement"], told["changes"][0]["announced"]] == [came_on, came_on]
         places = [text.partition(f"Made-up paper {number}")[2] for text in texts]
         said = [re.search(r"announced\s+(\d+)\s+Mar", place) for place in places if place]
         assert {match[1] for match in said if match} == {came_on[-1]}, number
         assert len(said) >= 5, number
         slot = shown[number].slot.partition(":")[2]
-        assert slot >= told["mailing"], "a digest of an announcement holds no paper of a later one"
+        assert slot >= told["announcement"], "a digest of an announcement holds no paper of a later one"

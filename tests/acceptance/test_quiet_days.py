@@ -1,4 +1,4 @@
-"""Digests without papers: when there is one, and what it says of a mailing that an earlier one stood for."""
+"""Digests without papers: when there is one, and what it says of an announcement that an earlier one stood for."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
 
 
 @pytest.mark.parametrize("when_empty", ["note", "always"])
-def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
+def test_an_announcement_told_by_a_digest_that_was_missed_is_no_quiet_day(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], when_empty: str
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"')
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23)
     (missed,) = look(here, clock, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
-    assert (str(missed.coverage.mailing), missed.coverage.matched) == ("2026-03-03", 3)
+    assert (str(missed.coverage.announcement), missed.coverage.matched) == ("2026-03-03", 3)
     said = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     if when_empty == "note":
         assert said == []
         return
     (heartbeat,) = said
-    assert heartbeat.coverage.told_at == missed.planned_at
+    assert heartbeat.coverage.last_shown_at == missed.planned_at
     assert write_introduction(heartbeat) == (
         "Everything was checked, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
     )
 
 
-def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
+def test_an_announcement_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
@@ -68,18 +68,18 @@ def test_what_came_after_days_of_failure_is_told_whatever_was_said_meanwhile(
     arxiv.faults.clear()
     announce(arxiv, TUESDAY + timedelta(days=2), 23)
     (after,) = look(here, clock, TUESDAY + timedelta(days=2, hours=13))
-    assert (str(after.coverage.since), after.coverage.mailings) == ("2026-03-03", 3)
+    assert (str(after.coverage.since), after.coverage.announcements) == ("2026-03-03", 3)
     assert [entry.paper.id.number for entry in after.entries] == [23, 22, 21]
 
 
-def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
+def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_announcement(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
-    noted = [[str(digest.coverage.mailing) for digest in look(here, clock, day)] for day in days]
+    noted = [[str(digest.coverage.announcement) for digest in look(here, clock, day)] for day in days]
     assert noted == [["2026-03-05"], [], []]
 
 

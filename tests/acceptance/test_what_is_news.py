@@ -31,7 +31,7 @@ def old_papers() -> list[DemoPaper]:
 def come_out(
     arxiv: DemoArxiv, clock: ManualClock, number: int, *, announced: datetime | None = None, **fields: object
 ) -> str:
-    """Have a paper announced, in the next mailing unless told otherwise; return its id."""
+    """Have a paper announced, in the next announcement unless told otherwise; return its id."""
     paper = made_up(number, clock.now() + timedelta(hours=1), announced=announced, **fields)
     arxiv.add(paper)
     return paper.id
@@ -118,10 +118,10 @@ def test_an_early_look_that_met_an_edited_old_paper_is_not_told_as_a_quiet_day(
 ) -> None:
     here = install(arxiv, extra=f'{SILENT}\nwhen_empty = "note"', when="on announcement")
     here.run()
-    mailing = datetime(2026, 3, 3, 1, tzinfo=UTC)
-    arxiv.add(made_up(0, START - timedelta(days=60), id="2601.00050", announced=mailing))
-    id_ = come_out(arxiv, clock, 101, announced=mailing + timedelta(hours=2))
-    clock.set(mailing + timedelta(minutes=10))
+    announcement = datetime(2026, 3, 3, 1, tzinfo=UTC)
+    arxiv.add(made_up(0, START - timedelta(days=60), id="2601.00050", announced=announcement))
+    id_ = come_out(arxiv, clock, 101, announced=announcement + timedelta(hours=2))
+    clock.set(announcement + timedelta(minutes=10))
     early = here.run()
     assert (early.poll.papers, early.plan.digests, early.plan.waiting) == (6, [], ["perf-team"])
     later(clock, 3)

@@ -25,7 +25,7 @@ from sqlalchemy import func, select
 from starlette.types import ASGIApp
 
 from digest.model.clock import monotonic
-from digest.model.people import UNCONFIRMED, Wish
+from digest.model.people import UNCONFIRMED, SignupRequest
 from digest.model.subscriptions import Destination
 from digest.query import parse_query
 from digest.query.canonical import print_canonical
@@ -215,8 +215,8 @@ def find_unreadable(site: Site) -> list[str]:
             for row in conn.execute(select(schema.query_revisions))
             if row.problem or print_canonical(parse_query(row.text).tree) != row.canonical
         ]
-        for wish in conn.execute(select(schema.signups.c.wish)).scalars():
-            Wish.parse(wish)
+        for wish in conn.execute(select(schema.signups.c.choices)).scalars():
+            SignupRequest.parse(wish)
         for table in (schema.subscription_destinations, schema.suppressions, schema.deliveries):
             for destination in conn.execute(select(table.c.destination)).scalars():
                 Destination.parse(destination)

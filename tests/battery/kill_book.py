@@ -13,7 +13,7 @@ from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
 from digest.store import Store
 from digest.store.attempts import retry_delivery
-from digest.store.matches import load_due_turns, load_matched_mark, load_stored_mark, load_undue_subscriptions
+from digest.store.matches import load_due_slots, load_matched_mark, load_stored_mark, load_undue_subscriptions
 from digest.store.runs import load_cursor
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
@@ -64,7 +64,7 @@ class Book:
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = load_due_turns(conn, now, 1)
+            due = load_due_slots(conn, now, 1)
             return bool(due or load_undue_subscriptions(conn))
 
     def count_open(self) -> int:

@@ -16,7 +16,7 @@ import httpx
 
 from digest.model.messages import FEED_ENTRIES
 from digest.poll.rules import next_poll_time
-from digest.web.feeds import LOOK_AGAIN
+from digest.web.feeds import CHECK_AGAIN
 from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
@@ -37,7 +37,7 @@ _LOOK = 0.05
 _ASK_EVERY = 0.5
 _HASTEN_EVERY = 4.0
 _FEED_EVERY = 4.0
-_FEED_LAG = LOOK_AGAIN + 1.5
+_FEED_LAG = CHECK_AGAIN + 1.5
 """Seconds for which a replica may go on showing a feed as it was."""
 
 _BACKLOG = 1.5
@@ -47,7 +47,7 @@ _STUCK = 40.0
 _NUDGE = timedelta(minutes=30)
 _GIVE_UP = 600.0
 _PATIENCE = timedelta(hours=2)
-"""Longer than a digest waits for a mailing that is not complete."""
+"""Longer than a digest waits for an announcement that is not complete."""
 _ENTRY = re.compile(r"<entry>.*?<id>([^<]+)</id>.*?</entry>", re.DOTALL)
 _NOTICE = "Nothing has matched"
 """What the one entry of an empty feed says, until there are papers."""

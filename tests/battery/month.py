@@ -1,6 +1,6 @@
 """A month beside arXiv on bad days, judged against an oracle: `python -m tests.battery.month --seed 1`.
 
-Real `digest` processes live through thirty mailings of real papers under the stand-in's simulated clock.
+Real `digest` processes live through thirty announcements of real papers under the stand-in's simulated clock.
 One request in five goes wrong, processes are killed, papers are cross-listed, withdrawn and edited; in the
 end every paper must be stored once and told once, every change once, and no quiet day may have been false.
 """
@@ -25,7 +25,7 @@ from tests.battery.month_verdict import MonthVerdict, judge
 from tests.fakes.mail import MailSink
 
 BEGIN = datetime(2016, 8, 5, 12, tzinfo=UTC)
-"""A Friday noon, so that thirty mailings are six whole weeks of the papers there are."""
+"""A Friday noon, so that thirty announcements are six whole weeks of the papers there are."""
 
 _FEWEST = {"cross-listed": 50, "withdrawn": 50}
 _FEWEST_KILLS = 20
@@ -83,12 +83,12 @@ def demand_hardship(month: Month) -> None:
 
 @click.command(help=__doc__)
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--mailings", type=int, default=30, show_default=True)
+@click.option("--announcements", type=int, default=30, show_default=True)
 @click.option("--share", type=float, default=1.0, show_default=True, help="The part of the papers that is served.")
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where the installation lives and stays afterwards."
 )
-def main(*, seed: int, mailings: int, share: float, folder: Path | None) -> None:
+def main(*, seed: int, announcements: int, share: float, folder: Path | None) -> None:
     """Live one month, print its table, and exit with 1 where anything is wrong."""
     real_data = os.environ.get("DIGEST_REAL_DATA")
     if not real_data:
@@ -97,23 +97,23 @@ def main(*, seed: int, mailings: int, share: float, folder: Path | None) -> None
     with tempfile.TemporaryDirectory(prefix="month-") as scratch:
         home = folder or Path(scratch) / "home"
         home.mkdir(parents=True, exist_ok=True)
-        plan = scale(Plan(seed), mailings)
+        plan = scale(Plan(seed), announcements)
         with MonthArxiv(Path(real_data), Path(scratch), BEGIN, share=share) as arxiv:
             click.echo(
                 f"seed {seed}: {arxiv.papers:,} papers served, {arxiv.short_ids} with an id short of its last zero"
             )
             month = live_month(plan, arxiv, home, is_verbose=True)
-    if mailings >= Plan(seed).mailings:
+    if announcements >= Plan(seed).announcements:
         demand_hardship(month)
     click.echo("\n".join(("", f"seed {seed}, {time.monotonic() - begun:.0f} s", *month.table, *month.findings)))
     raise SystemExit(bool(month.verdict.findings))
 
 
-def scale(whole: Plan, mailings: int) -> Plan:
-    """Return a plan for fewer mailings with as much in each."""
+def scale(whole: Plan, announcements: int) -> Plan:
+    """Return a plan for fewer announcements with as much in each."""
     counts = ("cross_lists", "withdrawals", "edits", "kills")
-    part = {name: round(getattr(whole, name) * mailings / whole.mailings) for name in counts}
-    return replace(whole, mailings=mailings, **part)
+    part = {name: round(getattr(whole, name) * announcements / whole.announcements) for name in counts}
+    return replace(whole, announcements=announcements, **part)
 
 
 if __name__ == "__main__":

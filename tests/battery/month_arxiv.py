@@ -21,7 +21,7 @@ OAI_PAGE = 250
 """Papers on a page: with a tenth of today's papers a look takes as many pages as today's would."""
 
 OAI_LAG = timedelta(hours=2, minutes=30)
-"""How long after a mailing OAI-PMH shows it, as arXiv's manual says."""
+"""How long after an announcement OAI-PMH shows it, as arXiv's manual says."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class MonthArxiv(StandIn):
     """
 
     lag = OAI_LAG
-    """How long after a mailing OAI-PMH shows it."""
+    """How long after an announcement OAI-PMH shows it."""
 
     def __init__(self, folder: Path, scratch: Path, now: datetime, *, share: float = 1.0) -> None:
         self._papers = _load_papers(folder / PAPERS, share)
@@ -143,7 +143,7 @@ class MonthArxiv(StandIn):
         self._change(paper_id, journal_ref=journal_ref)
 
     def withdraw(self, paper_id: str, *, by_version: bool) -> None:
-        """Withdraw a paper: with a version that the next mailing brings, or by the mark alone at once."""
+        """Withdraw a paper: with a version that the next announcement brings, or by the mark alone at once."""
         self._settled.discard(paper_id)
         changes: dict[str, Any] = {"withdrawn": True}
         if by_version:

@@ -43,7 +43,7 @@ class Subscribed:
         kinds: what it is told of.
         to: where its digests go.
         more: whatever else the file says of it.
-        speaks_each_mailing: every mailing has to bring a digest or a note of its own.
+        speaks_each_announcement: every announcement has to bring a digest or a note of its own.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Subscribed:
     kinds: tuple[str, ...]
     to: tuple[str, ...]
     more: dict[str, object]
-    speaks_each_mailing: bool = False
+    speaks_each_announcement: bool = False
 
     @property
     def address(self) -> str:
@@ -67,14 +67,14 @@ _KINDS = ("new", "cross-listed", "replaced", "withdrawn")
 _EACH = {"when": "on announcement"}
 _NOTED = {"when_empty": "note"}
 SUBSCRIBED = (
-    Subscribed("everything", "", _KINDS, ("file:pages/",), {**_EACH, "show": 5}, speaks_each_mailing=True),
+    Subscribed("everything", "", _KINDS, ("file:pages/",), {**_EACH, "show": 5}, speaks_each_announcement=True),
     Subscribed(
         "rare",
         "nlin.CG",
         _KINDS,
         ("mailto:rare@example.org", "feed", f"file:{FEED}"),
         {**_EACH, **_NOTED},
-        speaks_each_mailing=True,
+        speaks_each_announcement=True,
     ),
     Subscribed(
         "learning",

@@ -12,7 +12,7 @@ from datetime import date, datetime, time, timedelta
 from digest.poll.rules import POLL_TIMES
 from tests.battery.month_arxiv import MonthArxiv
 from tests.battery.month_installation import Ended, MonthInstallation
-from tests.battery.month_oracle import EASTERN, Oracle, id_order, last_mailing, mailing_at
+from tests.battery.month_oracle import EASTERN, Oracle, announcement_at, id_order, last_announcement
 
 _AFTER_POLL_TIME = timedelta(minutes=2)
 _AGAIN = timedelta(minutes=40)
@@ -37,7 +37,7 @@ class Plan:
     """
 
     seed: int
-    mailings: int = 30
+    announcements: int = 30
     cross_lists: int = 58
     withdrawals: int = 58
     edits: int = 20
@@ -55,7 +55,7 @@ class Tally:
         run_requests: requests of each run.
         bootstrapped_at: when the first look was complete (UTC).
         known_before: papers public by then, by the oracle.
-        mailings: Eastern dates of the mailings lived through.
+        announcements: Eastern dates of the announcements lived through.
         oracle_missed: states that only a reading of everything at the end brought.
     """
 
@@ -65,7 +65,7 @@ class Tally:
     run_requests: list[int] = field(default_factory=list)
     bootstrapped_at: datetime | None = None
     known_before: frozenset[str] = frozenset()
-    mailings: list[str] = field(default_factory=list)
+    announcements: list[str] = field(default_factory=list)
     oracle_missed: int = 0
 
     @property
@@ -133,13 +133,13 @@ class Life:
 
     def _write_agenda(self) -> None:
         day = self._arxiv.now().astimezone(EASTERN).date()
-        mailings: list[date] = []
-        while len(mailings) < self._plan.mailings:
-            if mailing_at(day) > self._arxiv.now() and last_mailing(mailing_at(day)) == day:
-                mailings.append(day)
+        announcements: list[date] = []
+        while len(announcements) < self._plan.announcements:
+            if announcement_at(day) > self._arxiv.now() and last_announcement(announcement_at(day)) == day:
+                announcements.append(day)
             day += timedelta(days=1)
-        self.tally.mailings = [day.isoformat() for day in mailings]
-        last = mailings[-1] + timedelta(days=1)
+        self.tally.announcements = [day.isoformat() for day in announcements]
+        last = announcements[-1] + timedelta(days=1)
         calm_from = datetime.combine(last, _CALM_FROM, tzinfo=EASTERN)
         ends = datetime.combine(last, _CALM_UNTIL, tzinfo=EASTERN)
         day = self._arxiv.now().astimezone(EASTERN).date()
@@ -151,12 +151,12 @@ class Life:
                     self._looks_left += moment < calm_from
             day += timedelta(days=1)
         self._enter(calm_from, self._calm_down)
-        for mailing in mailings:
-            self._stirred.append(mailing_at(mailing) + self._arxiv.lag)
-            self._enter(mailing_at(mailing) - timedelta(hours=2), self._tell_day)
+        for announcement in announcements:
+            self._stirred.append(announcement_at(announcement) + self._arxiv.lag)
+            self._enter(announcement_at(announcement) - timedelta(hours=2), self._tell_day)
         begins, stops = (
-            mailing_at(mailings[0]) + timedelta(hours=21),
-            mailing_at(mailings[-2]) - timedelta(hours=10),
+            announcement_at(announcements[0]) + timedelta(hours=21),
+            announcement_at(announcements[-2]) - timedelta(hours=10),
         )
         for kind in ("cross_lists", "withdrawals", "edits"):
             for _ in range(getattr(self._plan, kind)):

@@ -17,7 +17,7 @@ AGENT = "month-oracle"
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 EASTERN = ZoneInfo("America/New_York")
-_NO_MAILING = (4, 5)
+_NO_ANNOUNCEMENT = (4, 5)
 _PAPER = re.compile(r"<record>(.*?)</record>", re.DOTALL)
 _VERSION = re.compile(r'<version version="v(\d+)">(.*?)</version>', re.DOTALL)
 _TOKEN = re.compile(r"<resumptionToken[^>]*>([^<]+)</resumptionToken>")
@@ -37,23 +37,23 @@ class State:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A state, when this reader first saw it, and the Eastern date of the last mailing by then.
+    """A state, when this reader first saw it, and the Eastern date of the last announcement by then.
 
     Attributes:
         state: what is said of the paper.
         after: the reading before, which did not show it yet (UTC).
         seen_at: the moment of the reading (UTC): from then on at the latest it was there.
-        mailing: the last mailing that was visible then.
+        announcement: the last announcement that was visible then.
         submitted: when the present version was handed in (UTC).
-        comes_by_mailing: a mailing brought it: the paper's first state, or a higher version.
+        comes_by_announcement: an announcement brought it: the paper's first state, or a higher version.
     """
 
     state: State
     after: datetime
     seen_at: datetime
-    mailing: date
+    announcement: date
     submitted: datetime
-    comes_by_mailing: bool
+    comes_by_announcement: bool
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Oracle:
     Attributes:
         url: the OAI-PMH base address.
         pause: lets simulated time pass between two requests, so that the pace is this reader's own affair.
-        lag: how long after a mailing the interface shows it.
+        lag: how long after an announcement the interface shows it.
         history: sightings by paper, oldest first.
         readings: when it read (UTC).
         unclear: papers whose comment speaks of a withdrawal without arXiv's mark: readers may differ.
@@ -79,24 +79,24 @@ class Oracle:
     def read(self, now: datetime, *, whole: bool = False) -> int:
         """Read what changed lately, everything the first time; return how many states were never seen before."""
         since = now - timedelta(days=3 if self.readings and not whole else _FOREVER)
-        mailing = last_mailing(now - self.lag)
+        announcement = last_announcement(now - self.lag)
         found = 0
         for body in self._fetch_pages(since.date()):
             for text in _PAPER.findall(body):
-                found += self._note(text, now, mailing)
+                found += self._note(text, now, announcement)
         self.readings.append(now)
         return found
 
-    def _note(self, text: str, now: datetime, mailing: date) -> int:
+    def _note(self, text: str, now: datetime, announcement: date) -> int:
         paper_id, state, submitted = _read_paper(text)
         seen = self.history.setdefault(paper_id, [])
         if not state.is_withdrawn and "withdr" in _field(text, "comments").lower():
             self.unclear.add(paper_id)
         if seen and seen[-1].state == state:
             return 0
-        by_mailing = not seen or state.version > seen[-1].state.version
+        by_announcement = not seen or state.version > seen[-1].state.version
         after = self.readings[-1] if self.readings else BEGINNING
-        seen.append(Sighting(state, after, now, mailing, submitted, by_mailing))
+        seen.append(Sighting(state, after, now, announcement, submitted, by_announcement))
         return 1
 
     def _fetch_pages(self, since: date) -> Iterator[str]:
@@ -117,16 +117,16 @@ class Oracle:
         return body
 
 
-def last_mailing(moment: datetime) -> date:
-    """Return the Eastern date of the last mailing at or before a moment: 20:00, Sunday to Thursday."""
+def last_announcement(moment: datetime) -> date:
+    """Return the Eastern date of the last announcement at or before a moment: 20:00, Sunday to Thursday."""
     day = moment.astimezone(EASTERN).date()
-    while day.weekday() in _NO_MAILING or mailing_at(day) > moment:
+    while day.weekday() in _NO_ANNOUNCEMENT or announcement_at(day) > moment:
         day -= timedelta(days=1)
     return day
 
 
-def mailing_at(day: date) -> datetime:
-    """Return when the mailing of an Eastern date goes out, in UTC."""
+def announcement_at(day: date) -> datetime:
+    """Return when the announcement of an Eastern date goes out, in UTC."""
     return datetime.combine(day, time(20), tzinfo=EASTERN).astimezone(UTC)
 
 
@@ -136,7 +136,7 @@ def expect_kind(before: State | None, after: Sighting, *, is_behind: bool, oldes
     Args:
         before: None for a paper never stored.
         after: what it is now.
-        is_behind: its id is no higher than the highest known at the first look, so that it is no news.
+        is_later_part: its id is no higher than the highest known at the first look, so that it is no news.
         oldest: a paper first met at a higher version was merely edited if that is from before this moment.
     """
     now = after.state

@@ -23,7 +23,7 @@ def write_table(
     share = sum(faults.values()) / max(len(asked), 1)
     late = sorted(verdict.delays)[-1:] or [timedelta(0)]
     rows = [
-        ("mailings", f"{len(tally.mailings)} ({tally.mailings[0]} to {tally.mailings[-1]})"),
+        ("announcements", f"{len(tally.announcements)} ({tally.announcements[0]} to {tally.announcements[-1]})"),
         ("processes run", f"{len(endings)}, {tally.pairs} times two at once"),
         ("looks", _list(verdict.looks)),
         ("kills", str(tally.kills)),
@@ -49,7 +49,7 @@ def write_table(
         ("longest until stored", str(late[0])),
         ("stored over a day late", str(sum(delay > timedelta(days=1) for delay in verdict.delays))),
         ("longest from stored to told", str(max(verdict.waits, default=timedelta(0)))),
-        ("digests", f"{counts['digests']}, of them {counts['said complete']} calling a mailing complete"),
+        ("digests", f"{counts['digests']}, of them {counts['said complete']} calling an announcement complete"),
         ("  by a list cut short unseen", str(counts["said complete by a cut list"])),
         ("  quiet notes", str(counts["quiet notes"])),
         *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),

@@ -19,7 +19,7 @@ from tests.fakes.mail import ReceivedMail
 
 _EDIT_MARGIN = timedelta(days=7)
 _LONGEST_WAIT = timedelta(days=4)
-"""From a Friday's change to Sunday's mailing, and another two days for trouble."""
+"""From a Friday's change to Sunday's announcement, and another two days for trouble."""
 
 _CUT_COUNTS = timedelta(hours=1)
 """How long before a digest a list must have been cut to be its reason: the checks after it show the rest."""
@@ -70,7 +70,7 @@ def judge(
         _judge_waits(subscribed, steps, book, oracle.readings[-1], verdict)
         if subscribed.address:
             _judge_mails(subscribed, steps, book, mails, verdict)
-    _judge_last_mailing(tally, book, verdict)
+    _judge_last_announcement(tally, book, verdict)
     _judge_feed(home / FEED, steps, verdict)
     _count(oracle, tally, book, mails, verdict)
     return verdict
@@ -141,14 +141,14 @@ def _judge_strangers(oracle: Oracle, book: Book, verdict: MonthVerdict) -> None:
 def _judge_claim(
     told: Told, steps: list[Expected], book: Book, cut: Sequence[datetime], verdict: MonthVerdict
 ) -> None:
-    """Hold a digest that calls a mailing complete against what that mailing brought."""
+    """Hold a digest that calls an announcement complete against what that announcement brought."""
     if not (told.is_complete and told.is_scheduled):
         return
     verdict.counts["said complete"] += 1
     brought = [
         step
         for step in steps
-        if step.sighting.comes_by_mailing and step.sighting.mailing.isoformat() <= told.mailing
+        if step.sighting.comes_by_announcement and step.sighting.announcement.isoformat() <= told.announcement
     ]
     missing = [step for step in brought if step.change is None or step.change.found_at > told.planned_at]
     if missing and any(told.planned_at - _CUT_COUNTS <= moment <= told.planned_at for moment in cut):
@@ -237,12 +237,12 @@ def _judge_waits(
                 verdict.accuse("kept back for days", f"{subscribed.name}: {words}, told {heard - found_at} later")
 
 
-def _judge_last_mailing(tally: Tally, book: Book, verdict: MonthVerdict) -> None:
-    """A day of calm is enough for the digest of the last mailing."""
+def _judge_last_announcement(tally: Tally, book: Book, verdict: MonthVerdict) -> None:
+    """A day of calm is enough for the digest of the last announcement."""
     for subscribed in SUBSCRIBED:
         slots = {told.slot for told in book.digests if told.subscription == subscribed.name}
-        if subscribed.speaks_each_mailing and f"mailing:{tally.mailings[-1]}" not in slots:
-            verdict.accuse("last mailing never told", f"{subscribed.name}: {tally.mailings[-1]}")
+        if subscribed.speaks_each_announcement and f"mailing:{tally.announcements[-1]}" not in slots:
+            verdict.accuse("last announcement never told", f"{subscribed.name}: {tally.announcements[-1]}")
 
 
 def _judge_mails(

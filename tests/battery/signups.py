@@ -27,7 +27,14 @@ from sqlalchemy import delete, func, select
 from digest.deliver.dispatch import deliver
 from digest.model import secrets
 from digest.model.clock import monotonic
-from digest.model.people import LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask, Limit, Wish
+from digest.model.people import (
+    LETTERS_TO_ADDRESS,
+    REQUESTS,
+    REQUESTS_OF_NETWORK,
+    Limit,
+    RequestKind,
+    SignupRequest,
+)
 from digest.people.letters import queue_letters
 from digest.people.preferences import confirm_signup
 from digest.people.signups import StoredSignup, save_signup
@@ -155,9 +162,9 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
     """Compare how long answers take for addresses that are subscribed and for others."""
     with opened() as office:
         with office.site.store.begin() as conn:
-            now, wish = office.site.clock.now(), Wish().add_query("tail")
+            now, wish = office.site.clock.now(), SignupRequest().add_query("tail")
             for number in range(pairs):
-                asked = StoredSignup(0, Ask.SUBSCRIBE, f"known{number}@example.org", wish, now, now)
+                asked = StoredSignup(0, RequestKind.SUBSCRIBE, f"known{number}@example.org", wish, now, now)
                 confirm_signup(conn, office.site.config, office.maker, asked, at=now)
         times: dict[str, list[float]] = {"known": [], "unknown": []}
         for number in range(pairs):
@@ -189,9 +196,13 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
         with office.site.store.begin() as conn:
             for number in range(10):
                 now, address = office.site.clock.now(), f"known{number}@example.org"
-                asked = StoredSignup(0, Ask.SUBSCRIBE, address, Wish().add_query("tail"), now, now)
+                asked = StoredSignup(
+                    0, RequestKind.SUBSCRIBE, address, SignupRequest().add_query("tail"), now, now
+                )
                 confirm_signup(conn, office.site.config, office.maker, asked, at=now)
-                save_signup(conn, Ask.LINK if number % 2 else Ask.FRESH, address, Wish(), at=now)
+                save_signup(
+                    conn, RequestKind.LINK if number % 2 else RequestKind.FRESH, address, SignupRequest(), at=now
+                )
         run_pass(office.site)
         texts = [mail.raw.decode().replace("=\r\n", "").replace("=3D", "=") for mail in office.world.mail.mails]
         paths = sorted({path for text in texts for path in re.findall(rf"{ORIGIN}(/[ckpu]/[\w-]{{22}})", text)})

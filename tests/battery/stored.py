@@ -62,7 +62,7 @@ class Told:
     slot: str
     occasion: str
     planned_at: datetime
-    mailing: str
+    announcement: str
     is_complete: bool
     papers: tuple[Entry, ...]
 
@@ -72,9 +72,8 @@ class Told:
         return self.occasion == "scheduled"
 
     def __str__(self) -> str:
-        return (
-            f"{self.subscription} {self.slot} planned {self.planned_at:%Y-%m-%d %H:%M}Z on mailing {self.mailing}"
-        )
+        when = f"{self.planned_at:%Y-%m-%d %H:%M}Z on announcement {self.announcement}"
+        return f"{self.subscription} {self.slot} planned {when}"
 
 
 def read_book(database: Path) -> Book:
@@ -129,7 +128,7 @@ def _read_digest(row: tuple[str, str, str, str, str], versions: dict[int, tuple[
         slot=slot,
         occasion=occasion,
         planned_at=_read_moment(planned_at),
-        mailing=frozen["coverage"]["mailing"] or "",
+        announcement=frozen["coverage"]["announcement"] or "",
         is_complete=frozen["coverage"]["is_complete"],
         papers=tuple(
             Entry(paper, state.version, entry["kind"])

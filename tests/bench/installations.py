@@ -18,7 +18,7 @@ from digest.site import Site
 from tests.fakes.config_file import write_config
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
-"""22:47 US Eastern time: a mailing is out."""
+"""22:47 US Eastern time: an announcement is out."""
 
 
 class Verdict:
@@ -69,7 +69,7 @@ def opened(url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:
 
     Args:
         url: the database.
-        clock: what it lives by; one that stands still in the evening of a mailing where none is given.
+        clock: what it lives by; one that stands still in the evening of an announcement where none is given.
         arxiv: where the arXiv it asks listens.
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:

@@ -61,7 +61,9 @@ def find_entries(first: date, *names: str) -> list[DigestEntry]:
 def compose(entries: Sequence[DigestEntry], title: str, slot: str = "2016-08-09", **checked: Any) -> Digest:  # noqa: ANN401 - fields of Coverage
     """Make the digest of some papers as it is planned."""
     ordered, groups = arrange(entries, Grouping.KIND, list(QUERIES))
-    coverage = make_coverage(len(entries), mailing=TUESDAY.date() - timedelta(days=1), new=615, checked_at=TUESDAY)
+    coverage = make_coverage(
+        len(entries), announcement=TUESDAY.date() - timedelta(days=1), new=615, checked_at=TUESDAY
+    )
     fields: dict[str, Any] = {
         "queries": tuple(QUERIES.items()),
         "planned_at": TUESDAY,
@@ -76,7 +78,7 @@ def list_digests() -> dict[str, Digest]:
         find_entries(date(2016, 8, 6), *QUERIES),
         find_entries(date(2016, 8, 1), "topology", "localization"),
     )
-    days: dict[str, Any] = {"since": date(2016, 8, 8), "mailing": date(2016, 8, 12), "mailings": 5}
+    days: dict[str, Any] = {"since": date(2016, 8, 8), "announcement": date(2016, 8, 12), "announcements": 5}
     late: dict[str, Any] = {"failure": "arXiv did not answer", "failing_since": TUESDAY}
     return {
         **{str(count): compose(narrow[:count], "Majorana and Weyl") for count in (1, 3)},

@@ -27,7 +27,7 @@ from digest.model.papers import Paper
 from digest.serve import schedule
 from tests.bench.installations import Verdict, say
 from tests.bench.papers import load_papers
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.integration.web.test_connections import hang_up, measure
 from tests.integration.web.world import Served, World, live_in, wait_until
 
@@ -68,7 +68,7 @@ def live_through(world: World, process: Served, http: httpx.Client) -> list[floa
     say(f"{PAPERS} {made_of} an announcement")
     in_month: Counter[int] = Counter()
     for number in range(ANNOUNCEMENTS):
-        moment, start = plan_mailing(moment + timedelta(hours=1)), number * PAPERS % (len(papers) - PAPERS)
+        moment, start = plan_announcement(moment + timedelta(hours=1)), number * PAPERS % (len(papers) - PAPERS)
         in_month[moment.month] += PAPERS  # ids begin anew each month: a gap would be asked for
         world.arxiv.add(*announce(moment, papers[start : start + PAPERS], 1 + in_month[moment.month] - PAPERS))
         world.clock.sleep((moment + timedelta(hours=3) - world.clock.now()).total_seconds())

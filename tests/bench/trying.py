@@ -25,7 +25,7 @@ from statistics import median
 from time import process_time, sleep
 from typing import Final
 
-from digest.inspect.trial import TrialDesk
+from digest.inspect.trial import QueryTrials
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
 from digest.model.people import LONGEST_QUERY
@@ -100,7 +100,7 @@ def main() -> int:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="digest-bench-"))
         site = stack.enter_context(opened(f"sqlite:///{folder}/digest.db", ManualClock(now)))
         store_month(site.store, papers, now, first=date(2016, 8, 3))
-        desk, before, begun = TrialDesk(site), read_megabytes(), process_time()
+        desk, before, begun = QueryTrials(site), read_megabytes(), process_time()
         while not desk.try_text("gpu").is_ready:
             sleep(0.5)
         say(f"{len(papers):,} {made_of}, read in {process_time() - begun:.1f} s of processor time")

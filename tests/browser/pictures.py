@@ -11,7 +11,7 @@ import click
 from playwright.sync_api import Page, sync_playwright
 
 from digest.model.clock import ManualClock
-from digest.model.people import Ask, Wish
+from digest.model.people import RequestKind, SignupRequest
 from digest.people.signups import save_signup
 from tests.battery.browser import find_chromium
 from tests.browser.conftest import FLAGS
@@ -37,10 +37,10 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     yield "nothing", f"{world.url}/?q=ti:%22tail+queues+never%22"
     yield "stored", f"{world.url}/stored"
     yield "link", f"{world.url}/link"
-    wish = Wish(cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",))
+    wish = SignupRequest(cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",))
     wish = wish.add_query("tail latency").add_query("cat:cs.DC ANDNOT abs:survey")
     with world.site.store.begin() as conn:
-        save_signup(conn, Ask.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
+        save_signup(conn, RequestKind.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
     confirm = world.find_link(world.next_mail(ADDRESS), "/c/")
     yield "confirm", confirm
     page.goto(confirm)
@@ -57,7 +57,7 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     page.goto(shown)
     yield "archive", str(page.locator("a[href*='/a/']").first.evaluate("one => one.href"))
     with world.site.store.begin() as conn:
-        save_signup(conn, Ask.FRESH, ADDRESS, Wish(), at=world.clock.now())
+        save_signup(conn, RequestKind.FRESH, ADDRESS, SignupRequest(), at=world.clock.now())
     yield "fresh", world.find_link(world.next_mail(ADDRESS), "/k/")
 
 

@@ -14,7 +14,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from digest.config import load_config
-from digest.model.announcements import has_mailing, mailing_moment
+from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.plan.links import LinkMaker, make_links
 from digest.serve.installation import open_site
@@ -51,8 +51,8 @@ def write_papers(around: date) -> Iterator[DemoPaper]:
     numbers: dict[str, int] = {}
     day = around - KNOWN
     while day <= around + TO_COME:
-        if has_mailing(day):
-            out = mailing_moment(day)
+        if has_announcement(day):
+            out = announcement_moment(day)
             said = f"{day:%-d %B}"
             wanted = (
                 {"title": f"Tail latency as of {said}", "categories": ("cs.PF", "cs.DC")},
@@ -169,7 +169,7 @@ def live_through_a_month(folder: Path) -> None:
     clock = ManualClock(NOW - KNOWN + timedelta(days=1))
     with live_in(folder, clock) as world:
         while clock.now() <= NOW:
-            if has_mailing((clock.now() - timedelta(days=1)).date()):
+            if has_announcement((clock.now() - timedelta(days=1)).date()):
                 world.run_pass()
             clock.advance(timedelta(days=1))
 

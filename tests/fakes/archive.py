@@ -1,4 +1,4 @@
-"""What the fake arXiv knows, and from when on: the states of papers, each public with its mailing."""
+"""What the fake arXiv knows, and from when on: the states of papers, each public with its announcement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from importlib.resources import files
 
 from digest.arxiv.oai import parse_oai
-from digest.model.announcements import EASTERN, has_mailing, mailing_moment
+from digest.model.announcements import EASTERN, announcement_moment, has_announcement
 from digest.model.errors import UnknownName
 from digest.model.papers import ArxivId, Author, Paper, Version
 from tests.fakes.accents import to_utf8
@@ -71,18 +71,18 @@ class DemoPaper:
         return tuple(versions)
 
 
-def plan_mailing(submitted: datetime) -> datetime:
+def plan_announcement(submitted: datetime) -> datetime:
     """Return when a paper submitted then is announced, if no moderator holds it."""
     day = submitted.astimezone(EASTERN).date()
-    while not (has_mailing(day) and _deadline(day) >= submitted):
+    while not (has_announcement(day) and _deadline(day) >= submitted):
         day += timedelta(days=1)
-    return mailing_moment(day)
+    return announcement_moment(day)
 
 
 def open_window(day: date) -> tuple[datetime, datetime]:
     """Return from when until when (Eastern time) papers are submitted for the announcement of this date."""
     before = day - timedelta(days=1)
-    while not has_mailing(before):
+    while not has_announcement(before):
         before -= timedelta(days=1)
     return _deadline(before), _deadline(day)
 
@@ -99,7 +99,7 @@ def read_demo_papers(until: date = date(2026, 11, 19)) -> tuple[DemoPaper, ...]:
     return tuple(
         DemoPaper(
             id=str(paper.id),
-            announced=mailing_moment(day),
+            announced=announcement_moment(day),
             submitted=tuple(version.submitted for version in paper.versions),
             title=paper.title,
             abstract=paper.abstract,

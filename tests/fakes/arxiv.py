@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from digest.model.clock import Clock
-from tests.fakes.archive import Archive, DemoPaper, plan_mailing
+from tests.fakes.archive import Archive, DemoPaper, plan_announcement
 from tests.fakes.faults import Fault, Faults
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
 from tests.fakes.oai import answer_oai
@@ -107,13 +107,13 @@ class DemoArxiv:
         Args:
             paper_id: without version.
             submitted: when the authors handed it in; now by default.
-            announced: when it becomes public; with the mailing that takes it by default.
+            announced: when it becomes public; with the announcement that takes it by default.
             changes: other fields of `DemoPaper` that change.
         """
         last = self._archive.last(paper_id)
         handed_in = submitted or self._clock.now()
         history = (*last.submitted, handed_in)
-        state = replace(last, submitted=history, announced=announced or plan_mailing(handed_in), **changes)
+        state = replace(last, submitted=history, announced=announced or plan_announcement(handed_in), **changes)
         self.add(state)
         return state
 
@@ -125,7 +125,7 @@ class DemoArxiv:
     def cross_list(self, paper_id: str, category: str, *, announced: datetime | None = None) -> DemoPaper:
         """List a paper in one more category, without a new version."""
         last = self._archive.last(paper_id)
-        moment = announced or plan_mailing(self._clock.now())
+        moment = announced or plan_announcement(self._clock.now())
         state = replace(last, categories=(*last.categories, category), announced=moment)
         self.add(state)
         return state

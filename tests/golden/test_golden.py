@@ -10,7 +10,7 @@ from digest.inspect.stored import STORED
 from digest.model.errors import QueryError
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
-from digest.model.people import DAYS, KINDS, Ask
+from digest.model.people import DAYS, KINDS, RequestKind
 from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
 from digest.query import parse_query
@@ -150,7 +150,7 @@ def _make_feed(name: str) -> Feed:
             )
             for number, entry in enumerate(entries)
         ),
-        notice="" if entries else "Nothing has matched yet. This feed fills from the next mailing on.",
+        notice="" if entries else "Nothing has matched yet. This feed fills from the next announcement on.",
         refs_url=SAMPLE_LINKS.refs,
     )
 
@@ -168,9 +168,9 @@ def test_references_look_as_they_did(golden: Golden, name: str) -> None:
     golden(f"{name}.ris", write_ris(papers).replace("\r\n", "\n"))
 
 
-@pytest.mark.parametrize("ask", Ask)
+@pytest.mark.parametrize("ask", RequestKind)
 def test_letters_look_as_they_did(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, ask: Ask
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, ask: RequestKind
 ) -> None:
     home = "https://digest.example.org"
     link = f"{home}/c/Qm9vdHN0cmFwcGluZzEyMw"

@@ -11,7 +11,7 @@ from tests.integration.web.world import World
 
 READER = ("mailto:reader@example.org",)
 MONDAY = datetime(2026, 11, 23, 11, 5, tzinfo=UTC)
-"""06:05 Eastern time: the mailing of Sunday evening should be there."""
+"""06:05 Eastern time: the announcement of Sunday evening should be there."""
 
 
 def pass_at(world: World, moment: datetime | None = None) -> PassReport:

@@ -23,7 +23,7 @@ from digest.store.runs import PollRun, load_last_runs
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
 from tests.command_line import ROOT, call_digest
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.faults import Fault
@@ -36,7 +36,7 @@ PAGE = 6
 
 OLD = 16
 NOON = START.replace(day=3, hour=12)
-"""When the look that meets the fault is made: the evening before, a mailing came out."""
+"""When the look that meets the fault is made: the evening before, an announcement came out."""
 
 FIRST_NEW, LAST_NEW, HELD = 1, 7, 4
 REPLACED, CROSS_LISTED, WITHDRAWN = "2602.00005", "2602.00006", "2602.00007"
@@ -211,19 +211,19 @@ class World:
         ]
 
     def is_covered(self) -> bool:
-        """Whether the last mailing is known to be all there."""
+        """Whether the last announcement is known to be all there."""
         with self.reading() as conn:
             return load_coverage(conn, self.source, self.clock.now()).is_complete
 
     def announce(self) -> None:
-        """Have a mailing come out: seven papers, one of them long held, and changes to three that are known."""
+        """Announce seven papers, one of them long held, and changes to three that are known."""
         submitted = START + timedelta(hours=1)
         for number in range(FIRST_NEW, LAST_NEW + 1):
             held = timedelta(days=11) if number == HELD else timedelta(0)
-            self.arxiv.add(made_up(number, submitted - held, announced=plan_mailing(submitted)))
+            self.arxiv.add(made_up(number, submitted - held, announced=plan_announcement(submitted)))
         self.arxiv.replace(REPLACED, submitted=submitted, comment="accepted at a conference")
-        self.arxiv.cross_list(CROSS_LISTED, "cs.DC", announced=plan_mailing(submitted))
-        self.arxiv.withdraw(WITHDRAWN, announced=plan_mailing(submitted))
+        self.arxiv.cross_list(CROSS_LISTED, "cs.DC", announced=plan_announcement(submitted))
+        self.arxiv.withdraw(WITHDRAWN, announced=plan_announcement(submitted))
         self.expected = {(str(Kind.NEW), f"2603.{n:05d}", 1) for n in range(FIRST_NEW, LAST_NEW + 1)}
         self.expected |= {
             (str(Kind.REPLACEMENT), REPLACED, 2),
@@ -233,7 +233,7 @@ class World:
 
 
 def list_past(count: int) -> list[DemoPaper]:
-    """Return what arXiv had announced in the mailing before the first look."""
+    """Return what arXiv had announced in the announcement before the first look."""
     before = START - timedelta(days=4)
     return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
 
@@ -246,7 +246,7 @@ _pasts: dict[tuple[str, ...], bytes] = {}
 def living(
     folder: Path, source: str = "harvest", *, past: int = OLD, queries: Mapping[str, str] = QUERIES
 ) -> Iterator[World]:
-    """Set up an installation that has taken its first look, on the noon after a mailing with news."""
+    """Set up an installation that has taken its first look, on the noon after an announcement with news."""
     clock = ManualClock(START)
     with MailSink() as mail, FaultyArxiv(list_past(past), clock) as arxiv:
         world = World(arxiv, clock, mail, folder, source)

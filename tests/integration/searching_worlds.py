@@ -54,7 +54,7 @@ class World:
         return sorted(told_ids(self.run()))
 
     def come_out(self, number: int, **fields: object) -> str:
-        """Have a paper announced with the next mailing; return its id."""
+        """Have a paper announced with the next announcement; return its id."""
         paper = made_up(number, self.clock.now() + timedelta(hours=1), **fields)  # type: ignore[arg-type]  # fields of DemoPaper
         self.arxiv.add(paper)
         return paper.id

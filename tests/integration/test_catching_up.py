@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.arxiv.oai import parse_oai
-from digest.model.announcements import Kind, has_mailing, mailing_moment, mailings_between
+from digest.model.announcements import Kind, announcement_moment, announcements_between, has_announcement
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
 from digest.store.papers import count_announced
@@ -28,31 +28,31 @@ from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
 
 NEW = 60
-"""New papers of a mailing: enough for its neighbours not to blur where it begins and ends."""
+"""New papers of an announcement: enough for its neighbours not to blur where it begins and ends."""
 
 REVISED = 6
 LISTED = 250
 HELD = (25, 30, 35)
-"""Places within a mailing of papers that were submitted ten days before it."""
+"""Places within an announcement of papers that were submitted ten days before it."""
 
 BACK = datetime(2026, 12, 18, 13, tzinfo=UTC)
 """A Friday morning in New York: when Digest is back."""
 
-FIRST_MAILING = date(2026, 10, 18)
+FIRST_ANNOUNCEMENT = date(2026, 10, 18)
 QUERY = "ti:tenth"
 
 
 @dataclass
 class Story:
-    """What is announced, mailing by mailing, and what of it is to be found after a pause.
+    """What is announced, announcement by announcement, and what of it is to be found after a pause.
 
     Attributes:
         states: every state of every paper, as `DemoArxiv` takes them.
-        by_mailing: ids announced for the first time, by Eastern date of the mailing.
+        by_announcement: ids announced for the first time, by Eastern date of the announcement.
     """
 
     states: list[DemoPaper] = field(default_factory=list)
-    by_mailing: dict[date, list[str]] = field(default_factory=dict)
+    by_announcement: dict[date, list[str]] = field(default_factory=dict)
 
     def at(self, moment: datetime) -> dict[str, DemoPaper]:
         """Return each paper in the state it was in at a moment."""
@@ -60,15 +60,15 @@ class Story:
 
 
 def tell_story() -> Story:
-    """Make up two months of mailings, Sunday to Thursday but for a holiday, with held papers and new versions."""
+    """Make up two months of announcements, Sunday to Thursday except a holiday, with held papers and versions."""
     story, draw = Story(), random.Random(4)  # noqa: S311 - the same papers every time
-    numbers, day, recent = Counter[str](), FIRST_MAILING, list[DemoPaper]()
-    while mailing_moment(day) <= BACK:
-        if has_mailing(day):
+    numbers, day, recent = Counter[str](), FIRST_ANNOUNCEMENT, list[DemoPaper]()
+    while announcement_moment(day) <= BACK:
+        if has_announcement(day):
             fresh = list(_announce(day, numbers, draw))
             revised = [_revise(paper, day) for paper in draw.sample(recent, min(REVISED, len(recent)))]
             story.states += [*fresh, *revised]
-            story.by_mailing[day] = [paper.id for paper in fresh]
+            story.by_announcement[day] = [paper.id for paper in fresh]
             of = {paper.id: paper for paper in (*recent, *fresh, *revised)}
             recent = list(of.values())[-5 * NEW :]
         day += timedelta(days=1)
@@ -85,14 +85,14 @@ def _announce(day: date, numbers: Counter[str], draw: random.Random) -> Iterator
             0,
             submitted,
             id=f"{day:%y%m}.{numbers[f'{day:%y%m}']:05d}",
-            announced=mailing_moment(day),
+            announced=announcement_moment(day),
             title=f"{'Tenth' if place % 10 == 0 else 'Other'} paper of {day:%-d %b}",
             categories=("cs.PF",),
         )
 
 
 def _revise(paper: DemoPaper, day: date) -> DemoPaper:
-    moment = mailing_moment(day)
+    moment = announcement_moment(day)
     return replace(paper, submitted=(*paper.submitted, moment - timedelta(hours=7)), announced=moment)
 
 
@@ -110,8 +110,8 @@ class Pause:
         return BACK - timedelta(days=self.days + 1)
 
     @property
-    def mailings(self) -> list[date]:
-        return list(mailings_between(self.last_look, BACK))
+    def announcements(self) -> list[date]:
+        return list(announcements_between(self.last_look, BACK))
 
     def find_changes(self) -> set[tuple[str, str, int]]:
         """Return what is to be found afterwards: what came out, and what was revised, each as it is now."""
@@ -123,9 +123,11 @@ class Pause:
         }
 
     def count_new(self) -> dict[date, int]:
-        """Return how many papers of each mailing are to be found in their first version."""
+        """Return how many papers of each announcement are to be found in their first version."""
         after = STORY.at(BACK)
-        return {day: sum(after[id_].version == 1 for id_ in STORY.by_mailing[day]) for day in self.mailings}
+        return {
+            day: sum(after[id_].version == 1 for id_ in STORY.by_announcement[day]) for day in self.announcements
+        }
 
 
 @pytest.fixture
@@ -183,23 +185,23 @@ def test_one_look_after_a_pause_has_everything_announced_since_once(world: World
 def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(world: World, pause: Pause) -> None:
     copy = shutil.copytree(world.folder, world.folder.with_name("copy"))
     report = world.look()
-    assert report.poll.caught_up == pause.mailings
-    assert date(2026, 11, 26) not in report.poll.mailings, "a holiday"
-    assert_counts(report.poll.mailings, pause)
+    assert report.poll.caught_up == pause.announcements
+    assert date(2026, 11, 26) not in report.poll.announcements, "a holiday"
+    assert_counts(report.poll.announcements, pause)
     with world.reading() as conn:
-        stored = count_announced(conn, pause.mailings[0], pause.mailings[-1])
-    assert stored == report.poll.mailings
+        stored = count_announced(conn, pause.announcements[0], pause.announcements[-1])
+    assert stored == report.poll.announcements
     world.clock.advance(timedelta(minutes=1))
     world.folder = copy
     shown = " ".join(world.command("run").split())
-    named = [f"{day:%a} {day.day} {day:%b} ({stored[day]} new)" for day in pause.mailings]
+    named = [f"{day:%a} {day.day} {day:%b} ({stored[day]} new)" for day in pause.announcements]
     if len(named) > 8:
         named[2:-1] = [f"… {len(named) - 3} more …"]
     assert f"Caught up with the announcements of {', '.join(named[:-1])} and {named[-1]}." in shown
 
 
 def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
-    """Each mailing has its papers; over weeks an estimate may take one of a held paper's neighbours amiss."""
+    """Each announcement has its papers; over weeks an estimate may take one of a held paper's neighbours amiss."""
     truth = pause.count_new()
     assert sum(counted.values()) == sum(truth.values())
     slack = 0 if pause.days < 10 else 1

@@ -138,7 +138,7 @@ def test_what_was_lost_while_on_its_way_is_not_handed_over(
 ) -> None:
     world.write_config(to=to)
     with monkeypatch.context() as patch:
-        patch.setattr(dispatch.Leases, "holds", lambda *_: False)
+        patch.setattr(dispatch.Leases, "is_ours", lambda *_: False)
         pass_by(world, 1)
     assert (world.mail.mails, world.slack.messages) == ((), ())
     pass_by(world, 1)

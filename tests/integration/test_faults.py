@@ -246,7 +246,7 @@ def test_what_arxiv_answers_with_inner_errors_for_good_is_never_sent_to_it(world
     for query in sent:
         assert not query.startswith("ANDNOT")
         assert all(part not in query for part in (":*", '""', "-01-01", "TO *"))
-    assert report.roster.unreadable
+    assert report.config.unreadable
     world.clock.set(NOON + timedelta(hours=3))
     assert world.look().poll.failures == []
 

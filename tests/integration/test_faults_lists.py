@@ -63,7 +63,7 @@ def list_public(world: World) -> list[str]:
     return [paper.id for paper in papers if paper.announced.astimezone(UTC).date() == today]
 
 
-def test_while_missing_ids_could_not_be_asked_for_yet_a_mailing_is_not_complete(world: World) -> None:
+def test_while_missing_ids_could_not_be_asked_for_yet_an_announcement_is_not_complete(world: World) -> None:
     def bend(request: Request) -> Answer | None:
         is_third = "skip%3D12" in request.param("resumptionToken")
         return world.arxiv._serve(request, 0.6) if is_third else None

@@ -18,7 +18,7 @@ import pytest
 
 from digest.config import load_config
 from digest.model.clock import Clock
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import recover, run_pass
@@ -103,7 +103,7 @@ def scheduled(world: World) -> Iterator[tuple[Schedule, Site]]:
     try:
         with lock_worker(site.store):
             recover(site)
-            sync_roster(site)
+            sync_config(site)
             schedule.start()
             yield schedule, site
     finally:

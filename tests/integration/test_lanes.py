@@ -18,7 +18,7 @@ from digest.model.clock import monotonic
 from digest.model.errors import StoreError
 from digest.plan.step import plan
 from digest.poll.step import poll
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.site import Site
 from digest.store.attempts import begin_sending, load_stored_deliveries
@@ -68,7 +68,7 @@ def planned(world: World, to: tuple[str, ...], *, connections: int, store: str =
     world.environ["DIGEST_MAIL_CONNECTIONS"] = str(connections)
     world.write_config(to=to, extra=store)
     with closing(world.open()) as site:
-        sync_roster(site)
+        sync_config(site)
         match(site) if poll(site).was_due else None
         plan(site)
         yield site
@@ -93,7 +93,7 @@ def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_th
     world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
     world.mail.script.delay("END", 60.0)
     site = world.open()
-    sync_roster(site)
+    sync_config(site)
     schedule = Schedule(site, every=OFTEN)
     schedule.start()
     wait_until(lambda: states(site) == {"sending": 1, "sent": 2})

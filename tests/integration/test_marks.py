@@ -13,7 +13,7 @@ import pytest
 from digest.deliver import step
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
@@ -88,7 +88,7 @@ def test_a_stop_lets_a_mark_try_on_while_it_waits_and_ends_it_when_it_has_waited
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = world.open()
-    sync_roster(site)
+    sync_config(site)
     schedule = Schedule(site, every=dict.fromkeys(EVERY, 0.1))
     schedule.start()
     with refusing(monkeypatch) as asked:

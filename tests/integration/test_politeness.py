@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.inspect.status import find_next_look
-from digest.model.announcements import has_mailing, mailing_moment
+from digest.inspect.status import find_next_check
+from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
 from digest.store.schema import gate
@@ -62,26 +62,28 @@ def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World
 
 
 ROWS, LISTED = 30, 25
-"""Rows of a mailing, and of an OAI-PMH page: as arXiv's own, a mailing takes a little more than a page."""
+"""Rows of an announcement, and of an OAI-PMH page: as at arXiv, the former takes a little more than the latter."""
 
 
 def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
-    """Make up mailings in which three rows of five are new papers, and the others new versions of earlier ones."""
+    """Make up announcements: three rows of five are new papers, the others new versions of earlier ones."""
     draw = random.Random(1)  # noqa: S311 - the same papers every time
     known: list[DemoPaper] = []
     for day in (first + timedelta(days=number) for number in range((last - first).days)):
-        if not has_mailing(day):
+        if not has_announcement(day):
             continue
         opens, closes = open_window(day)
         for row in range(ROWS):
             submitted = (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
             if row % 5 < 3 or len(known) <= ROWS:
                 id_ = f"{day:%y%m}.{len(known) + 1:05d}"
-                known.append(made_up(0, submitted, id=id_, announced=mailing_moment(day)))
+                known.append(made_up(0, submitted, id=id_, announced=announcement_moment(day)))
                 yield known[-1]
             else:
                 earlier = draw.choice(known[:-ROWS] or known[:1])
-                yield made_up(0, submitted, id=earlier.id, announced=mailing_moment(day), comment=f"row {row}")
+                yield made_up(
+                    0, submitted, id=earlier.id, announced=announcement_moment(day), comment=f"row {row}"
+                )
 
 
 def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tuple[datetime, int, int]]:
@@ -97,7 +99,7 @@ def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tup
             assert report.poll.failures == []
             looks.append((clock.now(), report.poll.requests, world.last_run().lookback))
             with world.reading() as conn:
-                clock.set(find_next_look(conn, "harvest", clock.now()))
+                clock.set(find_next_check(conn, "harvest", clock.now()))
         world.close()
         assert len(arxiv.requests) == sum(made for _, made, _ in looks)
         assert arxiv.violations == ()

@@ -16,8 +16,8 @@ from digest.config import load_config
 from digest.match.step import match
 from digest.plan.step import plan
 from digest.poll.step import poll
-from digest.serve.configuration import sync_roster
-from digest.serve.installation import at_work, open_site, polling_alone
+from digest.serve.configuration import sync_config
+from digest.serve.installation import keep_beating, open_site, poll_alone
 from digest.serve.steps import run_pass
 from digest.site import Site
 from digest.store import migrate, open_store
@@ -64,7 +64,7 @@ def side_by_side(world: World) -> Iterator[list[Site]]:
         ]
         for site in sites:
             stack.callback(site.close)
-        sync_roster(sites[0])
+        sync_config(sites[0])
         yield sites
 
 
@@ -95,7 +95,7 @@ def test_of_several_passes_at_once_one_asks_arxiv_and_each_subscription_gets_one
 
 
 def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(world: World) -> None:
-    with side_by_side(world) as sites, at_work(sites[0]), polling_alone(sites[0]) as other:
+    with side_by_side(world) as sites, keep_beating(sites[0]), poll_alone(sites[0]) as other:
         assert other == ""
         report = run_pass(sites[1])
         assert report.poll.why_not == "another process, replica 0, is checking arXiv right now"

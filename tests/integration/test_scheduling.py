@@ -12,7 +12,7 @@ import pytest
 from digest.config import load_config
 from digest.model.alarms import AlarmName
 from digest.poll.step import poll
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
@@ -40,7 +40,7 @@ def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule,
     site = world.open()
     schedule = Schedule(site, every=every)
     try:
-        sync_roster(site)
+        sync_config(site)
         schedule.start()
         yield schedule, site
     finally:
@@ -79,7 +79,7 @@ def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: 
         assert len(world.arxiv.requests) <= looks + 1
 
 
-def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wrong(world: World) -> None:
+def test_a_digest_waits_ninety_minutes_for_its_announcement_and_then_says_what_is_wrong(world: World) -> None:
     world.write_config(to=MAIL, when="mondays at 02:00 UTC", extra='when_empty = "always"\n')
     site = world.open()
     run_pass(site)
@@ -162,7 +162,7 @@ def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: p
     world.mail.script.delay("END", 60.0)
     site = world.open()
     schedule = Schedule(site, every=OFTEN)
-    sync_roster(site)
+    sync_config(site)
     schedule.start()
     wait_until(lambda: not world.mail.script.waiting)
     wait_until(lambda: "deliver-mail" in turns(site) and turns(site)["deliver-mail"].is_under_way)
@@ -178,7 +178,7 @@ def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> 
     world.mail.script.delay("RCPT", 60.0)
     site = world.open()
     schedule = Schedule(site, every=SELDOM)
-    sync_roster(site)
+    sync_config(site)
     schedule.start()
     wait_until(lambda: not world.mail.script.waiting)
     assert schedule.stop(grace=0.1, force=5)

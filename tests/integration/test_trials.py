@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from digest.config import load_config
-from digest.inspect.trial import MEANWHILE, Edition, TrialDesk, read_edition
+from digest.inspect.trial import MEANWHILE, PaperSnapshot, QueryTrials, read_snapshot
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
@@ -59,7 +59,7 @@ def site(open_installation: Callable[..., Site]) -> Site:
     return open_installation()
 
 
-def try_when_ready(desk: TrialDesk, text: str) -> TrialView:
+def try_when_ready(desk: QueryTrials, text: str) -> TrialView:
     """Return a trial as it is once the papers are read."""
     wait_until(lambda: desk.try_text(text).is_ready, 60)
     return desk.try_text(text)
@@ -71,7 +71,7 @@ def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
         for number, days in ((1, 20), (2, 1), (3, 0), (4, 0))
     ]
     store_month(site.store, [*papers, make_paper(5, title="Queues", abstract="None.")], NOW)
-    trial = try_when_ready(TrialDesk(site), 'ti:"tail latency" AND cat:cs.PF')
+    trial = try_when_ready(QueryTrials(site), 'ti:"tail latency" AND cat:cs.PF')
     assert trial.reading == 'the title has "tail latency", and the paper is in cs.PF'
     assert trial.rate == "About 4 papers a month, a mail only when there are any"
     assert (len(trial.bars), trial.bars[-1].day, trial.bars[0].day) == (30, "Thu 19 Nov", "Wed 21 Oct")
@@ -90,22 +90,22 @@ def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
 
 def test_other_words_that_bring_the_most_are_named(site: Site) -> None:
     store_month(site.store, [make_paper(number, abstract="A new transition.") for number in range(1, 4)], NOW)
-    (note,) = try_when_ready(TrialDesk(site), "abs:transit").notes
+    (note,) = try_when_ready(QueryTrials(site), "abs:transit").notes
     assert note.startswith('abs:transit also finds "transition"; 3 of 3 papers are without "transit"')
-    assert try_when_ready(TrialDesk(site), "abs:=transit").papers == ()
+    assert try_when_ready(QueryTrials(site), "abs:=transit").papers == ()
 
 
 def test_where_today_brought_nothing_the_last_papers_are_shown_and_it_says_so(site: Site) -> None:
     old = [make_paper(number, 9, title="Clocks") for number in range(1, 14)]
     store_month(site.store, [*old, make_paper(20)], NOW)
-    trial = try_when_ready(TrialDesk(site), "ti:clocks")
+    trial = try_when_ready(QueryTrials(site), "ti:clocks")
     assert trial.heading == "The last papers it would have brought"
     assert [paper.id for paper in trial.papers] == [f"2611.{number:05d}" for number in range(13, 3, -1)]
 
 
 def test_more_than_ten_papers_of_today_are_counted(site: Site) -> None:
     store_month(site.store, [make_paper(number) for number in range(1, 14)], NOW)
-    trial = try_when_ready(TrialDesk(site), "gpus")
+    trial = try_when_ready(QueryTrials(site), "gpus")
     assert (len(trial.papers), trial.more) == (10, 3)
 
 
@@ -114,7 +114,7 @@ def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Sit
     store_month(site.store, old, NOW - timedelta(days=49))
     crossed = [replace(paper, categories=("cs.PF", "cs.OS")) for paper in old]
     store_month(site.store, crossed, NOW - timedelta(days=1), kind=Kind.CROSS_LIST)
-    desk = TrialDesk(site)
+    desk = QueryTrials(site)
     trial = try_when_ready(desk, "cat:cs.OS")
     assert [(paper.kind, paper.change) for paper in trial.papers] == [
         (Kind.CROSS_LIST, "cross-listed into cs.OS")
@@ -124,7 +124,7 @@ def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Sit
 
 
 def test_an_empty_store_says_what_will_be_here(site: Site) -> None:
-    trial = TrialDesk(site).try_text("cat:cs.PF")
+    trial = QueryTrials(site).try_text("cat:cs.PF")
     assert (
         trial.message
         == "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
@@ -134,13 +134,13 @@ def test_an_empty_store_says_what_will_be_here(site: Site) -> None:
 
 def test_a_store_that_reaches_back_less_says_since_when(site: Site) -> None:
     store_month(site.store, [make_paper(1)], NOW, since=date(2026, 11, 17))
-    trial = try_when_ready(TrialDesk(site), "gpus")
+    trial = try_when_ready(QueryTrials(site), "gpus")
     assert [bar.day for bar in trial.bars] == ["Tue 17 Nov", "Wed 18 Nov", "Thu 19 Nov"]
     assert (trial.since, trial.rate) == ("Tue 17 Nov", "1 paper in the last 3 days")
 
 
 def test_where_only_searches_are_stored_nothing_is_tried(open_installation: Callable[..., Site]) -> None:
-    trial = TrialDesk(open_installation("query")).try_text("gpu AND")
+    trial = QueryTrials(open_installation("query")).try_text("gpu AND")
     assert (trial.is_offered, trial.problem, trial.bars) == (False, None, ())
     assert (
         trial.message
@@ -153,15 +153,15 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
     site: Site, monkeypatch: pytest.MonkeyPatch, meanwhile: int
 ) -> None:
     monkeypatch.setattr("digest.inspect.trial.MEANWHILE", meanwhile)
-    gate, read = threading.Event(), read_edition
+    gate, read = threading.Event(), read_snapshot
 
-    def read_late(*arguments: Any) -> Edition:  # noqa: ANN401 - as the real one
+    def read_late(*arguments: Any) -> PaperSnapshot:  # noqa: ANN401 - as the real one
         assert gate.wait(30)
         return read(*arguments)
 
-    monkeypatch.setattr("digest.inspect.trial.read_edition", read_late)
+    monkeypatch.setattr("digest.inspect.trial.read_snapshot", read_late)
     store_month(site.store, [make_paper(1)], NOW)
-    desk = TrialDesk(site)
+    desk = QueryTrials(site)
     trial = desk.try_text("gpus")
     assert (trial.is_ready, trial.message.startswith("The papers of the last 30 days are being read")) == (
         False,
@@ -180,7 +180,7 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
 
 def test_a_reading_that_failed_is_begun_again(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     store_month(site.store, [make_paper(1)], NOW)
-    desk = TrialDesk(site)
+    desk = QueryTrials(site)
     with site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE changes RENAME TO lost")
     desk.try_text("gpus")
@@ -194,7 +194,7 @@ def test_a_broad_query_comes_with_two_narrower_ones_and_their_figures(site: Site
     many = [make_paper(n, n % 25, categories=("cs.LG" if n % 3 else "cs.CV",)) for n in range(1, 1_200)]
     few = [make_paper(2_000 + n, n, title="Queues") for n in range(20)]
     store_month(site.store, many + few, NOW)
-    trial = try_when_ready(TrialDesk(site), "tail latency")
+    trial = try_when_ready(QueryTrials(site), "tail latency")
     assert trial.notes[-1] == "it brings more than 40 papers a day, more than most people read"
     found = [(one.text, one.papers) for one in trial.variants]
     assert found == [("tail AND latency AND cat:cs.LG", 800), ("ti:tail AND ti:latency", 1_199)]
@@ -207,7 +207,7 @@ def test_a_rare_query_comes_with_two_wider_ones_the_nearest_first(site: Site) ->
         *(make_paper(n, n % 20, title="Clocks") for n in range(2, 60)),
     ]
     store_month(site.store, papers, NOW)
-    trial = try_when_ready(TrialDesk(site), 'ti:"tail latency" AND cat:cs.PF')
+    trial = try_when_ready(QueryTrials(site), 'ti:"tail latency" AND cat:cs.PF')
     assert trial.rate == "No papers in the last 30 days"
     assert [(one.text, one.papers) for one in trial.variants] == [
         ("(ti:tail AND ti:latency) AND cat:cs.PF", 1),
@@ -217,7 +217,7 @@ def test_a_rare_query_comes_with_two_wider_ones_the_nearest_first(site: Site) ->
 
 def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
     store_month(site.store, [make_paper(1)], NOW)
-    desk = TrialDesk(site)
+    desk = QueryTrials(site)
     trial = try_when_ready(desk, "Ada Example")
     assert [(one.text, one.change, one.papers) for one in trial.variants] == [
         ('author:"Ada Example"', "papers by this person", 1)
@@ -228,7 +228,7 @@ def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
 def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:
     gained = [make_paper(number, title=f"Clocks {number}") for number in range(1, 8)]
     store_month(site.store, [*gained, make_paper(9, title="Tail"), make_paper(10, title="Tail clocks")], NOW)
-    desk = TrialDesk(site)
+    desk = QueryTrials(site)
     assert desk.compare("ti:tail", "ti:clocks") is None
     try_when_ready(desk, "gpu")
     difference = desk.compare("ti:tail", "ti:clocks")

@@ -14,7 +14,7 @@ from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_al
 from tests.integration.web.world import LATER, SUNDAY, World
 
 
-def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: World) -> None:
+def test_an_announcement_that_does_not_come_is_told_once_and_so_is_its_end(world: World) -> None:
     write_alarms(world, "mailto:ops@example.org", "slack:#papers")
     assert pass_at(world).watch.alarms == ()
     report = pass_at(world, MONDAY)

@@ -42,7 +42,7 @@ KILLED, ENDED = -signal.SIGKILL, 0
 
 _MARKS_THAT_FAIL = 3
 _PATIENCE = timedelta(hours=2)
-"""A digest that is due waits for a mailing as `digest serve` lets it: as its cadence says."""
+"""A digest that is due waits for an announcement as `digest serve` lets it: as its cadence says."""
 
 
 @dataclass(frozen=True)

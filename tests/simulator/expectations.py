@@ -20,7 +20,7 @@ _PERIODS = {
     "mondays": timedelta(days=7),
 }
 _ANNOUNCED_WITHIN = timedelta(days=5)
-"""From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
+"""From a Friday's late paper to Sunday's announcement and the next morning, with a day to spare."""
 
 _LOG = """
 CREATE TABLE steps_taken (id {key}, delivery INTEGER, before TEXT, after TEXT, tokens TEXT, is_body_kept INTEGER)

@@ -166,7 +166,7 @@ TABLE = (
     Row(
         "C10, mail, inside",
         "all of its bytes → the final dot",
-        Point("digest.deliver.transports.smtp_connection:SmtpConnection._look_once_more"),
+        Point("digest.deliver.transports.smtp_connection:SmtpConnection._check_once_more"),
         NOT_TAKEN,
         READY,
         postgresql={"mail": NOT_TAKEN_LONG},

@@ -28,7 +28,7 @@ from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.site import Site
 from tests.acceptance.made import START, made_up
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
@@ -142,12 +142,12 @@ class Life:
         return self.arxiv.clock
 
     def announce(self, category: str, word: str, *, held_since: tuple[int, datetime] | None = None) -> None:
-        """Let a paper come out with the next mailing; one that was held, under the number it had long ago."""
+        """Let a paper come out with the next announcement; one that was held, under the number it had long ago."""
         number, submitted = held_since or (self._next_number(), self.clock.now())
         paper = made_up(
             number,
             submitted,
-            announced=plan_mailing(self.clock.now()),
+            announced=plan_announcement(self.clock.now()),
             categories=(category,),
             abstract=f"We measure {word}.",
         )

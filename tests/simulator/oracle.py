@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from digest.model.announcements import StoredChange, mailing_moment
+from digest.model.announcements import StoredChange, announcement_moment
 from digest.store.backups import load_violations
 from digest.store.changes import load_changes
 from digest.store.dialect import unpack
@@ -247,8 +247,8 @@ class Watch:
         if told != Counter(newest.values()):
             fail("a digest tells what was matched for it, once", f"digest {row.id}: {told}, not {newest}")
         coverage = content["coverage"]
-        if coverage["is_complete"] and coverage["mailing"]:
-            out_by = mailing_moment(datetime.fromisoformat(coverage["mailing"]).date())
+        if coverage["is_complete"] and coverage["announcement"]:
+            out_by = announcement_moment(datetime.fromisoformat(coverage["announcement"]).date())
             firsts = ask(
                 conn,
                 "SELECT arxiv_id FROM papers JOIN changes ON changes.paper_id = papers.id WHERE found_at <= :at",

@@ -31,9 +31,9 @@ from digest.plan.turns import next_due
 from digest.poll import record
 from digest.serve.jobs import Jobs
 from digest.site import Site
-from digest.store.attempts import begin_sending, mark_sent, take_unknown
+from digest.store.attempts import begin_sending, claim_unknown, mark_sent
 from digest.store.changes import load_changes_after
-from digest.store.matches import load_due_turns, load_matched_mark, load_pending_matches, set_matched_mark
+from digest.store.matches import load_due_slots, load_matched_mark, load_pending_matches, set_matched_mark
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
@@ -167,7 +167,7 @@ def _miss_late_papers() -> Iterator[None]:
     def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         order = select(papers_table.c.month, papers_table.c.number).where(papers_table.c.archive == "")
         highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
-        compare = record._compare_by_horizon
+        compare = record._compare_by_rule
 
         def compare_by_high_water(*given: Any) -> Any:  # noqa: ANN401 - passed on
             return tuple(
@@ -177,7 +177,7 @@ def _miss_late_papers() -> Iterator[None]:
                 for change in compare(*given)
             )
 
-        with patch.object(record, "_compare_by_horizon", compare_by_high_water):
+        with patch.object(record, "_compare_by_rule", compare_by_high_water):
             return original(conn, papers, judge, **options)
 
     with patch.object(record, "store_changes", store_changes):
@@ -212,7 +212,7 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 
 @contextmanager
 def _number_keys() -> Iterator[None]:
-    render, take = step._render, take_unknown
+    render, take = step._render, claim_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
@@ -232,7 +232,7 @@ def _number_keys() -> Iterator[None]:
 
     with (
         patch.object(step, "_render", render_numbered),
-        patch("digest.deliver.dispatch.take_unknown", take_rewritten),
+        patch("digest.deliver.dispatch.claim_unknown", take_rewritten),
     ):
         yield
 
@@ -263,7 +263,7 @@ def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in load_due_turns(conn, now, _ADVANCED)]
+            come = [turn.id for turn in load_due_slots(conn, now, _ADVANCED)]
             dues = load_subscriptions(conn, come)
         waiting = [
             due

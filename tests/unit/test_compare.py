@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import Horizon, compare_papers, content_hash
+from digest.compare import KnownBefore, compare_papers, content_hash
 from digest.model.announcements import Kind
 from digest.model.papers import Author, Paper
 from tests.unit.made_up import SUBMITTED, know, make_paper
 
-WATCHING = Horizon(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7))
+WATCHING = KnownBefore(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7))
 
 
-def kind_of(paper: Paper, stored: Paper | None = None, horizon: Horizon = WATCHING) -> Kind | None:
+def kind_of(paper: Paper, stored: Paper | None = None, known_before: KnownBefore = WATCHING) -> Kind | None:
     known = {stored.id: know(stored)} if stored else {}
-    changes = compare_papers([paper], known, horizon)
+    changes = compare_papers([paper], known, known_before)
     return changes[0].kind if changes else None
 
 
@@ -49,7 +49,7 @@ def test_a_higher_version_never_stored_is_a_replacement_if_it_is_recent() -> Non
 
 
 def test_nothing_a_first_digest_finds_is_news() -> None:
-    assert kind_of(make_paper("2612.00001"), horizon=Horizon(is_bootstrap=True)) is Kind.KNOWN
+    assert kind_of(make_paper("2612.00001"), known_before=KnownBefore(is_bootstrap=True)) is Kind.KNOWN
 
 
 def test_a_higher_version_replaces() -> None:
@@ -87,8 +87,8 @@ def test_one_interface_writes_accents_as_tex_and_that_is_no_change() -> None:
 
 def test_what_the_search_interface_cannot_tell_stays_as_stored() -> None:
     stored = make_paper(report_no="R-1", license="cc", is_withdrawn=True, authors=(Author("Ada", ("Here",)),))
-    told = make_paper(comment="now with a comment", authors=("Ada",))
-    changes = compare_papers([told], {stored.id: know(stored)}, WATCHING)
+    seen_at = make_paper(comment="now with a comment", authors=("Ada",))
+    changes = compare_papers([seen_at], {stored.id: know(stored)}, WATCHING)
     now = changes[0].paper
     assert (now.report_no, now.license, now.is_withdrawn) == ("R-1", "cc", True)
     assert now.authors == stored.authors

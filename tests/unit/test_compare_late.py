@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import Horizon, compare_papers, content_hash
+from digest.compare import KnownBefore, compare_papers, content_hash
 from digest.model.announcements import Kind, KnownPaper
 from digest.model.papers import Paper
 from tests.unit.made_up import SUBMITTED, make_paper
 
-WATCHING = Horizon(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7), began_on=date(2026, 11, 1))
+WATCHING = KnownBefore(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7), began_on=date(2026, 11, 1))
 DAY = date(2026, 11, 18)
 SEEN = datetime(2026, 11, 18, 15, 0, tzinfo=UTC)
 LATER = SEEN + timedelta(hours=6)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
 _WHO = "Discord"
 _LONGEST = 2000
-_GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+_WEBHOOK_GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 
 
 class DiscordTransport(HookPoster[str]):
@@ -31,12 +31,12 @@ class DiscordTransport(HookPoster[str]):
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
-        failure = judge_status(_WHO, answer.status, answer.retry_after, is_post=True)
+        failure = classify_status(_WHO, answer.status, answer.retry_after, is_post=True)
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False
             failure.hint = (
                 "Make a new webhook in the channel's settings, and replace the old URL with its URL."
-                if answer.status in _GONE
+                if answer.status in _WEBHOOK_GONE
                 else f"Discord says: {answer.text[:200] or 'nothing'}"
             )
         raise failure

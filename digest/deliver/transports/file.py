@@ -86,7 +86,7 @@ class FolderTransport:
                 path = path.with_stem(f"{path.stem}-{message.idempotency_key}")
             return path, holds(path, message.body)
         except OSError as error:
-            raise judge_disk(path, error) from error
+            raise classify_disk_error(path, error) from error
 
 
 def _choose_name(message: Message) -> str:
@@ -128,7 +128,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, data)
     except OSError as error:
-        raise judge_disk(path, error) from error
+        raise classify_disk_error(path, error) from error
     return True
 
 
@@ -144,7 +144,7 @@ def holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def judge_disk(path: Path, error: OSError) -> DeliveryError:
+def classify_disk_error(path: Path, error: OSError) -> DeliveryError:
     """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
     reason = error.strerror or str(error)
     return DeliveryError(f"{path} can't be written: {reason}", hint=_HINTS.get(error.errno or 0, ""))

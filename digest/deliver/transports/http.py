@@ -30,7 +30,7 @@ CLIENT_ERRORS = range(400, 500)
 _REDIRECTIONS = range(300, 400)
 
 
-def judge_end(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:
+def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:
     """Turn what ended an exchange into an error: a post that was out may have been carried out."""
     if error.was_out:
         return DeliveryError(
@@ -43,7 +43,7 @@ def judge_end(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError
     )
 
 
-def judge_status(who: str, status: int, retry_after: float | None, *, is_post: bool) -> DeliveryError:
+def classify_status(who: str, status: int, retry_after: float | None, *, is_post: bool) -> DeliveryError:
     """Turn an HTTP status into an error, whatever the body.
 
     Args:
@@ -145,7 +145,7 @@ class HookPoster(Generic[T]):
                 "POST", url, silence=self._timeout, body=body, headers=sent, check=check, unread=unread
             )
         except ExchangeError as error:
-            raise judge_end(who, error, is_post=True) from error
+            raise classify_exchange_error(who, error, is_post=True) from error
 
     def _hook_of(self, destination: Destination) -> T:
         if destination.address not in self._hooks:

@@ -13,7 +13,7 @@ from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
 
 
-class Way(NamedTuple):
+class TransportEntry(NamedTuple):
     """How messages get to one kind of destination.
 
     Attributes:
@@ -42,9 +42,9 @@ def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[s
 
 _ROOM = "digest.deliver.transports"
 
-WAYS: dict[DestinationKind, Way] = {
-    DestinationKind.MAIL: Way(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),
-    DestinationKind.SLACK: Way(
+TRANSPORTS: dict[DestinationKind, TransportEntry] = {
+    DestinationKind.MAIL: TransportEntry(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),
+    DestinationKind.SLACK: TransportEntry(
         f"{_ROOM}.slack:SlackTransport",
         lambda config, _: {
             "token": config.slack.token,
@@ -52,11 +52,13 @@ WAYS: dict[DestinationKind, Way] = {
             "choose_proxy": config.choose_proxy,
         },
     ),
-    DestinationKind.SLACK_WEBHOOK: Way(
+    DestinationKind.SLACK_WEBHOOK: TransportEntry(
         f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
     ),
-    DestinationKind.DISCORD: Way(f"{_ROOM}.discord:DiscordTransport", _name_incoming(DestinationKind.DISCORD)),
-    DestinationKind.WEBHOOK: Way(
+    DestinationKind.DISCORD: TransportEntry(
+        f"{_ROOM}.discord:DiscordTransport", _name_incoming(DestinationKind.DISCORD)
+    ),
+    DestinationKind.WEBHOOK: TransportEntry(
         f"{_ROOM}.webhook:SignedWebhookTransport",
         lambda config, clock: {
             "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
@@ -64,8 +66,10 @@ WAYS: dict[DestinationKind, Way] = {
             "choose_proxy": config.choose_proxy,
         },
     ),
-    DestinationKind.FILE: Way(f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}),
-    DestinationKind.CONSOLE: Way(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
+    DestinationKind.FILE: TransportEntry(
+        f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}
+    ),
+    DestinationKind.CONSOLE: TransportEntry(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }
 """One line for each kind. Feeds are pulled: they have none."""
 
@@ -76,11 +80,11 @@ def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Trans
     Raises:
         ConfigurationError: nothing is ever sent to this kind, or the settings cannot be used.
     """
-    way = WAYS.get(kind)
+    way = TRANSPORTS.get(kind)
     if way is None:
         raise ConfigurationError(
             f"nothing is sent to {str(kind)!r}: readers fetch it themselves",
-            hint=f"Kinds of destination: {', '.join(map(str, WAYS))}.",
+            hint=f"Kinds of destination: {', '.join(map(str, TRANSPORTS))}.",
         )
     return construct(way.path, way.configure(config, clock))
 

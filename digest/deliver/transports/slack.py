@@ -22,7 +22,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
 
 from digest.config.addresses import ChooseProxy
-from digest.deliver.transports.http import TIMEOUT, WHOLE, judge_end, judge_status
+from digest.deliver.transports.http import TIMEOUT, WHOLE, classify_exchange_error, classify_status
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours, require_ours
@@ -97,7 +97,7 @@ class SlackTransport:
         name = destination.address.removeprefix("#").casefold()
         with self._lock:
             if name not in self._channels or self._now() >= self._list_again_at:
-                self._look_around(name)
+                self._search_around(name)
             if name in self._channels:
                 return self._channels[name]
         raise DeliveryError(
@@ -155,7 +155,7 @@ class SlackTransport:
         """Break off what waits for an answer."""
         self.client.wire.hang_up()
 
-    def _look_around(self, name: str) -> None:
+    def _search_around(self, name: str) -> None:
         """List the channels anew; where Slack does not tell them, a known one is what it was."""
         try:
             self._channels = self._list_channels()
@@ -308,9 +308,9 @@ class SlackClient(WebClient):
         try:
             response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
-            raise judge_answer(method, _read_answer(error.response), is_post=is_post) from None
+            raise classify_answer(method, _read_answer(error.response), is_post=is_post) from None
         except ExchangeError as error:
-            raise judge_end("Slack", error, is_post=is_post) from error
+            raise classify_exchange_error("Slack", error, is_post=is_post) from error
         except _UNREADABLE as error:
             raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
         return _read_answer(response)
@@ -382,10 +382,10 @@ DESTINATION: dict[str, str] = {
 WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
 
 
-def judge_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> DeliveryError:
+def classify_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> DeliveryError:
     """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
     if answer.status != HTTPStatus.OK:
-        return judge_status("Slack", answer.status, answer.retry_after, is_post=is_post)
+        return classify_status("Slack", answer.status, answer.retry_after, is_post=is_post)
     code = answer.text("error")
     if answer.get("ok") is not False or not code.replace("_", "").isalnum():
         return DeliveryError(
@@ -401,10 +401,10 @@ def judge_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> Delivery
         )
     if code in AMBIGUOUS:
         return DeliveryError(f"Slack had an error of its own: {code}", ambiguous=is_post)
-    return _judge_refusal(method, code, answer)
+    return _classify_refusal(method, code, answer)
 
 
-def _judge_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
+def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
     is_restricted = code.startswith("restricted_action")
     forbids = "A setting of the workspace or channel forbids posting there." if is_restricted else ""
     hint = (WORKSPACE | DESTINATION).get(code, forbids)

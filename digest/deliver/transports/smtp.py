@@ -10,10 +10,10 @@ from pathlib import Path
 
 from digest.config.addresses import read_mail_address
 from digest.deliver.transports.smtp_connection import (
-    Patience,
     Security,
     SmtpConnection,
     StaleConnection,
+    Timeouts,
     parse_mail_server,
 )
 from digest.model.clock import monotonic
@@ -43,9 +43,9 @@ class SmtpTransport:
         password: str = "",
         ca_file: Path | None = None,
         helo: str = "",
-        patience: Patience | None = None,
+        patience: Timeouts | None = None,
     ) -> None:
-        self._patience = patience or Patience()
+        self._patience = patience or Timeouts()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
@@ -78,9 +78,9 @@ class SmtpTransport:
         data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
             try:
-                return connection.hand_over(self._sender, recipient, data, is_ours)
+                return connection.send(self._sender, recipient, data, is_ours)
             except StaleConnection:
-                return connection.hand_over(self._sender, recipient, data, is_ours)  # over a new one
+                return connection.send(self._sender, recipient, data, is_ours)  # over a new one
             except DeliveryError as error:
                 # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
                 is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous

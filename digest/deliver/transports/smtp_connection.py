@@ -154,7 +154,7 @@ def find_queue_id(reply: bytes) -> str:
     return next((match[1] for match in found if match), "")
 
 
-def judge_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
+def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
     """Turn a refusal into an error that knows whether to try again.
 
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
@@ -196,7 +196,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: b
     return ""
 
 
-def judge_break(stage: Stage, error: Exception) -> DeliveryError:
+def classify_break(stage: Stage, error: Exception) -> DeliveryError:
     """Turn a broken or silent connection into an error; behind the final dot it is ambiguous."""
     if stage is Stage.FINAL:
         return DeliveryError(
@@ -207,10 +207,10 @@ def judge_break(stage: Stage, error: Exception) -> DeliveryError:
     return DeliveryError(f"the connection broke at {stage}, before the mail was handed over: {_words(error)}")
 
 
-def judge_opening(server: MailServer, stage: Stage, error: Exception) -> DeliveryError:
+def classify_opening_error(server: MailServer, stage: Stage, error: Exception) -> DeliveryError:
     """Turn a failure to connect, protect the connection or log in into an error for every mail."""
     if isinstance(error, smtplib.SMTPResponseException):
-        return judge_reply(stage, error.smtp_code, error.smtp_error)
+        return classify_reply(stage, error.smtp_code, error.smtp_error)
     if isinstance(error, ssl.SSLCertVerificationError):
         return DeliveryError(
             f"the certificate of {server} can't be trusted: {error.verify_message}",
@@ -249,7 +249,7 @@ _POSITIVE = range(200, 300)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long to wait and how much to ask of one connection.
 
     Attributes:
@@ -275,7 +275,7 @@ class SmtpConnection:
     `is_broken_off`: another thread has ended it, perhaps before it was made.
     """
 
-    def __init__(self, server: MailServer, patience: Patience, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, server: MailServer, patience: Timeouts, tls: ssl.SSLContext | None) -> None:
         self.is_broken_off = False
         self._server = server
         self._patience = patience
@@ -293,7 +293,7 @@ class SmtpConnection:
         has_rested_long = monotonic() - self._used_at > self._patience.idle
         return self._link is None or self._mails >= self._patience.mails or has_rested_long
 
-    def hand_over(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
+    def send(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
         """Send one mail, of ASCII.
 
         Raises:
@@ -311,7 +311,7 @@ class SmtpConnection:
             self._ask(link, "DATA", GO_AHEAD)
             # Each dot that a line begins with is doubled (RFC 5321 §4.5.2).
             link.send(b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n.."))
-            self._look_once_more(is_ours)
+            self._check_once_more(is_ours)
             self._stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
@@ -319,7 +319,7 @@ class SmtpConnection:
             self.drop()
             if self._stage is Stage.SENDER and self._has_rested:
                 raise StaleConnection from error
-            raise judge_break(self._stage, error) from error
+            raise classify_break(self._stage, error) from error
         if code not in _POSITIVE:
             raise self._give_up(link, code, reply)
         self._used_at = monotonic()
@@ -359,7 +359,7 @@ class SmtpConnection:
     def _open(self) -> smtplib.SMTP:
         stage, link = Stage.GREETING, None
         try:
-            link = _Link(self._server, self._hold, self._tls, self._patience.command)
+            link = _Link(self._server, self._keep_open, self._tls, self._patience.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
@@ -375,10 +375,10 @@ class SmtpConnection:
                 raise DeliveryError(
                     f"{self._server} was not reached: this process stopped the connection", whole_transport=True
                 ) from error
-            raise judge_opening(self._server, stage, error) from error
+            raise classify_opening_error(self._server, stage, error) from error
         return link
 
-    def _hold(self, line: socket.socket) -> None:
+    def _keep_open(self, line: socket.socket) -> None:
         """Keep a handle of our own: what secures a socket takes it from its holder."""
         self._handle = line.dup()
         if self.is_broken_off:
@@ -389,7 +389,7 @@ class SmtpConnection:
         if code not in wanted:
             raise self._give_up(link, code, reply)
 
-    def _look_once_more(self, is_ours: IsOurs) -> None:
+    def _check_once_more(self, is_ours: IsOurs) -> None:
         try:
             require_ours(is_ours)
         except DeliveryError:
@@ -409,7 +409,7 @@ class SmtpConnection:
         if code == CLOSING and self._stage is Stage.SENDER and self._has_rested:
             self.drop()
             return StaleConnection()
-        failure = judge_reply(self._stage, code, reply)
+        failure = classify_reply(self._stage, code, reply)
         self._used_at = monotonic()
         try:
             if code == CLOSING or failure.ambiguous or link.rset()[0] != DONE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
@@ -47,11 +47,11 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
             raise
         if answer.status in _TAKEN:
             return Receipt("", f"HTTP {answer.status}")
-        raise _judge(who, answer)
+        raise _classify(who, answer)
 
 
-def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
-    failure = judge_status(who, answer.status, answer.retry_after, is_post=True)
+def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
+    failure = classify_status(who, answer.status, answer.retry_after, is_post=True)
     failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False

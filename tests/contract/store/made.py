@@ -150,7 +150,7 @@ def make_digest(
         shown=len(entries),
         queries=(("perf", "all:perf"),),
         coverage=Coverage(
-            NOW.date(), is_complete=True, looked_at=412, matched=len(entries), checked_at=NOW, source="harvest"
+            NOW.date(), is_complete=True, compared=412, matched=len(entries), checked_at=NOW, source="harvest"
         ),
     )
 

@@ -41,7 +41,7 @@ from tests.contract.store.made import (
 )
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-LATE = Alarm(AlarmName.ANNOUNCEMENT, "the mailing is not out yet", "Wait.")
+LATE = Alarm(AlarmName.ANNOUNCEMENT, "the announcement is not out yet", "Wait.")
 STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 
 
@@ -148,7 +148,7 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
-"""Wed 18 Nov, 20:00 Eastern time: a mailing goes out."""
+"""Wed 18 Nov, 20:00 Eastern time: an announcement goes out."""
 
 
 def announce(
@@ -168,17 +168,17 @@ def find_overdue(store: Store, before: datetime) -> Overdue | None:
         return load_overdue_digests(conn, before)
 
 
-def test_papers_that_wait_on_announcement_are_overdue_once_their_mailing_keeps_them_back_no_more(
+def test_papers_that_wait_on_announcement_are_overdue_once_their_announcement_keeps_them_back_no_more(
     store: Store,
 ) -> None:
     announce(store, at=EVENING + 3 * HOUR)
     morning = alarm_moment(date(2026, 11, 18))
-    assert find_overdue(store, morning - MINUTE) is None, "the rest of the mailing is waited for"
+    assert find_overdue(store, morning - MINUTE) is None, "the rest of the announcement is waited for"
     for later in (morning, morning + 10 * HOUR, morning + 16 * HOUR, morning + 5 * DAY):
         assert find_overdue(store, later) == Overdue(1, "team", EVENING + 3 * HOUR)
 
 
-def test_papers_that_came_too_late_for_their_mailing_are_owed_by_the_next_ones_turn(store: Store) -> None:
+def test_papers_that_came_too_late_for_their_announcement_are_owed_by_the_next_ones_turn(store: Store) -> None:
     announce(store, at=EVENING + 12 * HOUR, due_at=EVENING + DAY)
     assert find_overdue(store, EVENING + DAY) is None
     assert find_overdue(store, EVENING + DAY + 9 * HOUR) is None
@@ -211,7 +211,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     assert find_overdue(store, later) is None
 
 
-def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_later(store: Store) -> None:
+def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_much_later(store: Store) -> None:
     patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:

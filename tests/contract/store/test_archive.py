@@ -9,7 +9,7 @@ import pytest
 from digest.model.announcements import Kind
 from digest.store import Store
 from digest.store.changes import load_cross_lists
-from digest.store.papers import Reach, assign_mailings, load_announced, load_reach, load_submitted
+from digest.store.papers import StoredSpan, assign_announcements, load_announced, load_stored_span, load_submitted
 from digest.store.runs import finish_run, move_cursor, start_run
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -28,14 +28,14 @@ def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        assert load_reach(conn) is None
+        assert load_stored_span(conn) is None
 
 
 def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
     store_papers(store, [make_paper()])
     harvest(store, outcome="failed")
     with store.read() as conn:
-        assert load_reach(conn) is None
+        assert load_stored_span(conn) is None
 
 
 def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
@@ -43,7 +43,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert load_reach(conn) == Reach(TUESDAY, NOW)
+        assert load_stored_span(conn) == StoredSpan(TUESDAY, NOW)
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
@@ -67,7 +67,7 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
     gone = make_paper(5, published=NOW, is_withdrawn=True)
     stored = store_papers(store, [*papers_, gone])
     with store.begin() as conn:
-        assign_mailings(conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY})
+        assign_announcements(conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY})
         found, all_found = (
             [(key, day, paper.id.number) for key, day, paper in rows]
             for rows in (

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.attempts import begin_sending, hold_failed, load_holds, mark_sent, mark_unsent
+from digest.store.attempts import begin_sending, hold_failed, load_held, mark_sent, mark_unsent
 from digest.store.outbox import claim_deliveries, load_open_outbox, renew_claims
 from digest.store.subscribers import REFUSED, load_last_failures, load_refused, save_unsubscription
 from tests.contract.store.made import MORNING, make_message, store_digest
@@ -101,8 +101,8 @@ def test_what_one_process_gave_up_of_a_pass_is_held_and_what_failed_before_is_kn
         assert load_last_failures(conn, claimed[0].id, 3) == ("team", [f"no {claimed[0].id}"])
         hold_failed(conn, DestinationKind.MAIL, "you", MORNING)
         hold_failed(conn, DestinationKind.MAIL, "me", MORNING + timedelta(seconds=1))
-        assert load_holds(conn).ids == ()
+        assert load_held(conn).ids == ()
         hold_failed(conn, DestinationKind.MAIL, "me", MORNING)
-        assert load_holds(conn).ids == tuple(sorted(one.id for one in claimed))
+        assert load_held(conn).ids == tuple(sorted(one.id for one in claimed))
         save_unsubscription(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
         assert load_refused(conn) == [("team", claimed[0].destination)]

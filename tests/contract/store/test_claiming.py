@@ -9,10 +9,10 @@ from digest.model.clock import SystemClock
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.attempts import begin_sending, mark_sent, take_unknown
+from digest.store.attempts import begin_sending, claim_unknown, mark_sent
 from digest.store.outbox import (
-    adopt_orphans,
     claim_deliveries,
+    free_orphans,
     next_claimable_at,
     release_claim,
     release_expired_claims,
@@ -183,7 +183,7 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
     assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
     with store.begin() as conn:
         (row,) = conn.execute(select(attempts)).all()
-        assert take_unknown(conn, MORNING) == []
+        assert claim_unknown(conn, MORNING) == []
     assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
 
 
@@ -201,7 +201,7 @@ def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     began, idle = claim(store)
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
         assert renew_claims(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
         assert renew_claims(conn, []) == frozenset()
     (again,) = claim(store, owner="another")
@@ -218,9 +218,9 @@ def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store)
     waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
     with store.begin() as conn:
         assert release_expired_claims(conn, MORNING, settle=waits) == (0, 2)
-        assert take_unknown(conn, MORNING) == []
-        (post,) = take_unknown(conn, MORNING + MINUTE)
-        (mail,) = take_unknown(conn, MORNING + 2 * MINUTE)
+        assert claim_unknown(conn, MORNING) == []
+        (post,) = claim_unknown(conn, MORNING + MINUTE)
+        (mail,) = claim_unknown(conn, MORNING + 2 * MINUTE)
     assert (post.delivery.destination, mail.delivery.destination) == (SLACK, MAIL)
 
 
@@ -230,7 +230,7 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
     with store.begin() as conn:
-        assert adopt_orphans(conn, MORNING) == (1, 1)
+        assert free_orphans(conn, MORNING) == (1, 1)
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Which mailings are missed if arXiv is searched for each saved query, as the alarm has it; on either database."""
+"""Which announcements are missed if arXiv is searched for each saved query, as the alarm says."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from digest.config import Config, load_config
 from digest.inspect.status import load_alarms
-from digest.model.announcements import mailing_moment
+from digest.model.announcements import announcement_moment
 from digest.store import Store
 from digest.store.queries import sync_queries
 from digest.store.runs import finish_run, start_run
 
-OUT = mailing_moment(date(2026, 11, 19))
+OUT = announcement_moment(date(2026, 11, 19))
 PERF, GPU = "cat:cs.PF", "abs:gpu"
 
 
@@ -41,7 +41,7 @@ def missed(store: Store, config: Config, hours: float = 13) -> list[str]:
         return [alarm.what for alarm in load_alarms(conn, config, OUT + timedelta(hours=hours))]
 
 
-def test_a_query_that_comes_back_after_a_mailing_has_missed_none_of_it(store: Store, config: Config) -> None:
+def test_a_query_that_comes_back_after_an_announcement_has_missed_none_of_it(store: Store, config: Config) -> None:
     save(store, -480, perf=PERF)
     look(store, -470)
     save(store, -460)

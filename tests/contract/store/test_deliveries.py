@@ -16,6 +16,7 @@ from digest.store.attempts import (
     Attempt,
     begin_sending,
     cancel_delivery,
+    claim_unknown,
     load_delivery,
     load_message,
     load_stored_deliveries,
@@ -24,9 +25,8 @@ from digest.store.attempts import (
     retry_delivery,
     settle_held,
     settle_ready,
-    take_unknown,
 )
-from digest.store.outbox import adopt_orphans, claim_deliveries
+from digest.store.outbox import claim_deliveries, free_orphans
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
@@ -156,7 +156,7 @@ def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None
     store_digest(store)
     lost = claim(store)
     with store.begin() as conn:
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
     held = claim(store)
     begin(store, held)
     before = row_of(store, held.id)
@@ -190,7 +190,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
     settle, _ = SETTLEMENTS[settled_as]
     delivery = begun(store)
     with store.begin() as conn:
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
         assert settle(conn, delivery)
         assert mark_sent(conn, delivery, RECEIPT, LATER)
         _, tries = load_delivery(conn, delivery.id)
@@ -201,7 +201,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
 def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
     delivery = begun(store)
     with store.begin() as conn:
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
         settle_ready(conn, delivery, MORNING, "not there")
     successor = claim(store)
     with store.begin() as conn:
@@ -217,12 +217,12 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: St
     settle, _ = SETTLEMENTS[name]
     first = begun(store)
     with store.begin() as conn:
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
         settle_ready(conn, first, MORNING, "not there")
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
-        adopt_orphans(conn, MORNING)
+        free_orphans(conn, MORNING)
         assert not settle(conn, first)
         assert settle(conn, second)
 
@@ -242,11 +242,11 @@ def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(sto
     delivery = begun(store)
     with store.begin() as conn:
         mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER)
-        assert take_unknown(conn, MORNING) == []
+        assert claim_unknown(conn, MORNING) == []
     with store.begin() as conn:
-        (unknown,) = take_unknown(conn, LATER)
-        assert take_unknown(conn, LATER) == []
-        (again,) = take_unknown(conn, LATER + SETTLING_PAUSE)
+        (unknown,) = claim_unknown(conn, LATER)
+        assert claim_unknown(conn, LATER) == []
+        (again,) = claim_unknown(conn, LATER + SETTLING_PAUSE)
     assert unknown.message == replace(make_message(), idempotency_key=delivery.idempotency_key)
     assert (unknown.sending_at, unknown.delivery.state) == (MORNING, DeliveryState.UNKNOWN)
     assert again.delivery.id == unknown.delivery.id == delivery.id

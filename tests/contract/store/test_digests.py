@@ -14,7 +14,7 @@ from digest.store.digests import DigestSummary, load_digest, load_earlier_digest
 from digest.store.matches import load_feed_matches, load_pending_matches
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
-from digest.store.subscriptions import load_subscriptions, take_turns
+from digest.store.subscriptions import load_subscriptions, store_slots
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -96,7 +96,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
             save_digest(conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING)
             is None
         )
-        take_turns(conn, {planned.subscription_id: (MORNING + DAY, "2026-11-20")})
+        store_slots(conn, {planned.subscription_id: (MORNING + DAY, "2026-11-20")})
     with store.read() as conn:
         assert [row.match_run_id for row in load_pending_matches(conn, planned.subscription_id)] == [run_id]
         assert len(conn.execute(select(deliveries)).all()) == 1
@@ -133,7 +133,7 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
     with store.read() as conn:
         had = load_earlier_digests(conn, {key: MORNING, 999: NOW})
         assert [(one.planned_at, one.papers) for one in had[key]] == [(MORNING, 1), (MORNING + DAY, 0)]
-        assert {one.coverage.mailing for one in had[key]} == {NOW.date()}
+        assert {one.coverage.announcement for one in had[key]} == {NOW.date()}
         assert [one.papers for one in load_earlier_digests(conn, {key: MORNING + DAY, 999: NOW})[key]] == [0]
         assert load_earlier_digests(conn, {key: MORNING + 2 * DAY}) == {}
         assert load_earlier_digests(conn, {}) == {}

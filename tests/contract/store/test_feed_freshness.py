@@ -18,10 +18,10 @@ from digest.plan.links import LinkMaker, make_links
 from digest.serve.installation import open_site
 from digest.site import Site
 from digest.store import Store
-from digest.store.queries import FeedPlace, load_feed_places
+from digest.store.queries import SubscriptionFeed, load_subscription_feeds
 from digest.store.subscriptions import bump_feed_generation
 from digest.web import feeds
-from digest.web.feeds import FeedCopy, FeedDesk
+from digest.web.feeds import FeedCache, FeedCopy
 from tests.contract.store.made import (
     FEED,
     NOW,
@@ -67,7 +67,7 @@ def find_token(site: Site, generation: int = 0) -> str:
     return maker.feed_token("team", generation)
 
 
-async def ask(desk: FeedDesk, token: str) -> object:
+async def ask(desk: FeedCache, token: str) -> object:
     return await desk.find(token, "atom")
 
 
@@ -76,7 +76,7 @@ def test_what_is_committed_is_in_every_desks_answers_a_moment_later(
 ) -> None:
     monkeypatch.setattr(feeds, "FRESH", 0.1)
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desks, token = [FeedDesk(site), FeedDesk(site)], find_token(site)
+    desks, token = [FeedCache(site), FeedCache(site)], find_token(site)
     for number in range(1, COMMITS):
         paper = tell(site, key, number)
         SystemClock().sleep(feeds.FRESH)
@@ -89,7 +89,7 @@ def test_what_is_committed_is_in_every_desks_answers_a_moment_later(
 def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: Site) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
     tell(site, key, 1)
-    desks = [FeedDesk(site), FeedDesk(site)]
+    desks = [FeedCache(site), FeedCache(site)]
     for desk in desks:
         assert isinstance(asyncio.run(ask(desk, find_token(site))), FeedCopy)
         assert asyncio.run(ask(desk, "unknown")) is HTTPStatus.NOT_FOUND
@@ -102,13 +102,13 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desk, readings, load = FeedDesk(site), list[float](), load_feed_places
+    desk, readings, load = FeedCache(site), list[float](), load_subscription_feeds
 
-    def count(conn: Connection) -> list[FeedPlace]:
+    def count(conn: Connection) -> list[SubscriptionFeed]:
         readings.append(monotonic())
         return load(conn)
 
-    monkeypatch.setattr("digest.web.feeds.load_feed_places", count)
+    monkeypatch.setattr("digest.web.feeds.load_subscription_feeds", count)
 
     async def guess() -> None:
         for number in range(1, 4):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from digest.model.subscriptions import EVERYTHING
 from digest.store import Store
-from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
-from digest.store.subscribers import load_departures, save_unsubscription
+from digest.store.queries import SubscriptionFeed, load_newest_match_run, load_subscription_feeds
+from digest.store.subscribers import load_unsubscribed, save_unsubscription
 from digest.store.subscriptions import bump_feed_generation, end_subscription, revoke_feed
 from tests.contract.store.made import (
     FEED,
@@ -20,9 +20,9 @@ from tests.contract.store.made import (
 NOTHING = ("", "")
 
 
-def places(store: Store) -> list[FeedPlace]:
+def places(store: Store) -> list[SubscriptionFeed]:
     with store.read() as conn:
-        return load_feed_places(conn)
+        return load_subscription_feeds(conn)
 
 
 def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) -> None:
@@ -33,8 +33,8 @@ def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) 
         make_subscription("mail-only"),
     )
     assert places(store) == [
-        FeedPlace(ids["ant"], "ant", "Ant", 0, is_open=True, excluded=NOTHING),
-        FeedPlace(ids["zebra"], "zebra", "Zebra", 0, is_open=True, excluded=NOTHING),
+        SubscriptionFeed(ids["ant"], "ant", "Ant", 0, is_open=True, excluded=NOTHING),
+        SubscriptionFeed(ids["zebra"], "zebra", "Zebra", 0, is_open=True, excluded=NOTHING),
     ]
 
 
@@ -42,10 +42,10 @@ def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(sto
     (key,) = subscribe(store, make_subscription(destinations=(FEED,))).values()
     with store.begin() as conn:
         revoke_feed(conn, key, NOW)
-    assert places(store) == [FeedPlace(key, "team", "Team", 0, is_open=False, excluded=NOTHING)]
+    assert places(store) == [SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)]
     with store.begin() as conn:
         bump_feed_generation(conn, key)
-    assert places(store) == [FeedPlace(key, "team", "Team", 1, is_open=True, excluded=NOTHING)]
+    assert places(store) == [SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)]
 
 
 def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(store: Store) -> None:
@@ -76,7 +76,7 @@ def test_departures_name_what_one_destination_left_and_nothing_of_others(store: 
         save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
         save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)
     with store.read() as conn:
-        assert load_departures(conn, MAIL) == {"one"}
-        assert load_departures(conn, "mailto:READER@example.org") == {"one"}
-        assert load_departures(conn, SLACK) == {EVERYTHING}
-        assert load_departures(conn, "mailto:other@example.org") == frozenset()
+        assert load_unsubscribed(conn, MAIL) == {"one"}
+        assert load_unsubscribed(conn, "mailto:READER@example.org") == {"one"}
+        assert load_unsubscribed(conn, SLACK) == {EVERYTHING}
+        assert load_unsubscribed(conn, "mailto:other@example.org") == frozenset()

@@ -20,7 +20,13 @@ from digest.store.gaps import (
     mark_gaps_asked,
     save_gaps,
 )
-from digest.store.papers import assign_mailings, count_announced, load_known, load_newest_paper, load_unassigned
+from digest.store.papers import (
+    assign_announcements,
+    count_announced,
+    load_known,
+    load_newest_paper,
+    load_unassigned,
+)
 from tests.contract.store.made import DAY, NOW
 from tests.unit.made_up import make_paper
 
@@ -77,13 +83,13 @@ def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
         assert load_announced_numbers(conn) == {202610: {7}, 202611: {15001, 15002}}
 
 
-def test_each_new_paper_is_assigned_to_its_mailing_once(store: Store) -> None:
+def test_each_new_paper_is_assigned_to_its_announcement_once(store: Store) -> None:
     store_paper(store, "2611.15001")
     store_paper(store, "2611.15002", Kind.KNOWN)
     with store.begin() as conn:
         (key,) = load_unassigned(conn)
-        assign_mailings(conn, {key: NOW.date()})
-        assign_mailings(conn, {})
+        assign_announcements(conn, {key: NOW.date()})
+        assign_announcements(conn, {})
         assert load_unassigned(conn) == {}
         assert count_announced(conn, NOW.date(), NOW.date()) == {NOW.date(): 1}
 

@@ -15,7 +15,7 @@ from digest.model.clock import GateOutcome, ManualClock, RequestOutcome, SystemC
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import Store, StoreGate, create_standalone
 from digest.store.dialect import database_clock
-from digest.store.gate import PASSER_BY, Breaker, adopt_gate, is_current, load_breaker
+from digest.store.gate import PASSER_BY, Breaker, free_gate, is_current, load_breaker
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
 
@@ -213,7 +213,7 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
 
 def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was_one(store: Store) -> None:
     with store.begin() as conn:
-        adopt_gate(conn, SystemClock())
+        free_gate(conn, SystemClock())
         waits = conn.execute(select(gate_table.c.next_at - database_clock())).scalar_one()
     assert 2 < waits <= 3
 
@@ -224,7 +224,7 @@ def test_a_clock_that_was_put_back_delays_no_request_by_more_than_the_spacing(st
     gate.release(gate.acquire(), OK)
     clock.set(NOW)
     with store.begin() as conn:
-        adopt_gate(conn, clock)
+        free_gate(conn, clock)
     StoreGate(store, clock, "host:2:alive").acquire()
     assert timedelta(seconds=3) <= clock.now() - NOW < timedelta(seconds=5)
 
@@ -234,7 +234,7 @@ def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(
     for holder, is_freed in (("host:1:dead", True), (f"{PASSER_BY}17", False)):
         StoreGate(store, clock, holder, spacing=0.0).acquire()
         with store.begin() as conn:
-            adopt_gate(conn, clock, spacing=0.0)
+            free_gate(conn, clock, spacing=0.0)
             lease_until = conn.execute(select(gate_table.c.lease_until)).scalar_one()
         assert (lease_until <= clock.now().timestamp()) == is_freed
         clock.advance(timedelta(hours=1))

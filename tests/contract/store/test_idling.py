@@ -7,7 +7,7 @@ from digest.model.subscriptions import Destination
 from digest.store import Store
 from digest.store.attempts import mark_unsent
 from digest.store.outbox import claim_deliveries, has_deliveries
-from digest.store.subscriptions import has_turns, pause_subscription, set_next_due
+from digest.store.subscriptions import has_due_slots, pause_subscription, set_next_due
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -27,7 +27,7 @@ FILE = "file:feeds/Gpu.Atom"
 
 def asks(store: Store, now: datetime = NOW) -> bool:
     with store.read() as conn:
-        return has_turns(conn, now)
+        return has_due_slots(conn, now)
 
 
 def make_waiting(store: Store, *destinations: Destination, occasion: Occasion = Occasion.SCHEDULED) -> int:

@@ -97,11 +97,11 @@ def test_a_reference_that_leads_nowhere_is_noticed(broken: Path) -> None:
 def test_a_damaged_page_is_noticed(broken: Path) -> None:
     with closing(sqlite3.connect(broken)) as connection:
         (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_mailing'"
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_announcement'"
         ).fetchone()
         connection.execute("VACUUM")
         (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_mailing'"
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_announcement'"
         ).fetchone()
     content = bytearray(broken.read_bytes())
     content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = b"\x00\x00"  # the page says that it holds no cell

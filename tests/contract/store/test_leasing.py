@@ -8,8 +8,8 @@ from digest.deliver.dispatch import Leases
 from digest.model.clock import SystemClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.store import Store
-from digest.store.attempts import begin_sending, take_unknown
-from digest.store.outbox import CLAIM_LEASE, adopt_orphans, claim_deliveries, release_expired_claims
+from digest.store.attempts import begin_sending, claim_unknown
+from digest.store.outbox import CLAIM_LEASE, claim_deliveries, free_orphans, release_expired_claims
 from digest.store.schema import deliveries
 from tests.contract.store.made import MORNING, make_message, store_digest
 
@@ -31,7 +31,7 @@ def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
             assert release_expired_claims(conn, MORNING) == (0, 0)
-        assert leases.holds(delivery)
+        assert leases.is_ours(delivery)
     SystemClock().sleep(ENOUGH)
     with store.begin() as conn:
         assert release_expired_claims(conn, MORNING) == (0, 1)
@@ -43,11 +43,11 @@ def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(st
     delivery = claim(store)
     with Leases(store, beat=60.0) as leases:
         leases.take([delivery], asked_at - CLAIM_LEASE + 10.5)
-        assert leases.holds(delivery)
+        assert leases.is_ours(delivery)
         leases.take([delivery], asked_at - CLAIM_LEASE + 10.0)
-        assert not leases.holds(delivery)
+        assert not leases.is_ours(delivery)
         leases.renew()
-        assert leases.holds(delivery)
+        assert leases.is_ours(delivery)
 
 
 def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> None:
@@ -56,9 +56,9 @@ def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> No
     with Leases(store, beat=60.0) as leases:
         leases.take([delivery], monotonic())
         with store.begin() as conn:
-            adopt_orphans(conn, MORNING)
+            free_orphans(conn, MORNING)
         leases.renew()
-        assert not leases.holds(delivery)
+        assert not leases.is_ours(delivery)
 
 
 def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
@@ -67,10 +67,10 @@ def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
     with Leases(store, beat=60.0) as leases:
         leases.take([delivery], monotonic())
         leases.drop(delivery)
-        assert not leases.holds(delivery)
+        assert not leases.is_ours(delivery)
         with store.begin() as conn:
             conn.execute(update(deliveries).values(lease_until=0.0))
         leases.renew()
     with store.begin() as conn:
         assert release_expired_claims(conn, MORNING) == (0, 1)
-        assert take_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN
+        assert claim_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN

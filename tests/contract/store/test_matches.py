@@ -12,14 +12,14 @@ from digest.store.backups import load_violations
 from digest.store.matches import (
     MatchRow,
     close_first_digest,
-    let_go,
+    drop_matches,
     load_feed_matches,
     load_first_digests,
     load_matched_mark,
     load_pending_matches,
     load_seen_changes,
     load_seen_versions,
-    load_unplanned_looks,
+    load_unplanned_first_digests,
     set_matched_mark,
     split_sent,
 )
@@ -183,10 +183,10 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
     run_id = store_match(store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         pause_subscription(conn, keys["paused"], None)
-        assert load_unplanned_looks(conn) == [keys["mail"]]
+        assert load_unplanned_first_digests(conn) == [keys["mail"]]
     digest_of(store, keys["mail"], found[:1], run_id, f"run:{run_id}")
     with store.read() as conn:
-        assert load_unplanned_looks(conn) == []
+        assert load_unplanned_first_digests(conn) == []
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
@@ -242,7 +242,7 @@ def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
     waiting = [store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})]
     with store.begin() as conn:
         rows = load_pending_matches(conn, key)
-        let_go(conn, key, ids(found, 0, 3), rows)
+        drop_matches(conn, key, ids(found, 0, 3), rows)
         (kept,) = load_pending_matches(conn, key)
         assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
         assert kept.brought == ids(found, 0, 1, 3)

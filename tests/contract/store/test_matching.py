@@ -24,7 +24,7 @@ from digest.store.dialect import unpack
 from digest.store.matches import load_matched_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import match_runs, matches, query_matches
-from digest.store.subscriptions import load_askers
+from digest.store.subscriptions import load_followers
 from tests.contract.store.made import NOW, make_paper, make_subscription, store_papers, subscribe
 
 
@@ -102,9 +102,9 @@ def test_an_edit_while_matches_are_kept_is_worked_out_too(site: Site, monkeypatc
         for text in edits:
             with site.store.begin() as other:
                 sync_queries(other, {"tail": (text, text, "")}, FILE, NOW)
-        return load_askers(conn, queries)
+        return load_followers(conn, queries)
 
-    monkeypatch.setattr("digest.match.step.load_askers", edit)
+    monkeypatch.setattr("digest.match.step.load_followers", edit)
     assert match(site, first_digests=False).changes == 1
     assert list_told(site.store) == [found.id]
 
@@ -140,7 +140,7 @@ def test_others_write_while_matches_are_worked_out(site: Site, monkeypatch: pyte
 
     def write() -> None:
         with site.store.begin() as conn:
-            held.append(load_matched_mark(conn, hold=True))
+            held.append(load_matched_mark(conn, lock=True))
 
     interrupt(monkeypatch, write)
     assert match(site, first_digests=False).changes == 1

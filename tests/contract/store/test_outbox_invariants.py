@@ -16,16 +16,16 @@ from digest.store.attempts import (
     SETTLING_PAUSE,
     begin_sending,
     cancel_delivery,
+    claim_unknown,
     mark_arrived,
     mark_sent,
     mark_unsent,
     retry_delivery,
     settle_held,
     settle_ready,
-    take_unknown,
 )
 from digest.store.backups import load_violations
-from digest.store.outbox import adopt_orphans, claim_deliveries, release_claim
+from digest.store.outbox import claim_deliveries, free_orphans, release_claim
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import save_unsubscription
 from tests.conftest import IS_NIGHTLY
@@ -107,7 +107,7 @@ class Life:
                 limit = 1 + number % 4
                 self.believed += claim_deliveries(conn, owner="worker", limit=limit, now=self.now)
             elif event == "crash":
-                adopt_orphans(conn, self.now)
+                free_orphans(conn, self.now)
             elif event == "operator retries":
                 retry_delivery(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
@@ -118,7 +118,7 @@ class Life:
                 save_unsubscription(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True
             else:
-                for unknown in take_unknown(conn, self.now, limit=1):
+                for unknown in claim_unknown(conn, self.now, limit=1):
                     if event == "found":
                         assert mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":

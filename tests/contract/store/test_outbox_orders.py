@@ -11,6 +11,7 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import (
     cancel_delivery,
+    claim_unknown,
     load_delivery,
     load_obstacle,
     mark_arrived,
@@ -19,7 +20,6 @@ from digest.store.attempts import (
     may_have_arrived,
     retry_delivery,
     settle_held,
-    take_unknown,
 )
 from digest.store.backups import load_violations
 from digest.store.dialect import make_storable
@@ -77,7 +77,7 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
         went = retry_delivery(conn, delivery.id, LATER, anyway=anyway)
         is_asked = to is SLACK and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
-        found = take_unknown(conn, LATER)
+        found = claim_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
         for unknown in found:
             assert mark_sent(conn, unknown.delivery, RECEIPT, LATER)

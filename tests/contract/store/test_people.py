@@ -28,12 +28,12 @@ from digest.model.people import (
     REQUESTS,
     REQUESTS_OF_NETWORK,
     REQUESTS_WIDE,
-    Ask,
+    RequestKind,
     Signup,
-    Wish,
+    SignupRequest,
 )
 from digest.model.subscriptions import EVERYTHING
-from digest.people.letters import queue_letters, take_request
+from digest.people.letters import accept_request, queue_letters
 from digest.people.preferences import (
     Preferences,
     confirm_signup,
@@ -46,7 +46,7 @@ from digest.people.preferences import (
 )
 from digest.people.signups import count_request, delete_expired_signups, find_free, is_refusing, load_signup
 from digest.plan.links import make_links
-from digest.serve.configuration import sync_roster
+from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
 from digest.site import Site
 from digest.store import Store
@@ -61,7 +61,7 @@ from tests.threads import do_together
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 ADA = "ada@example.org"
-QUERIES = Wish(cadence="daily at 06:00 Europe/Berlin").add_query("tail latency").add_query("cat:cs.PF")
+QUERIES = SignupRequest(cadence="daily at 06:00 Europe/Berlin").add_query("tail latency").add_query("cat:cs.PF")
 TEAM: dict[str, object] = {"name": "team", "follow": "perf", "to": "mailto:team@example.org", "joinable": True}
 OTHER: dict[str, object] = {"name": "other", "follow": "perf", "to": "mailto:ada@example.org"}
 
@@ -85,15 +85,22 @@ class Office:
         self.store, self.config = self.site.store, self.site.config
         with self.store.read() as conn:
             self.maker = make_links(conn, self.config)
-        sync_roster(self.site)
+        sync_config(self.site)
 
     @property
     def now(self) -> datetime:
         return self.clock.now()
 
-    def ask(self, wish: Wish = QUERIES, ask: Ask = Ask.SUBSCRIBE, *, to: str = ADA, of: str = "") -> Any:  # noqa: ANN401
+    def ask(
+        self,
+        wish: SignupRequest = QUERIES,
+        ask: RequestKind = RequestKind.SUBSCRIBE,
+        *,
+        to: str = ADA,
+        of: str = "",
+    ) -> Any:  # noqa: ANN401
         with self.store.begin() as conn:
-            return take_request(conn, self.maker, ask, to, wish, network=of, at=self.now)
+            return accept_request(conn, self.maker, ask, to, wish, network=of, at=self.now)
 
     def queue(self) -> int:
         assert self.site is not None
@@ -110,7 +117,7 @@ class Office:
             found = load_signup(conn, link, None, self.now)
             return confirm_signup(conn, self.config, self.maker, found, at=self.now) if found else None
 
-    def subscribe(self, wish: Wish = QUERIES, *, to: str = ADA) -> Preferences:
+    def subscribe(self, wish: SignupRequest = QUERIES, *, to: str = ADA) -> Preferences:
         self.ask(wish, to=to)
         self.queue()
         found = self.press(self.links(to)[-1])
@@ -271,15 +278,15 @@ def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobod
         for _ in range(REQUESTS.most):
             count_request(conn, "all", office.now)
     assert office.ask(of=other) is not None
-    assert office.ask(Wish(), Ask.LINK, of=other) is None
+    assert office.ask(SignupRequest(), RequestKind.LINK, of=other) is None
 
 
 def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(office: Office) -> None:
     office.subscribe()
     for address in (ADA, "nobody@example.org"):
-        office.ask(Wish(), Ask.LINK, to=address)
+        office.ask(SignupRequest(), RequestKind.LINK, to=address)
     with office.store.read() as conn:
-        rows = conn.execute(select(signups.c.ask, signups.c.wish, signups.c.token)).all()
+        rows = conn.execute(select(signups.c.kind, signups.c.choices, signups.c.token)).all()
     assert len(set(rows)) == 1
     assert [office.queue(), office.count_letters()] == [1, 2]
 
@@ -306,13 +313,13 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
     assert ADA not in office.dump()
 
 
-@pytest.mark.parametrize("ask", [Ask.LINK, Ask.FRESH, Ask.SUBSCRIBE])
-def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Office, ask: Ask) -> None:
+@pytest.mark.parametrize("ask", [RequestKind.LINK, RequestKind.FRESH, RequestKind.SUBSCRIBE])
+def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Office, ask: RequestKind) -> None:
     office.subscribe()
     asked_at = office.now
     for late, made in ((48 * HOUR, 0), (48 * HOUR - timedelta(minutes=1), 1)):
         office.clock.set(asked_at)
-        office.ask(Wish(), ask)
+        office.ask(SignupRequest(), ask)
         office.clock.set(asked_at + late)
         assert office.queue() == made
         with office.store.begin() as conn:
@@ -355,11 +362,11 @@ def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(o
         owned = select(subscriptions).where(subscriptions.c.subscriber_id.is_not(None))
         assert len(conn.execute(owned).all()) == 1
     for text in ("cat:cs.DC", "cat:cs.OS"):
-        office.ask(Wish().add_query(text))
+        office.ask(SignupRequest().add_query(text))
     office.queue()
     links = office.links()
     assert None not in in_threads(2, lambda: office.press(links.pop()))
-    texts = sorted(query.text for query in office.load().wish.queries)
+    texts = sorted(query.text for query in office.load().choices.queries)
     assert texts == ["cat:cs.DC", "cat:cs.OS", "cat:cs.PF", "tail latency"]
 
 
@@ -385,11 +392,13 @@ def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
 
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:
     office.subscribe()
-    more = Wish(cadence="on announcement", has_feed=True).add_query("tail  latency").add_query("cat:cs.DC")
+    more = (
+        SignupRequest(cadence="on announcement", has_feed=True).add_query("tail  latency").add_query("cat:cs.DC")
+    )
     found = office.subscribe(more)
-    assert [query.text for query in found.wish.queries] == ["tail latency", "cat:cs.PF", "cat:cs.DC"]
-    assert (found.wish.cadence, found.wish.has_feed) == ("daily at 06:00 Europe/Berlin", True)
-    many = Wish()
+    assert [query.text for query in found.choices.queries] == ["tail latency", "cat:cs.PF", "cat:cs.DC"]
+    assert (found.choices.cadence, found.choices.has_feed) == ("daily at 06:00 Europe/Berlin", True)
+    many = SignupRequest()
     for number in range(MOST_QUERIES):
         many = many.add_query(f"word{number}")
     office.ask(many)
@@ -421,24 +430,24 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
     with office.store.begin() as conn:
         save_unsubscription(conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now)
     assert office.readers(name, "team", "other") == [[], ["team@example.org"], []]
-    found = office.subscribe(Wish(joins=("team",)))
-    assert [one.name for one in found.memberships if one.left_at is None] == ["team"]
+    found = office.subscribe(SignupRequest(joins=("team",)))
+    assert [one.name for one in found.memberships if one.unsubscribed_at is None] == ["team"]
     office.clock.sleep(DAY.total_seconds())
     found = office.subscribe(
-        Wish(cadence="mondays at 09:00 Europe/Berlin").add_query("cat:cs.PF").add_query("gpu")
+        SignupRequest(cadence="mondays at 09:00 Europe/Berlin").add_query("cat:cs.PF").add_query("gpu")
     )
-    assert [(query.text, query.is_on) for query in found.wish.queries] == [
+    assert [(query.text, query.is_on) for query in found.choices.queries] == [
         ("tail latency", False),
         ("cat:cs.PF", True),
         ("gpu", True),
     ]
-    assert found.wish.cadence == "mondays at 09:00 Europe/Berlin", "what was left begins anew"
+    assert found.choices.cadence == "mondays at 09:00 Europe/Berlin", "what was left begins anew"
     office.open(TEAM, OTHER)
     assert office.readers(name, "other") == [[ADA], []]
 
 
 def test_what_was_joined_stays_through_edits_of_the_file_and_ends_with_it(office: Office) -> None:
-    office.subscribe(Wish(joins=("team",)))
+    office.subscribe(SignupRequest(joins=("team",)))
     assert office.readers("team") == [["team@example.org", ADA]]
     office.open({**TEAM, "to": "mailto:others@example.org", "joinable": False})
     assert office.readers("team") == [["others@example.org", ADA]]
@@ -449,7 +458,7 @@ def test_what_was_joined_stays_through_edits_of_the_file_and_ends_with_it(office
 
 
 def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(office: Office) -> None:
-    for wish in (Wish(joins=("team",)), replace(QUERIES, joins=("team",))):
+    for wish in (SignupRequest(joins=("team",)), replace(QUERIES, joins=("team",))):
         office.ask(wish)
     office.queue()
     office.open({**TEAM, "joinable": False})
@@ -458,7 +467,7 @@ def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(office: Offi
         office.press(alone)
     found = office.press(both)
     assert found is not None
-    assert [len(found.wish.queries), found.wish.joins] == [2, ()]
+    assert [len(found.choices.queries), found.choices.joins] == [2, ()]
 
 
 @pytest.mark.parametrize("files", [(TEAM,), (TEAM, OTHER)])
@@ -509,7 +518,7 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
     office.open(TEAM, defaults={"library": "lab.bib", "not_like": "zotero:7"})
     people_own = office.subscribe().own
     office.like()
-    office.ask(Wish(old_address=ADA), Ask.MOVE, to="ada@new.example.org")
+    office.ask(SignupRequest(old_address=ADA), RequestKind.MOVE, to="ada@new.example.org")
     office.queue()
     with office.store.begin() as conn:
         pause_own(conn, office.load(), None, at=office.now)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from digest.model.papers import ArxivId
 from digest.store import Store
 from digest.store.runs import count_quarantined, load_quarantined, quarantine_entries, start_run
-from digest.store.subscribers import DestinationState, load_places, save_unsubscription
+from digest.store.subscribers import DestinationState, load_statuses, save_unsubscription
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 ODD = (0, "it has no title", b"<entry>")
@@ -17,9 +17,9 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
         save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
     subscribe(store, make_subscription("team", destinations=(MAIL, FEED)))
     with store.read() as conn:
-        places = {place.destination: place for place in load_places(conn, ids["team"])}
+        places = {place.destination: place for place in load_statuses(conn, ids["team"])}
     assert list(places)[-1] == FEED
-    assert places[MAIL].state is DestinationState.LEFT
+    assert places[MAIL].state is DestinationState.UNSUBSCRIBED
     assert (places[MAIL].reason, places[MAIL].since) == ("one-click", NOW + DAY)
     assert places[SLACK].state is DestinationState.DISABLED
     assert places[FEED].state is DestinationState.ACTIVE

@@ -10,12 +10,12 @@ from digest.model.subscriptions import QueryOutcome
 from digest.store import Store
 from digest.store.matches import begin_match_run, save_query_matches, set_matched_mark
 from digest.store.queries import (
+    AskedQuery,
     SyncReport,
-    Watch,
     active_revisions,
+    load_asked_queries,
     load_queries,
     load_query_counts,
-    load_watches,
     sync_queries,
 )
 from digest.store.schema import query_revisions
@@ -94,20 +94,20 @@ def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_me
         assert [(query.name, query.problem) for query in load_queries(conn) if query.problem] == [
             ("gpu", BROKEN[2])
         ]
-    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(edited=("gpu",), turned={"gpu": ""})
+    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(edited=("gpu",), changed={"gpu": ""})
     assert list(active(store)) == ["gpu", "perf"]
 
 
 def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_is_no_edit(store: Store) -> None:
     sync(store, {"gpu": GPU})
     before = active(store)
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(edited=("gpu",), going_on=("gpu",))
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(going_on=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(edited=("gpu",), used_as_before=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(used_as_before=("gpu",))
     assert active(store) == {"gpu": (before["gpu"][0], "abs:gpu", 0)}
     with store.read() as conn:
         (query,) = load_queries(conn)
         assert (query.text, query.problem, query.revision) == (BROKEN[0], BROKEN[2], 1)
-        assert load_watches(conn) == [Watch("abs:gpu", NOW, ())]
+        assert load_asked_queries(conn) == [AskedQuery("abs:gpu", NOW, ())]
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
@@ -120,10 +120,10 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
         set_matched_mark(conn, 1, expected=0)
-    assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == {"perf": "cat:cs.PF"}
+    assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).changed == {"perf": "cat:cs.PF"}
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert load_watches(conn) == [Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        assert load_asked_queries(conn) == [AskedQuery("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
 def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:

@@ -7,16 +7,16 @@ from sqlalchemy import select, update
 
 from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState, Occasion
-from digest.plan.restored import settle, take_all_as_sent
+from digest.plan.restored import record_all_as_sent, settle
 from digest.store import Store
-from digest.store.attempts import mark_taken_as_sent, retry_delivery, take_unknown
+from digest.store.attempts import claim_unknown, mark_taken_as_sent, retry_delivery
 from digest.store.backups import load_sent_until, load_violations
 from digest.store.digests import load_summaries
 from digest.store.matches import load_pending_matches, load_seen_versions
 from digest.store.outbox import claim_deliveries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as table
-from digest.store.subscriptions import pause_subscription, resume_subscription, take_turns
+from digest.store.subscriptions import pause_subscription, resume_subscription, store_slots
 from tests.contract.store.filled import fill
 from tests.contract.store.made import (
     DAY,
@@ -62,7 +62,7 @@ def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> N
         assert mark_taken_as_sent(conn, MORNING, LATER) == waiting > 0
         assert load_violations(conn) == []
         assert claim_deliveries(conn, owner="worker", limit=9, now=LATER) == []
-        assert take_unknown(conn, LATER) == []
+        assert claim_unknown(conn, LATER) == []
     assert count_states(store, *_WAITING) == 0
     assert count_states(store, DeliveryState.SUPPRESSED) == before + waiting
 
@@ -85,8 +85,8 @@ def test_papers_in_the_backup_and_papers_found_only_later_count_as_sent_and_keep
     assert settle_all(store, TURN) == 1
     store_match(store, {key: (second.id,)}, at=LATER)
     with store.begin() as conn:
-        assert take_all_as_sent(conn, "harvest", LATER) == 1
-        assert take_all_as_sent(conn, "harvest", LATER) == 0
+        assert record_all_as_sent(conn, "harvest", LATER) == 1
+        assert record_all_as_sent(conn, "harvest", LATER) == 0
         assert load_pending_matches(conn, key) == []
         assert {*load_seen_versions(conn, key, [first.paper_key, second.paper_key])} == {
             first.paper_key,
@@ -134,7 +134,7 @@ def test_a_pause_that_lasts_longer_keeps_what_waits_also_after_its_end(store: St
     assert settle_all(store, LATER - DAY) == 0
     with store.begin() as conn:
         assert resume_subscription(conn, key, LATER, LATER)
-        assert take_all_as_sent(conn, "harvest", LATER) == 0
+        assert record_all_as_sent(conn, "harvest", LATER) == 0
     assert list_waiting(store, key) == [(change.id,)]
 
 
@@ -153,7 +153,7 @@ def test_turns_that_had_come_by_the_moment_were_taken(store: Store) -> None:
     ids = subscribe(store, make_subscription(), weekly)
     with store.begin() as conn:
         for name, at in (("team", TURN - DAY), ("weekly", TURN + 3 * DAY)):
-            take_turns(conn, {ids[name]: (at, "2026-11-18" if name == "team" else "")})
+            store_slots(conn, {ids[name]: (at, "2026-11-18" if name == "team" else "")})
     settle_all(store, TURN + timedelta(hours=1))
     with store.read() as conn:
         turns = {row.name: (row.last_slot, row.next_due_at) for row in conn.execute(select(table))}
@@ -166,5 +166,5 @@ def test_a_database_that_was_never_restored_takes_nothing_as_sent(store: Store) 
     store_match(store, {key: (change.id,)}, at=FOUND)
     with store.begin() as conn:
         assert load_sent_until(conn) is None
-        assert take_all_as_sent(conn, "harvest", LATER) == 0
+        assert record_all_as_sent(conn, "harvest", LATER) == 0
     assert list_waiting(store, key) == [(change.id,)]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from digest.compare import Horizon
+from digest.compare import KnownBefore
 from digest.match.rules import is_overtaken
 from digest.model.announcements import Kind
 from digest.model.messages import DeliveryState, Receipt
@@ -133,7 +133,7 @@ def test_a_forgotten_paper_comes_again_as_a_replacement_only_when_it_changed(
     came = (replace(paper, **again),)
     with store.begin() as conn:
         found = [
-            store_changes(conn, came, lambda _: Horizon(mark=(202610, 0)), run_id=2, at=NOW, as_of=None)
+            store_changes(conn, came, lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None)
             for _ in range(2)
         ]
         assert [[change.kind for change in changes] for changes in found] == [kinds, []]

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.model.clock import SystemClock
-from digest.model.polls import LastLooks, RunOutcome
+from digest.model.polls import LastChecks, RunOutcome
 from digest.store import Store
 from digest.store.gate import StoreGate
 from digest.store.runs import (
@@ -17,7 +17,7 @@ from digest.store.runs import (
     abandon_running,
     finish_run,
     load_cursor,
-    load_last_looks,
+    load_last_checks,
     load_last_reaching,
     load_last_runs,
     load_recent_polls,
@@ -112,25 +112,25 @@ def test_every_request_is_logged(store: Store) -> None:
 
 def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
     with store.read() as conn:
-        assert load_last_looks(conn, "harvest") == LastLooks()
+        assert load_last_checks(conn, "harvest") == LastChecks()
     finish(store, start(store), "failed", failure="503")
     finish(store, start(store), "partial", failure="reset")
     start(store)
     with store.read() as conn:
-        assert load_last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
-        assert load_last_looks(conn, "query") == LastLooks()
+        assert load_last_checks(conn, "harvest") == LastChecks(failure=MORNING, failures=2)
+        assert load_last_checks(conn, "query") == LastChecks()
     finish(store, start(store), "empty")
     with store.read() as conn:
-        assert load_last_looks(conn, "harvest").failure is None
+        assert load_last_checks(conn, "harvest").failure is None
 
 
 def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(store: Store) -> None:
     finish(store, start(store, is_bootstrap=True))
     with store.read() as conn:
-        assert load_last_looks(conn, "harvest").news is None
+        assert load_last_checks(conn, "harvest").news is None
     finish(store, start(store))
     with store.read() as conn:
-        assert load_last_looks(conn, "harvest").news == MORNING
+        assert load_last_checks(conn, "harvest").news == MORNING
 
 
 def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
@@ -164,7 +164,7 @@ def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(st
     with store.read() as conn:
         abandoned = load_last_runs(conn)[1]
         assert (abandoned.outcome, abandoned.failure) == ("failed", ABANDONED)
-        assert load_last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
+        assert load_last_checks(conn, "harvest").failure is None, "it says nothing of arXiv"
 
 
 def make_worker(owner: str) -> Worker:

@@ -69,7 +69,7 @@ def test_a_file_that_another_process_writes_to_is_busy_and_free_again(
 def test_a_thread_that_writes_for_too_long_makes_the_others_say_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_TURN", 0.05)
+    monkeypatch.setattr(engine, "_WRITE_LOCK", 0.05)
     refused: list[StoreBusy] = []
 
     def try_to_write() -> None:

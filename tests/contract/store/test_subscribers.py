@@ -17,7 +17,7 @@ from digest.store.schema import subscribers as subscribers_table
 from digest.store.subscribers import (
     confirm_by_operator,
     destination_key,
-    load_left_alone,
+    load_unwritten,
     save_resubscription,
     save_unsubscription,
 )
@@ -193,13 +193,13 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     assert resubscribe(store, "")
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
-        assert load_left_alone(conn, MAIL) == ["team"]
+        assert load_unwritten(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert resubscribe(store)
     with store.read() as conn:
         assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
-        assert load_left_alone(conn, MAIL) == []
+        assert load_unwritten(conn, MAIL) == []
 
 
 def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:
@@ -245,7 +245,7 @@ def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Stor
         for name in ("team", "other"):
             row = make_token_row("f00d", "leave", destination=str(MAIL), subscription=name)
             save_tokens(conn, [row], at=NOW)
-        assert load_token(conn, "f00d") == StoredToken(TokenPurpose.LEAVE, str(MAIL), "team", None)
+        assert load_token(conn, "f00d") == StoredToken(TokenPurpose.UNSUBSCRIBE, str(MAIL), "team", None)
         assert load_token(conn, "beef") is None
 
 

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
 from digest.store import Store
-from digest.store.matches import load_due_turns
+from digest.store.matches import load_due_slots
 from digest.store.schema import deliveries
 from digest.store.subscribers import save_unsubscription
 from digest.store.subscriptions import (
@@ -16,7 +16,7 @@ from digest.store.subscriptions import (
     pause_subscription,
     resume_subscription,
     set_next_due,
-    take_turns,
+    store_slots,
 )
 from tests.contract.store.made import (
     DAY,
@@ -35,13 +35,13 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [turn.name for turn in load_due_turns(conn, now, limit)]
+        return [turn.name for turn in load_due_slots(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
     ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
     with store.begin() as conn:
-        take_turns(conn, {ids["early"]: (NOW, "2026-11-18")})
+        store_slots(conn, {ids["early"]: (NOW, "2026-11-18")})
         set_next_due(conn, ids["later"], NOW + 2 * DAY)
     assert due(store, NOW - SECOND) == []
     assert due(store, NOW) == ["early"]
@@ -124,8 +124,8 @@ def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: 
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = load_due_turns(conn, NOW + DAY, 10, lock=True)
-        take_turns(conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")})
+        locked = load_due_slots(conn, NOW + DAY, 10, lock=True)
+        store_slots(conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")})
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]
     assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")

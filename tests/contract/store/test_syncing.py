@@ -27,7 +27,7 @@ from digest.store import Store
 from digest.store.matches import close_first_digest, load_feed_matches, load_first_digests, load_pending_matches
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import subscription_queries
-from digest.store.subscribers import LetGo, save_unsubscription
+from digest.store.subscribers import DroppedMatches, save_unsubscription
 from digest.store.subscriptions import NO_FIRST_DIGEST, load_subscriptions, sync_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -153,7 +153,7 @@ def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
 
 def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
-    gone = SyncReport(added=("other",), ended=("team",), let_go=(LetGo("team", "", messages=2),))
+    gone = SyncReport(added=("other",), ended=("team",), dropped=(DroppedMatches("team", "", messages=2),))
     assert sync(store, make_subscription("other")) == gone
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
     assert (load(store).state, load(store).next_due_at) == ("ended", None)
@@ -164,7 +164,7 @@ def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_o
     ids = subscribe(store, make_subscription())
     (change,) = store_papers(store, [make_paper()])
     run_id = store_match(store, {ids["team"]: (change.id,)})
-    assert sync(store, make_subscription("other")).let_go == (LetGo("team", "", messages=0, papers=1),)
+    assert sync(store, make_subscription("other")).dropped == (DroppedMatches("team", "", messages=0, papers=1),)
     assert sync(store, make_subscription(), make_subscription("other"), at_day=2).added == ("team",)
     found = load(store)
     assert (found.id, found.state, found.plan_after) == (ids["team"], "active", run_id)
@@ -203,7 +203,7 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
     report = sync(store, make_subscription(destinations=(SLACK,)))
-    assert report == SyncReport(edited=("team",), let_go=(LetGo("team", str(MAIL), messages=1),))
+    assert report == SyncReport(edited=("team",), dropped=(DroppedMatches("team", str(MAIL), messages=1),))
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
     assert load(store).subscription.destinations == (SLACK,)
     sync(store, make_subscription(destinations=(SLACK, MAIL)))

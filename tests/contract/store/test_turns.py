@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from digest.model.subscriptions import Rhythm
+from digest.model.subscriptions import Timing
 from digest.store import Store
-from digest.store.matches import load_due_turns, sent_somewhere
+from digest.store.matches import find_sent, load_due_slots
 from digest.store.subscribers import save_unsubscription
-from digest.store.subscriptions import set_next_due, take_turns
+from digest.store.subscriptions import set_next_due, store_slots
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -24,7 +24,7 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
         for name in names[:2]:
             set_next_due(conn, ids[name], NOW)
         met, after = [], None
-        while batch := load_due_turns(conn, NOW + DAY, 3, after=after):
+        while batch := load_due_slots(conn, NOW + DAY, 3, after=after):
             met += [turn.name for turn in batch]
             after = batch[-1].next_due_at, batch[-1].id
     assert met[:2] == names[:2], "the longest waiting first"
@@ -36,11 +36,11 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     picky = make_subscription("picky", exclude=("cat:cs.CV",))
     subscribe(store, told, picky)
     with store.read() as conn:
-        first, second = sorted(load_due_turns(conn, NOW + DAY, 9), key=lambda turn: turn.name)
-    assert second.rhythm == Rhythm(told.cadence, told.quiet_hours, told.when_empty)
+        first, second = sorted(load_due_slots(conn, NOW + DAY, 9), key=lambda turn: turn.name)
+    assert second.timing == Timing(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
-    assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
-    assert first.likeness != first._replace(last_slot="2026-11-18").likeness
+    assert first.group_key == second.group_key, "what is excluded does not decide over a turn"
+    assert first.group_key != first._replace(last_slot="2026-11-18").group_key
 
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
@@ -53,16 +53,16 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
     )
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, "left", how="link", at=NOW)
-        assert sent_somewhere(conn, ids.values()) == {ids["both"]}
-        assert sent_somewhere(conn, []) == set()
+        assert find_sent(conn, ids.values()) == {ids["both"]}
+        assert find_sent(conn, []) == set()
 
 
 def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None:
     ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(9)))
     with store.begin() as conn, recording(store) as statements:
-        take_turns(conn, dict.fromkeys(ids.values(), (NOW + 2 * DAY, "2026-11-20")))
+        store_slots(conn, dict.fromkeys(ids.values(), (NOW + 2 * DAY, "2026-11-20")))
     assert len([statement for statement in statements if statement.startswith("UPDATE")]) == 1
     with store.read() as conn:
-        taken = load_due_turns(conn, NOW + 2 * DAY, 99)
+        taken = load_due_slots(conn, NOW + 2 * DAY, 99)
     assert {(turn.next_due_at, turn.last_slot) for turn in taken} == {(NOW + 2 * DAY, "2026-11-20")}
     assert len(taken) == len(ids)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from digest.config.settings import INCOMING
-from digest.deliver.transports.registry import WAYS, construct
+from digest.deliver.transports.registry import TRANSPORTS, construct
 from digest.model.clock import ManualClock
 from digest.model.messages import Message, Transport
 from digest.model.subscriptions import Destination, DestinationKind
@@ -48,7 +48,7 @@ class Route:
     can_tell: bool = False
 
 
-@pytest.fixture(params=list(WAYS), ids=str)
+@pytest.fixture(params=list(TRANSPORTS), ids=str)
 def route(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Route]:
     """One route per registered transport."""
     with ExitStack() as stack:
@@ -67,7 +67,9 @@ def _lay_mail(stack: ExitStack, _: Path) -> Route:
     inner.enter_context(sink)
     body = f"Message-ID: <{KEY}@sender.example>\r\nSubject: x\r\n\r\n.\r\n..\r\nten % of a dot.\r\n"
     return Route(
-        construct(WAYS[DestinationKind.MAIL].path, {"url": sink.url, "from_address": "digest@sender.example"}),
+        construct(
+            TRANSPORTS[DestinationKind.MAIL].path, {"url": sink.url, "from_address": "digest@sender.example"}
+        ),
         Destination(DestinationKind.MAIL, "reader@example.org"),
         Message("message/rfc822", body.encode(), KEY, "perf.eml"),
         lambda: [mail.raw for mail in sink.mails],
@@ -83,7 +85,7 @@ def _lay_slack(stack: ExitStack, _: Path) -> Route:
         "metadata": {"event_type": "digest_posted", "event_payload": {"delivery": KEY}},
     }
     return Route(
-        construct(WAYS[DestinationKind.SLACK].path, {"token": TOKEN, "url": receiver.url}),
+        construct(TRANSPORTS[DestinationKind.SLACK].path, {"token": TOKEN, "url": receiver.url}),
         Destination(DestinationKind.SLACK, "#papers"),
         Message("application/json", _encode(payload), KEY, "perf.json"),
         lambda: [_encode(message.payload) for message in receiver.messages],
@@ -105,7 +107,7 @@ def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
 
     receiver = stack.enter_context(LoopbackServer(take))
     return Route(
-        construct(WAYS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
+        construct(TRANSPORTS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
         Destination(kind, "team"),
         Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"),
         lambda: list(arrived),
@@ -126,7 +128,7 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
     receiver = stack.enter_context(LoopbackServer(take))
     hooks = {"lab": (receiver.url, bytes(32))}
     return Route(
-        construct(WAYS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}),
+        construct(TRANSPORTS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}),
         Destination(DestinationKind.WEBHOOK, "lab"),
         Message("application/json", _encode({"title": "Pınar’s nine papers"}), KEY, "perf.json"),
         lambda: list(arrived),
@@ -137,7 +139,7 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
 def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
     folder = tmp_path / "digests"
     return Route(
-        construct(WAYS[DestinationKind.FILE].path, {"root": tmp_path}),
+        construct(TRANSPORTS[DestinationKind.FILE].path, {"root": tmp_path}),
         Destination(DestinationKind.FILE, "digests"),
         Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html"),
         lambda: [path.read_bytes() for path in folder.iterdir()] if folder.exists() else [],
@@ -149,7 +151,7 @@ def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
 def _lay_console(_: ExitStack, __: Path) -> Route:
     stream = io.StringIO()
     return Route(
-        construct(WAYS[DestinationKind.CONSOLE].path, {"stream": stream}),
+        construct(TRANSPORTS[DestinationKind.CONSOLE].path, {"stream": stream}),
         Destination(DestinationKind.CONSOLE),
         Message("text/plain", "Pınar’s nine papers\n".encode(), KEY),
         lambda: [stream.getvalue().encode()] if not stream.closed and stream.getvalue() else [],

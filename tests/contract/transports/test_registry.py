@@ -11,7 +11,7 @@ import pytest
 
 import digest.deliver.transports
 from digest.config import load_config
-from digest.deliver.transports.registry import WAYS, open_transport
+from digest.deliver.transports.registry import TRANSPORTS, open_transport
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
@@ -22,10 +22,10 @@ TESTS = Path(__file__).parents[2]
 
 
 def test_each_kind_of_destination_but_the_pulled_feed_has_a_line() -> None:
-    assert set(WAYS) == set(DestinationKind) - {DestinationKind.FEED}
+    assert set(TRANSPORTS) == set(DestinationKind) - {DestinationKind.FEED}
 
 
-@pytest.mark.parametrize("path", [way.path for way in WAYS.values()])
+@pytest.mark.parametrize("path", [way.path for way in TRANSPORTS.values()])
 def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_own(path: str) -> None:
     name, _, class_name = path.partition(":")
     module = import_module(name)
@@ -38,7 +38,7 @@ def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_ow
         assert getattr(offered, method).__doc__
 
 
-@pytest.mark.parametrize("path", [way.path for way in WAYS.values()])
+@pytest.mark.parametrize("path", [way.path for way in TRANSPORTS.values()])
 def test_each_line_has_a_test_file_of_the_modules_name(path: str) -> None:
     module = path.partition(":")[0].rpartition(".")[2]
     assert (TESTS / "integration" / "transports" / f"test_{module}.py").is_file()
@@ -53,7 +53,7 @@ def test_each_transport_in_the_room_has_a_line() -> None:
             for name, value in vars(module).items()
             if name.endswith("Transport") and value is not Transport and value.__module__ == module.__name__
         }
-    assert found == {way.path for way in WAYS.values()}
+    assert found == {way.path for way in TRANSPORTS.values()}
 
 
 def test_nothing_is_sent_to_a_feed() -> None:

@@ -17,11 +17,11 @@ from tests.integration.cli.lively import NOW, World
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     told = digest("coverage", "--days", "2", "--json").json
-    assert [(line["mailing"], line["state"]) for line in told["mailings"]] == [
+    assert [(line["announcement"], line["state"]) for line in told["announcements"]] == [
         ("2026-11-19", "complete"),
         ("2026-11-18", "complete"),
     ]
-    assert told["mailings"][0]["new"] > 0
+    assert told["announcements"][0]["new"] > 0
 
 
 @pytest.mark.usefixtures("world")

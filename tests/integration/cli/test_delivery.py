@@ -90,7 +90,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     (line,) = [line for line in said.lines if "--held" in line]
     assert line.startswith("2 messages to old@digest.example need you: ")
     assert "no_such_thing" in line
-    held = digest("run", "--json").json["holds"]
+    held = digest("run", "--json").json["held"]
     assert (held["ids"], held["doubtful"]) == ([4, 13], [])
     assert "no_such_thing" in held["reason"]
     assert digest("delivery", "retry", "--held").out == (f"Deliveries 4, 13 will be sent by {WHEN}.\n")
@@ -107,8 +107,8 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_wa
     hold_two_by_a_typo(world, digest)
     world.edit_config('to = "mailto:old@digest.example"', 'to = "file:old/"')
     let_go = {"subscription": "old-mail", "destination": "mailto:old@digest.example", "messages": 2, "papers": 0}
-    assert digest("run", "--json").json["roster"]["let_go"] == [let_go]
-    assert digest("run", "--json").json["roster"]["let_go"] == []
+    assert digest("run", "--json").json["config"]["dropped"] == [let_go]
+    assert digest("run", "--json").json["config"]["dropped"] == []
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
@@ -130,7 +130,7 @@ def test_mails_whose_answers_were_lost_and_what_they_come_to_end_a_run_badly(wor
     assert len(digest("run", "--json", expect=4).json["deliver"]["unknown"]) == len(ids)
     world.clock.sleep(1000)
     assert len(digest("run", "--json", expect=4).json["deliver"]["held"]) == len(ids)
-    assert digest("run", "--json").json["holds"]["ids"] == ids
+    assert digest("run", "--json").json["held"]["ids"] == ids
 
 
 @pytest.mark.parametrize(("minutes", "job", "code"), [(16, "", 4), (14, "", 0), (300, "mail", 0)])
@@ -196,7 +196,7 @@ def test_a_refusal_of_us_waits_for_the_operator_and_costs_no_reader_a_message(
     said = digest("run", "--json", expect=4).json
     assert (len(said["deliver"]["held"]), len(said["deliver"]["dead"])) == (held, len(replies) - held)
     causes = digest("status").out.count("retry --held")
-    assert (len(said["holds"]["ids"]), "take it out" in said["holds"]["reason"], causes) == (held, False, held > 0)
+    assert (len(said["held"]["ids"]), "take it out" in said["held"]["reason"], causes) == (held, False, held > 0)
     before = len(world.mail.mails)
     digest("delivery", "retry", "--held")
     digest("run")

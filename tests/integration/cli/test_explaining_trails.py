@@ -15,7 +15,7 @@ from digest.query import matches, parse_query
 from digest.store import open_store
 from digest.store.digests import load_digest, load_summaries
 from digest.store.outbox import delete_expired
-from digest.store.papers import load_forgotten, load_paper, load_reach
+from digest.store.papers import load_forgotten, load_paper, load_stored_span
 from digest.store.schema import papers
 from digest.store.subscriptions import load_subscriptions
 from tests.integration.cli.conftest import Shell
@@ -50,8 +50,8 @@ def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> No
     said = digest("explain", "2611.15003", "perf-mail").lines
     why = "left out – it matched, but its readers unsubscribed; unsubscribed: mailto:second@digest.example"
     assert said[1] == f"perf-mail  {why}"
-    assert said[-1] == "left       mailto:second@digest.example unsubscribed Fri 20 Nov 09:20 (operator)"
-    (left,) = digest("explain", "2611.15003", "perf-mail", "--json").json["left"]
+    assert said[-1] == "reader     mailto:second@digest.example unsubscribed Fri 20 Nov 09:20 (operator)"
+    (left,) = digest("explain", "2611.15003", "perf-mail", "--json").json["unsubscribed"]
     assert (left["destination"], left["reason"]) == ("mailto:second@digest.example", "operator")
 
 
@@ -101,7 +101,7 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
     with store.read() as conn:
         numbers = range(14_900, 15_400)
         (forgotten, *_) = load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
-        reach = load_reach(conn)
+        reach = load_stored_span(conn)
     store.close()
     assert reach is not None
     assert reach.since > NOW.date()
@@ -142,7 +142,7 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     facts = digest("explain", "2611.14991", "gpu-mail", "--json").json
-    assert (facts["judged"]["verdict"], facts["mailing"]) == ("sent", "2026-11-10")
+    assert (facts["judged"]["verdict"], facts["announcement"]) == ("sent", "2026-11-10")
     assert [one["met"] for change in facts["changes"] for one in change["asked"]] == [
         "entered",
         "stayed in",

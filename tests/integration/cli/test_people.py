@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from digest.config import load_config
-from digest.model.people import Ask, Wish
-from digest.people.letters import queue_letters, take_request
+from digest.model.people import RequestKind, SignupRequest
+from digest.people.letters import accept_request, queue_letters
 from digest.people.preferences import confirm_signup
 from digest.people.signups import load_signup
 from digest.plan.links import make_links
@@ -22,15 +22,20 @@ from tests.integration.cli.lively import World
 
 ADA, BO = "ada@digest.example", "bo@digest.example"
 PEOPLE = [
-    (ADA, Wish(cadence="daily at 06:00 Europe/Berlin", joins=("gpu-mail",)).add_query("perf").add_query("gpu")),
-    (BO, Wish(joins=("gpu-mail",))),
+    (
+        ADA,
+        SignupRequest(cadence="daily at 06:00 Europe/Berlin", joins=("gpu-mail",))
+        .add_query("perf")
+        .add_query("gpu"),
+    ),
+    (BO, SignupRequest(joins=("gpu-mail",))),
 ]
 
 
-def ask(site: Site, address: str, wish: Wish) -> None:
+def ask(site: Site, address: str, wish: SignupRequest) -> None:
     with site.store.begin() as conn:
         maker = make_links(conn, site.config)
-        take_request(conn, maker, Ask.SUBSCRIBE, address, wish, network="", at=site.clock.now())
+        accept_request(conn, maker, RequestKind.SUBSCRIBE, address, wish, network="", at=site.clock.now())
 
 
 @pytest.fixture
@@ -151,6 +156,8 @@ def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: W
         with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
             with site.store.begin() as conn:
                 maker, address = make_links(conn, site.config), "old@digest.example"
-                take_request(conn, maker, Ask.LINK, address, Wish(), network="", at=site.clock.now())
+                accept_request(
+                    conn, maker, RequestKind.LINK, address, SignupRequest(), network="", at=site.clock.now()
+                )
             assert queue_letters(site) == letters
         world.edit_config(f"{extra}\n", "")

@@ -67,7 +67,7 @@ def test_a_file_says_by_its_name_what_it_holds(digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_a_day_names_the_digest_of_its_mailing(digest: Shell) -> None:
+def test_a_day_names_the_digest_of_its_announcement(digest: Shell) -> None:
     last = last_digest(digest)
     day = str(last["slot"]).removeprefix("mailing:")[:10]
     assert f"digest {last['id']} of perf-team" in digest("preview", "perf-team", "--date", day).err

@@ -19,7 +19,7 @@ from tests.integration.web.world import SUNDAY, World, live_in, make_paper
 from tests.postgres_servers import create_database, quick_server, run_tool
 
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
-"""22:47 Eastern time of Mon 23 Nov: another mailing is out."""
+"""22:47 Eastern time of Mon 23 Nov: another announcement is out."""
 
 LATER = make_paper(15_003, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
 LATEST = make_paper(15_004, "The latest paper about hourglasses", datetime(2026, 11, 23, 12, 0, tzinfo=UTC))

@@ -13,7 +13,7 @@ from digest.config import load_config
 from digest.config.starter import make_name
 from digest.query import parse_query
 from digest.query.wording import guess_person, name_query
-from digest.serve.installation import at_work, open_site
+from digest.serve.installation import keep_beating, open_site
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 from tests.terminal import hold_dialogue
@@ -261,7 +261,7 @@ def test_a_process_at_work_is_to_be_told_to_read_the_file(world: World, digest: 
     assert "SIGHUP" not in digest(*add).out
     config = load_config(world.folder / "digest.toml", dict(os.environ))
     site = open_site(config, world.clock, owner="here:1:a", jitter=lambda: 0.5)
-    with at_work(site):
+    with keep_beating(site):
         assert "`systemctl reload digest`" in digest("config", "undo").out
     site.close()
 

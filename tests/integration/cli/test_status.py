@@ -29,8 +29,8 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     assert facts["now"] == "2026-11-20T08:20:00+00:00"
     assert facts["summary"] == "2 messages need you. 1 other problem."
     assert "`digest delivery retry --failed`" in facts["troubles"][0]["remedy"]
-    assert (facts["intake"]["is_complete"], facts["intake"]["looked_at"]) == (True, 20)
-    assert facts["next_mailing"] == "2026-11-22"
+    assert (facts["intake"]["is_complete"], facts["intake"]["compared"]) == (True, 20)
+    assert facts["next_announcement"] == "2026-11-22"
     assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
     lines = {line["name"]: line for line in facts["subscriptions"]}
     assert lines["perf-mail"]["state"] == "paused"

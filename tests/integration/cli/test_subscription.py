@@ -139,7 +139,7 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
         assert "gpu-mail has quiet hours now. What waits is sent by a run after them.\n" in said
         assert "Nothing was sent." in said
     world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
-    assert digest("run", "--json").json["plan"]["resting"] == ["gpu-mail"]
+    assert digest("run", "--json").json["plan"]["held_by_quiet_hours"] == ["gpu-mail"]
 
 
 def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(world: World, digest: Shell) -> None:

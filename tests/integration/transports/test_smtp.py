@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.deliver.transports.smtp_connection import Patience
+from digest.deliver.transports.smtp_connection import Timeouts
 from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
@@ -124,10 +124,10 @@ def test_a_connection_lost_after_the_final_dot_is_ambiguous_whether_the_mail_was
 def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any_other_answer(
     open_mail: OpenMail,
 ) -> None:
-    assert Patience().final == 600
-    assert Patience().command == 60
+    assert Timeouts().final == 600
+    assert Timeouts().command == 60
     with WireServer(verdict=None) as server:
-        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.5, final=0.8))
+        transport = open_mail(f"smtp://{server.address}", patience=Timeouts(command=0.5, final=0.8))
         started = monotonic()
         failure = _fail(transport)
         waited = monotonic() - started
@@ -146,7 +146,7 @@ def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
     replies = {"STARTTLS": "220 go on", "RCPT": "550 no" if place == "RSET" else "250 ok"}
     offers = ("STARTTLS", "AUTH PLAIN")
     with WireServer(dribbles=(place, piece), replies=replies, offers=offers) as server:
-        patience = Patience(command=0.4, final=0.6)
+        patience = Timeouts(command=0.4, final=0.6)
         transport = open_mail(f"{scheme}{server.address}", patience=patience, password="secret")
         started = monotonic()
         if place == "QUIT":
@@ -159,7 +159,7 @@ def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
 
 def test_a_server_that_let_one_mail_wait_in_vain_is_not_asked_for_the_others(open_mail: OpenMail) -> None:
     with WireServer(dribbles=("GREETING", b"220-")) as server:
-        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.4))
+        transport = open_mail(f"smtp://{server.address}", patience=Timeouts(command=0.4))
         _fail(transport)
         started = monotonic()
         assert "let another mail wait in vain" in str(_fail(transport))
@@ -186,7 +186,7 @@ def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
     script.delay("END", 0.8)
-    transport = open_mail(sink.url, patience=Patience(command=5, final=0.4))
+    transport = open_mail(sink.url, patience=Timeouts(command=5, final=0.4))
     assert _fail(transport).ambiguous
     sink.wait_for(1)
     threading.Event().wait(0.5)
@@ -225,12 +225,12 @@ def test_a_server_that_greets_with_a_refusal_or_is_not_there_concerns_every_mail
 def test_many_mails_share_one_connection_until_its_hundred_is_full(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
-    assert Patience().mails == 100
+    assert Timeouts().mails == 100
     transport = open_mail(sink.url)
     for _ in range(5):
         transport.send(make_mail(), READER)
     assert script.count(Step.CONNECT) == 1
-    frugal = open_mail(sink.url, patience=Patience(mails=2))
+    frugal = open_mail(sink.url, patience=Timeouts(mails=2))
     for _ in range(5):
         frugal.send(make_mail(), READER)
     assert script.count(Step.CONNECT) == 1 + 3
@@ -240,8 +240,8 @@ def test_many_mails_share_one_connection_until_its_hundred_is_full(
 def test_a_connection_idle_for_too_long_is_replaced(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
-    assert Patience().idle == 60
-    transport = open_mail(sink.url, patience=Patience(idle=0.05))
+    assert Timeouts().idle == 60
+    transport = open_mail(sink.url, patience=Timeouts(idle=0.05))
     transport.send(make_mail(), READER)
     threading.Event().wait(0.1)
     transport.send(make_mail(), READER)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.deliver.transports.file import judge_disk, write_if_changed
+from digest.deliver.transports.file import classify_disk_error, write_if_changed
 from digest.model.errors import DeliveryError
 
 NOBODY = 65534
@@ -94,7 +94,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_debris(tmp_path: P
     ],
 )
 def test_each_way_a_disk_refuses_is_worth_a_retry_and_says_what_to_mend(code: int, word: str) -> None:
-    failure = judge_disk(Path("feeds/gpu.atom"), OSError(code, os.strerror(code)))
+    failure = classify_disk_error(Path("feeds/gpu.atom"), OSError(code, os.strerror(code)))
     assert not failure.permanent
     assert not failure.ambiguous
     assert os.strerror(code) in failure.message

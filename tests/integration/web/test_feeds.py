@@ -21,7 +21,7 @@ REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy",
 @pytest.fixture
 def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every request look at the store, so that no test waits ten seconds."""
-    monkeypatch.setattr(feeds, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(feeds, "CHECK_AGAIN", 0.0)
 
 
 def test_a_feed_carries_what_matched(shared: Desk) -> None:
@@ -103,7 +103,7 @@ def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_n
     assert desk.http.get(path).status_code == 200
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE subscriptions RENAME TO lost")
-    monkeypatch.setattr(feeds, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(feeds, "CHECK_AGAIN", 0.0)
     assert desk.http.get(path).status_code == 200
     monkeypatch.setattr(feeds, "STALE", 0.0)
     answer = desk.http.get(path)

@@ -43,7 +43,7 @@ def tokens(desk: Desk) -> dict[str, str]:
     """Return a token of each purpose, by the address that it opens."""
     reader = Destination.parse(READER)
     return {
-        "u": desk.links.leave_token(reader, "perf-team"),
+        "u": desk.links.unsubscribe_token(reader, "perf-team"),
         "d": desk.links.web_token("perf-team", "run:2"),
         "f": desk.links.feed_token("perf-team", 0),
         "p": desk.links.preferences_token(reader),
@@ -89,7 +89,7 @@ def dump(desk: Desk) -> list[str]:
 
 def open_page(desk: Desk, reader: str = READER) -> httpx.Response:
     """Open a page with a form: that by which somebody unsubscribes."""
-    return desk.http.get(f"/u/{desk.links.leave_token(Destination.parse(reader), 'perf-team')}")
+    return desk.http.get(f"/u/{desk.links.unsubscribe_token(Destination.parse(reader), 'perf-team')}")
 
 
 # Other sites' forms (CSRF)

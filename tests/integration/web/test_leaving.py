@@ -26,8 +26,8 @@ def path_in_mail(desk: Desk, recipient: str = "reader@example.org") -> str:
     return found[1]
 
 
-def recipients_of_next_mailing(desk: Desk) -> list[str]:
-    """Live until the next mailing is out and digested; return who got a mail."""
+def recipients_of_next_announcement(desk: Desk) -> list[str]:
+    """Live until the next announcement is out and digested; return who got a mail."""
     before = len(desk.world.mail.mails)
     desk.world.arxiv.add(LATER)
     desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
@@ -50,7 +50,7 @@ def test_one_click_ends_it_in_every_encoding(desk: Desk, body: bytes | None) -> 
     assert answer.status_code == 200
     assert not answer.history
     assert "set-cookie" not in answer.headers
-    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+    assert recipients_of_next_announcement(desk) == ["second@example.org"]
 
 
 def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing(desk: Desk) -> None:
@@ -101,7 +101,7 @@ def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     assert "You are unsubscribed from Perf team." in answer.text
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions.c.reason)).scalars().all() == ["page"]
-    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+    assert recipients_of_next_announcement(desk) == ["second@example.org"]
 
 
 def test_leaving_is_undone_on_its_page_and_only_what_comes_later_is_sent(desk: Desk) -> None:
@@ -117,7 +117,7 @@ def test_leaving_is_undone_on_its_page_and_only_what_comes_later_is_sent(desk: D
         assert conn.execute(select(consents.c.how).where(consents.c.event == "returned")).scalars().all() == [
             "page"
         ]
-    assert recipients_of_next_mailing(desk) == ["reader@example.org", "second@example.org"]
+    assert recipients_of_next_announcement(desk) == ["reader@example.org", "second@example.org"]
 
 
 def test_after_seven_days_the_page_says_whom_to_ask(desk: Desk) -> None:
@@ -144,4 +144,4 @@ def test_nobody_comes_back_by_it_whom_the_operator_no_longer_names(desk: Desk, i
     if is_dropped_first:
         desk.press(page)
     assert "You are already unsubscribed" in desk.press(page, answer="undo").text
-    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+    assert recipients_of_next_announcement(desk) == ["second@example.org"]

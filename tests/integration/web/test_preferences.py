@@ -62,7 +62,7 @@ def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House
     kinds = ["new", "replaced"]
     page = page.press("save", days="fridays", hour="9", zone="Europe/Berlin", kind=kinds)
     assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
-    wish = house.preferences().wish
+    wish = house.preferences().choices
     assert [(query.text, query.is_on) for query in wish.queries] == [("abs:measure", False), ("ti:clocks", True)]
     assert wish.cadence == "fridays at 09:00 Europe/Berlin"
     assert wish.kinds == (Kind.NEW, Kind.REPLACEMENT)
@@ -78,7 +78,7 @@ def test_a_page_that_is_old_turns_off_no_query_that_it_did_not_list(house: House
     new = house.open(f"{path}/query?q=ti:clocks")
     assert new.send(new.forms[0], new.forms[0].buttons[1]).said.startswith("Saved.")
     old.press("save")
-    assert [query.is_on for query in house.preferences().wish.queries] == [True, True]
+    assert [query.is_on for query in house.preferences().choices.queries] == [True, True]
 
 
 def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) -> None:
@@ -107,8 +107,8 @@ def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) 
         {"action": "save", "days": "daily", "hour": "9", "abstracts": "long"},
         {"action": "pause", "until": "soon"},
         {"action": "pause", "until": "9999-12-31"},
-        {"action": "leave"},
-        {"action": "leave", "subscription": ""},
+        {"action": "unsubscribe"},
+        {"action": "unsubscribe", "subscription": ""},
         {"action": "undo", "subscription": TEAM},
         {"action": "undo", "subscription": "*"},
         {"action": "delete", "name": "measure"},
@@ -125,8 +125,8 @@ def test_what_no_page_offers_is_refused_and_changes_nothing(house: House, fields
 
 def test_a_form_without_our_token_or_from_elsewhere_changes_nothing(house: House) -> None:
     path = house.subscribe(ME, "abs:measure")
-    token = dict(house.open(path).form("leave").fields)["token"]
-    fields = {"action": "leave", "subscription": "*"}
+    token = dict(house.open(path).form("unsubscribe").fields)["token"]
+    fields = {"action": "unsubscribe", "subscription": "*"}
     before = house.dump()
     answers = [
         house.http.post(path, data=fields, headers=ORIGIN),
@@ -166,7 +166,7 @@ def test_the_operators_subscriptions_are_read_only_and_can_be_left(house: House)
             (200, "delete", True),
         )
     assert house.dump() == before
-    left = page.press("leave", TEAM)
+    left = page.press("unsubscribe", TEAM)
     assert left.said == "You are unsubscribed from Perf team."
     assert [address for address, _ in until_monday(house)] == ["second@example.org"]
     assert house.open(path).press("undo", TEAM).said == "You are subscribed to Perf team again."
@@ -200,7 +200,7 @@ def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
     mine, _ = house.subscribe(ME, "abs:measure", "ti:queues"), house.subscribe(OTHER, "ti:clocks", "ti:tail")
     other = house.preferences(OTHER)
     assert other.own is not None
-    for action in ("leave", "undo"):
+    for action in ("unsubscribe", "undo"):
         refused = post(house, mine, action=action, subscription=other.own.subscription.name)
         assert "This subscription is none of yours." in refused.text
     post(house, mine, action="delete", name="clocks")
@@ -223,12 +223,12 @@ def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(house: Ho
     path = house.subscribe(READER, "abs:measure")
     own = house.preferences(READER).memberships[0].name
     name = own if which == "own" else which
-    assert house.open(path).press("leave", name).has("undo", name)
+    assert house.open(path).press("unsubscribe", name).has("undo", name)
     house.world.clock.sleep(7 * 86_400 - 1)
     page = house.open(path)
     assert page.has("undo", name)
     assert page.press("undo", name).said.endswith("again.")
-    house.open(path).press("leave", name)
+    house.open(path).press("unsubscribe", name)
     house.world.clock.sleep(7 * 86_400)
     assert not house.open(path).has("undo")
     refused = post(house, path, action="undo", subscription=name)
@@ -262,7 +262,7 @@ def test_an_edited_query_is_named_after_its_new_words(house: House) -> None:
     assert edit(house, path, "measure", "ti:stopwatches OR ti:sundials").status == 200
     assert edit(house, path, "clocks", "ti:queues").status == 200
     names = ["stopwatches-sundials", "queues-2"]
-    assert [query.name for query in house.preferences().wish.queries] == names
+    assert [query.name for query in house.preferences().choices.queries] == names
     (text,) = [text for address, text in until_monday(house) if address == ME]
     assert "stopwatches-sundials = ti:stopwatches OR ti:sundials" in text
     assert edit(house, path, names[0], "abs:measure").said.startswith("Saved.")
@@ -286,7 +286,7 @@ def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     assert (wrong.status, "The nearest that works:" in wrong.text) == (200, True)
     assert house.dump() == before
     saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
-    assert (saved.status, house.preferences().wish.queries[0].text) == (200, "ti:clocks OR ti:tail")
+    assert (saved.status, house.preferences().choices.queries[0].text) == (200, "ti:clocks OR ti:tail")
 
 
 def test_a_query_that_was_off_brings_what_is_announced_once_it_is_on(house: House) -> None:
@@ -312,7 +312,7 @@ def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(ho
 
     assert add("cs.PF").said.startswith("Saved.")
     assert add("cat:cs.PF").said.startswith("Saved."), "the same again adds none"
-    assert [query.text for query in house.preferences().wish.queries] == ["abs:measure", "cat:cs.PF"]
+    assert [query.text for query in house.preferences().choices.queries] == ["abs:measure", "cat:cs.PF"]
     same = edit(house, path, "measure", "cat:cs.PF")
     assert (same.status, "You have this saved query already." in same.text) == (400, True)
     wrong = add("abs:(gpu")
@@ -321,7 +321,7 @@ def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(ho
     assert add(" ").status == add("x" * 2_001).status == 400
     statuses = [add(f"ti:word{number}").status for number in range(9)]
     assert statuses == [200] * 8 + [400]
-    names = [query.name for query in house.preferences().wish.queries]
+    names = [query.name for query in house.preferences().choices.queries]
     page = house.open(path)
     for name in names[1:]:
         page = page.press("delete", name)

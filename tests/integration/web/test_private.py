@@ -97,7 +97,7 @@ def test_a_key_opens_the_data_of_one_person_and_no_other_is_as_good(house: House
 def test_everything_stored_of_a_person_is_in_their_export(house: House) -> None:
     house.subscribe(ME, "abs:measure", "ti:clocks")
     house.live(hours=1)
-    house.open(house.path()).press("leave", "*").press("undo", "*")
+    house.open(house.path()).press("unsubscribe", "*").press("undo", "*")
     answer = enter(house).press("export").answer
     assert answer.headers["content-disposition"] == 'attachment; filename="digest.json"'
     exported = json.loads(answer.text)
@@ -128,7 +128,7 @@ def test_erasing_leaves_no_trace_of_the_address(house: House) -> None:
     house.live(hours=1)
     page = enter(house)
     page.press("move", address=NEW)
-    house.open(path).press("leave", "*")
+    house.open(path).press("unsubscribe", "*")
     unsure = page.press("erase")
     assert (unsure.status, "Tick the box to say that you are sure." in unsure.text) == (400, True)
     assert ME in house.dump()
@@ -175,7 +175,9 @@ def test_after_moving_everything_comes_to_the_new_address_alone(house: House) ->
 
 def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_address(house: House) -> None:
     house.subscribe(READER, "abs:measure")
-    team = f"/u/{house.world.links(house.site).leave_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
+    team = (
+        f"/u/{house.world.links(house.site).unsubscribe_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
+    )
     house.live(hours=1)
     enter(house, READER).press("move", address=NEW)
     assert confirm(house, [text for _, text in house.live()]).status == 200
@@ -247,7 +249,9 @@ def test_links_that_a_person_ended_never_work_again_and_unsubscribing_in_old_mai
     if address == ME:
         house.subscribe(ME, "abs:measure")
     ended = [house.path(address)]
-    leave = house.world.links(house.site).leave_token(house.preferences(address).person.destination, "perf-team")
+    leave = house.world.links(house.site).unsubscribe_token(
+        house.preferences(address).person.destination, "perf-team"
+    )
     page = house.open(ended[0]).press("end")
     assert (page.status, "All old links to your subscriptions have ended." in page.text) == (200, True)
     over = house.http.get(ended[0])

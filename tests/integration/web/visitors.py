@@ -14,9 +14,9 @@ from urllib.parse import urlencode, urljoin
 import httpx
 import lxml.html
 
-from digest.model.people import Wish
+from digest.model.people import SignupRequest
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.people.preferences import Preferences, load_preferences, save_wish
+from digest.people.preferences import Preferences, apply_signup_request, load_preferences
 from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
 from digest.serve.steps import run_pass
@@ -127,11 +127,11 @@ class House:
         with self.site.store.begin() as conn:
             maker = self.world.links(self.site)
             person = confirm_person(conn, address, how="test", at=self.world.clock.now())
-            wish = Wish(cadence=cadence)
+            wish = SignupRequest(cadence=cadence)
             for text in queries:
                 wish = wish.add_query(text)
             if queries:
-                save_wish(conn, maker, person, wish, at=self.world.clock.now())
+                apply_signup_request(conn, maker, person, wish, at=self.world.clock.now())
         return self.path(address)
 
     def path(self, address: str = ME) -> str:

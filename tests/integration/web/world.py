@@ -26,13 +26,13 @@ from digest.serve.installation import open_site
 from digest.site import Site
 from digest.web import WebServer, create_app
 from tests.command_line import run_digest
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
-"""22:47 Eastern time of Thu 19 Nov: the mailing is out."""
+"""22:47 Eastern time of Thu 19 Nov: the announcement is out."""
 
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
 """22:47 of Sun 22 Nov: the next one is."""
@@ -74,7 +74,7 @@ TO = ("mailto:reader@example.org", "mailto:second@example.org", "slack:#papers",
 def make_paper(number: int, title: str, submitted: datetime) -> DemoPaper:
     return DemoPaper(
         id=f"2611.{number:05d}",
-        announced=plan_mailing(submitted),
+        announced=plan_announcement(submitted),
         submitted=(submitted,),
         title=title,
         abstract="We measure, and report what we found.",

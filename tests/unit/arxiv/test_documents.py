@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from digest.arxiv.documents import BODY_LIMIT, Document, MalformedEntry, check_body, put_aside
+from digest.arxiv.documents import BODY_LIMIT, Document, MalformedEntry, check_body, quarantine
 from digest.model.errors import ArxivError, ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
 
 
@@ -126,6 +126,6 @@ def test_text_between_the_entries_may_be_entries_that_something_hides() -> None:
 
 def test_an_entry_put_aside_is_kept_with_what_is_wrong_with_it() -> None:
     (entry,) = Document("<r><p a='>'>ö</p></r>".encode(), root="r", entry="p", depth=1)
-    kept = put_aside(3, entry, MalformedEntry("no id"))
+    kept = quarantine(3, entry, MalformedEntry("no id"))
     assert (kept.position, kept.error) == (3, "no id")
     assert kept.snippet.decode() == '<p a="&gt;">ö</p>'

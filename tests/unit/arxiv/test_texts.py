@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from digest.arxiv.documents import (
     fold_line,
     fold_paragraphs,
+    is_withdrawal_comment,
     read_iso_date,
-    says_withdrawn,
     split_dois,
 )
 from digest.model.clock import read_rfc_date
@@ -105,7 +105,7 @@ def test_every_doi_is_found_without_what_stands_around_it(texts: list[str], dois
     ],
 )
 def test_a_comment_that_withdraws_the_paper_is_recognised(comment: str) -> None:
-    assert says_withdrawn(comment)
+    assert is_withdrawal_comment(comment)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_comment_that_withdraws_the_paper_is_recognised(comment: str) -> None:
     ],
 )
 def test_a_comment_that_speaks_of_something_else_is_no_withdrawal(comment: str) -> None:
-    assert not says_withdrawn(comment)
+    assert not is_withdrawal_comment(comment)
 
 
 def test_dates_are_brought_to_utc() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.client import ArxivAddresses
-from digest.arxiv.exchange import gate_outcome, judge_status
+from digest.arxiv.exchange import check_status, gate_outcome
 from digest.model.clock import GateOutcome, RequestOutcome
 from digest.model.errors import (
     ArxivError,
@@ -27,7 +27,7 @@ WEB_PAGE = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></b
 
 def judge(status: int, body: bytes = WEB_PAGE, media_type: str = "text/html", **headers: str) -> None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    judge_status(HttpAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
+    check_status(HttpAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_rate_exceeded_is_throttling_under_every_status(status: int) -> None:
 def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
     place = ArxivAddresses(oai_url="https://x.example/oai").describe("https://x.example/oai?verb=ListRecords")
     with pytest.raises(ArxivRejected) as caught:
-        judge_status(HttpAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
+        check_status(HttpAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
     assert caught.value.message == (
         "arXiv rejects the request (404): nothing is at oai_url under [arxiv], https://x.example/oai"
     )

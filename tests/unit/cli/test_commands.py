@@ -12,7 +12,7 @@ import pytest
 
 import digest
 from digest.cli import cli, run_cli
-from digest.cli.commands import EXAMPLES, REPLACEMENTS, answer_unknown
+from digest.cli.commands import EXAMPLES, REPLACEMENTS, explain_unknown
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -129,8 +129,8 @@ def test_each_replacement_is_a_command_that_exists_with_its_options(instead: str
 @pytest.mark.parametrize("typed", REPLACEMENTS)
 def test_a_word_of_another_tool_is_answered_with_a_command_that_exists(typed: str) -> None:
     *group, name = typed.split()
-    assert f"`digest {REPLACEMENTS[typed]}`" in answer_unknown(name, [], " ".join(group)).hint
+    assert f"`digest {REPLACEMENTS[typed]}`" in explain_unknown(name, [], " ".join(group)).hint
 
 
 def test_an_unknown_command_that_is_near_to_none_is_sent_to_the_list() -> None:
-    assert answer_unknown("xyzzy", ["list", "show"], "query").hint == "`digest query --help` shows them all."
+    assert explain_unknown("xyzzy", ["list", "show"], "query").hint == "`digest query --help` shows them all."

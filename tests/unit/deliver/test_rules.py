@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from digest.deliver.rules import (
     FEWEST_TRIES,
     LONGEST_PAUSE,
-    LONGEST_WISH,
+    LONGEST_RETRY_AFTER,
     MAX_AGE,
     MAX_DOUBTS,
     MAX_TRIES,
@@ -62,7 +62,7 @@ def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
 
 @pytest.mark.parametrize("wish", [1e300, 999_999_999_999.0, 366 * 86_400.0])
 def test_no_wish_is_taken_for_longer_than_a_day(wish: float) -> None:
-    assert decide(retry_after=wish) == (Step.RETRY, LONGEST_WISH.total_seconds())
+    assert decide(retry_after=wish) == (Step.RETRY, LONGEST_RETRY_AFTER.total_seconds())
 
 
 def test_a_wish_that_is_repeated_for_ever_is_believed_ever_less() -> None:
@@ -138,7 +138,7 @@ def test_pauses_grow_within_bounds_and_never_vanish(attempts: int, jitter: float
 def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_given_up() -> None:
     shown, share = [], Share(5, 14, 9)
     while (shorter := shorten_share(share)) is not None:
-        assert (shorter.first, shorter.behind) == (5, 14)
+        assert (shorter.first, shorter.end) == (5, 14)
         assert Share.parse(str(shorter)) == shorter
         share = shorter
         shown.append(share.shown)

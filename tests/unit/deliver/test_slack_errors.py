@@ -10,14 +10,14 @@ from digest.deliver.transports.slack import (
     WAIT,
     WORKSPACE,
     SlackAnswer,
-    judge_answer,
+    classify_answer,
 )
 from digest.model.errors import DeliveryError
 
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:
     data = {"ok": False, "error": error} | more
-    return judge_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=is_post)
+    return classify_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=is_post)
 
 
 @pytest.mark.parametrize("code", sorted(AMBIGUOUS))
@@ -96,20 +96,20 @@ def test_an_unknown_refusal_is_tried_again_within_the_callers_limits() -> None:
     "data", [{}, [], None, "ok", {"ok": True}, {"ok": False}, {"ok": False, "error": "Not JSON: <"}]
 )
 def test_an_unreadable_answer_under_200_leaves_a_posts_fate_open(data: object) -> None:
-    failure = judge_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=True)
+    failure = classify_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=True)
     assert failure.ambiguous
     assert not failure.permanent
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
-    assert judge_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True).ambiguous
-    assert not judge_answer("conversations.list", SlackAnswer(status, {}, {}), is_post=False).ambiguous
+    assert classify_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True).ambiguous
+    assert not classify_answer("conversations.list", SlackAnswer(status, {}, {}), is_post=False).ambiguous
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])
 def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(status: int) -> None:
-    failure = judge_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True)
+    failure = classify_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True)
     assert failure.permanent
     assert failure.whole_transport
     assert not failure.ambiguous
@@ -117,7 +117,7 @@ def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(s
 
 def test_the_wait_slack_asks_for_is_kept() -> None:
     answer = SlackAnswer(429, {"retry-after": "30"}, {})
-    assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == 30.0
+    assert classify_answer("chat.postMessage", answer, is_post=True).retry_after == 30.0
 
 
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])

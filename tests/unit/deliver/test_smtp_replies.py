@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.transports.smtp_connection import Stage, find_queue_id, judge_reply, read_reply
+from digest.deliver.transports.smtp_connection import Stage, classify_reply, find_queue_id, read_reply
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ def test_the_servers_own_name_for_a_mail_is_read_where_it_gives_one(reply: bytes
 
 @given(st.integers(400, 499), st.sampled_from(Stage))
 def test_a_4xx_reply_is_worth_another_try_at_every_stage(code: int, stage: Stage) -> None:
-    failure = judge_reply(stage, code, b"try again later")
+    failure = classify_reply(stage, code, b"try again later")
     assert not failure.permanent
     assert not failure.ambiguous
 
 
 @given(st.integers(500, 599), st.sampled_from(Stage))
 def test_a_5xx_reply_is_final_and_certain_at_every_stage(code: int, stage: Stage) -> None:
-    failure = judge_reply(stage, code, b"no")
+    failure = classify_reply(stage, code, b"no")
     assert failure.permanent
     assert not failure.ambiguous
 
@@ -44,7 +44,7 @@ def test_a_5xx_reply_is_final_and_certain_at_every_stage(code: int, stage: Stage
 def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_dot(
     code: int, stage: Stage
 ) -> None:
-    failure = judge_reply(stage, code, b"?")
+    failure = classify_reply(stage, code, b"?")
     assert failure.ambiguous == (stage is Stage.FINAL)
     assert not failure.permanent
 
@@ -98,7 +98,7 @@ def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_
 def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_this_one(
     stage: Stage, code: int, reply: bytes, *, reaches_every_mail: bool
 ) -> None:
-    assert judge_reply(stage, code, reply).whole_transport == reaches_every_mail
+    assert classify_reply(stage, code, reply).whole_transport == reaches_every_mail
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
     ],
 )
 def test_a_refusal_tells_the_operator_what_to_look_at(stage: Stage, code: int, reply: bytes, word: str) -> None:
-    assert word in judge_reply(stage, code, reply).hint
-    assert "take it out" not in judge_reply(stage, code, reply).hint or word == "Check the address"
+    assert word in classify_reply(stage, code, reply).hint
+    assert "take it out" not in classify_reply(stage, code, reply).hint or word == "Check the address"
 
 
 @given(st.binary(max_size=2000))

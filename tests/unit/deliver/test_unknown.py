@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.deliver.step import foretell
+from digest.deliver.step import describe_settling
 from digest.model.subscriptions import DestinationKind
 
 
@@ -27,4 +27,4 @@ from digest.model.subscriptions import DestinationKind
 def test_only_what_can_be_asked_is_said_to_be(
     tmp_path: Path, kind: DestinationKind, environ: dict[str, str], words: str
 ) -> None:
-    assert foretell(load_config(None, environ, folder=tmp_path), kind) == words
+    assert describe_settling(load_config(None, environ, folder=tmp_path), kind) == words

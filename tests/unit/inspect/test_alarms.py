@@ -9,25 +9,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.alarms import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
-from digest.inspect.coverage import MailingLine, MailingState
+from digest.inspect.alarms import (
+    ANNOUNCEMENT_LIMIT,
+    AlarmFacts,
+    can_send_heartbeat,
+    find_alarms,
+    find_due_announcement,
+)
+from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.alarms import Alarm, Overdue
-from digest.model.announcements import alarm_moment, find_owed, latest_mailing, mailing_moment, next_mailing
+from digest.model.announcements import (
+    alarm_moment,
+    announcement_moment,
+    find_due_until,
+    latest_announcement,
+    next_announcement,
+)
 from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Rhythm, WhenEmpty
-from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, latest_slot, next_slot
+from digest.model.subscriptions import Timing, WhenEmpty
+from digest.plan.turns import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
 
-MAILING = date(2026, 11, 19)
-OUT = mailing_moment(MAILING)
+ANNOUNCEMENT = date(2026, 11, 19)
+OUT = announcement_moment(ANNOUNCEMENT)
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SINCE = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 ONE = Overdue(1, "mailto:a@b.example", SINCE, 3)
 
 
-def look(state: MailingState, failure: str = "") -> MailingLine:
-    return MailingLine(MAILING, state, new=0, looks=0, failed=0, checked_at=None, failure=failure)
+def look(state: AnnouncementState, failure: str = "") -> AnnouncementLine:
+    return AnnouncementLine(ANNOUNCEMENT, state, new=0, looks=0, failed=0, checked_at=None, failure=failure)
 
 
 def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
@@ -35,26 +47,28 @@ def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
-    assert find(AlarmFacts()) == find(AlarmFacts(look(MailingState.COMPLETE))) == ()
+    assert find(AlarmFacts()) == find(AlarmFacts(look(AnnouncementState.COMPLETE))) == ()
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=40)))
-def test_the_last_mailing_whose_limit_has_passed_is_due_whatever_went_out_since(later: timedelta) -> None:
+def test_the_last_announcement_whose_limit_has_passed_is_due_whatever_went_out_since(later: timedelta) -> None:
     now = NOW + later
-    due = find_due_mailing(now)
-    assert now - mailing_moment(due) > MAILING_LIMIT
-    assert now - mailing_moment(next_mailing(mailing_moment(due))) <= MAILING_LIMIT
+    due = find_due_announcement(now)
+    assert now - announcement_moment(due) > ANNOUNCEMENT_LIMIT
+    assert now - announcement_moment(next_announcement(announcement_moment(due))) <= ANNOUNCEMENT_LIMIT
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (look(MailingState.INCOMPLETE, "503"), "the announcement of Thu 19 Nov was not fetched: 503"),
-        (look(MailingState.LATE), "the announcement of Thu 19 Nov is not out yet"),
-        (look(MailingState.NOT_CHECKED), "the announcement of Thu 19 Nov was not checked"),
+        (look(AnnouncementState.INCOMPLETE, "503"), "the announcement of Thu 19 Nov was not fetched: 503"),
+        (look(AnnouncementState.LATE), "the announcement of Thu 19 Nov is not out yet"),
+        (look(AnnouncementState.NOT_CHECKED), "the announcement of Thu 19 Nov was not checked"),
     ],
 )
-def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(line: MailingLine, words: str) -> None:
+def test_a_missing_announcement_says_whether_arxiv_or_the_looking_failed(
+    line: AnnouncementLine, words: str
+) -> None:
     (alarm,) = find(AlarmFacts(line))
     assert alarm.what == words
 
@@ -62,7 +76,7 @@ def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(line: Mailin
 def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
     why = "planning failed: perf-team: no such name"
     facts = AlarmFacts(
-        look(MailingState.INCOMPLETE),
+        look(AnnouncementState.INCOMPLETE),
         digests=Overdue(3, "perf-team", SINCE, reason="perf-team: no such name"),
         deliveries=Overdue(1_200, "slack:#papers", SINCE),
         failed=Overdue(2, "slack:#gone", SINCE, 7, "archived"),
@@ -86,20 +100,20 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
         (AlarmFacts(failed=ONE), True),
         (AlarmFacts(deliveries=ONE), False),
         (AlarmFacts(digests=ONE), False),
-        (AlarmFacts(look(MailingState.LATE)), False),
+        (AlarmFacts(look(AnnouncementState.LATE)), False),
     ):
-        assert does_its_work(find(facts)) is does
+        assert can_send_heartbeat(find(facts)) is does
 
 
-def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_mailing() -> None:
-    morning = alarm_moment(MAILING)
+def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_announcement() -> None:
+    morning = alarm_moment(ANNOUNCEMENT)
     for moment, owed in (
         (morning, morning),
         (morning - timedelta(seconds=1), OUT),
         (OUT, OUT),
         (OUT - timedelta(seconds=1), OUT - timedelta(seconds=1)),
     ):
-        assert find_owed(moment) == owed
+        assert find_due_until(moment) == owed
 
 
 @given(
@@ -109,24 +123,24 @@ def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_
     is_awaited=st.booleans(),
     source=st.sampled_from(["harvest", "query"]),
 )
-def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of_a_mailing_is_there(
+def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of_an_announcement_is_there(
     *, later: timedelta, since: timedelta, ago: timedelta, is_awaited: bool, source: str
 ) -> None:
     now = NOW + later
-    rhythm = Rhythm(Cadence.parse("on announcement"), None, WhenEmpty.SKIP)
+    rhythm = Timing(Cadence.parse("on announcement"), None, WhenEmpty.SKIP)
     before = latest_slot(rhythm.cadence, None, now - since)
     due = next_slot(rhythm.cadence, None, before.due_at, before.name)
     assert due is not None
     coverage = Coverage(
-        mailing=latest_mailing(now),
+        announcement=latest_announcement(now),
         is_complete=False,
-        looked_at=0,
+        compared=0,
         matched=1,
         checked_at=now,
         source=source,
         is_awaited=is_awaited,
     )
     matched_at = now - ago
-    if max(due.due_at, matched_at) < find_owed(now):
-        facts = TurnFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
-        assert decide_turn(rhythm, facts).outcome is TurnOutcome.MAKE
+    if max(due.due_at, matched_at) < find_due_until(now):
+        facts = SlotFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
+        assert decide_slot(rhythm, facts).outcome is SlotOutcome.MAKE

@@ -12,8 +12,8 @@ from digest.inspect.explain import (
     ORDER,
     Asked,
     Judged,
+    KeptMatch,
     Met,
-    TrailRow,
     Verdict,
     judge_change,
     judge_deliveries,
@@ -40,7 +40,7 @@ def due(state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fi
 def judge(
     kind: Kind = Kind.NEW,
     met: Met = Met.NEVER,
-    row: TrailRow | None = None,
+    row: KeptMatch | None = None,
     *,
     of: DueSubscription | None = None,
     would_meet: bool = False,
@@ -55,8 +55,8 @@ def judge(
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
-    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, 9, Verdict.SENT)) is Verdict.SENT
-    assert judge(Kind.REPLACEMENT, Met.NEVER, TrailRow(3, 9, Verdict.SENT), of=due("ended")) is Verdict.SENT
+    assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, 9, Verdict.SENT)) is Verdict.SENT
+    assert judge(Kind.REPLACEMENT, Met.NEVER, KeptMatch(3, 9, Verdict.SENT), of=due("ended")) is Verdict.SENT
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told
     ],
 )
 def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
-    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, None, Verdict.WAITING), of=stored) is verdict
+    assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, None, Verdict.WAITING), of=stored) is verdict
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
 )
 def test_what_waits_says_for_what(stored: DueSubscription, words: str) -> None:
     change = make_change(5, PAPER, Kind.NEW)
-    judged = judge_change(change, stored, (), TrailRow(3, None, Verdict.WAITING), is_matched=True)
+    judged = judge_change(change, stored, (), KeptMatch(3, None, Verdict.WAITING), is_matched=True)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.inspect.doctor import judge_clock
+from digest.inspect.doctor import compare_clocks
 from digest.inspect.findings import Finding, Verdict, hide, run_checks
 
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
@@ -31,7 +31,7 @@ def test_a_check_that_never_ends_is_given_up_and_the_others_are_told() -> None:
     [(0, "right within a minute"), (-59, "right within a minute"), (300, "5 min ahead of"), (-7200, "2 h behind")],
 )
 def test_a_clock_is_right_within_a_minute_of_arxivs(off: int, words: str) -> None:
-    found = judge_clock(NOW + timedelta(seconds=off), NOW)
+    found = compare_clocks(NOW + timedelta(seconds=off), NOW)
     assert words in found.said
     assert bool(found.todo) is (found.verdict is Verdict.WARNING)
 

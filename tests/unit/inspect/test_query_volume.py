@@ -80,7 +80,7 @@ def test_the_last_days_are_begun_until_all_their_submissions_were_due() -> None:
     assert span == DaySpan((TUESDAY, WEDNESDAY), (THURSDAY, date(2026, 11, 20)))
 
 
-def test_a_weekend_is_due_with_the_mailing_of_monday() -> None:
+def test_a_weekend_is_due_with_the_announcement_of_monday() -> None:
     monday = list_submission_days(datetime(2026, 11, 23, 8, 0, tzinfo=UTC), 1)
     assert (monday.whole, len(monday.begun)) == ((THURSDAY,), 4)
     tuesday = list_submission_days(datetime(2026, 11, 24, 8, 0, tzinfo=UTC), 1)

@@ -56,7 +56,7 @@ def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
 ) -> None:
     problem = find_problem(text)
     assert (problem.marked, problem.suggestion) == (marked, suggestion)
-    assert problem.before + problem.marked + problem.behind == text
+    assert problem.before + problem.marked + problem.after == text
 
 
 def test_a_category_alone_is_tried_as_it_is_saved() -> None:
@@ -81,7 +81,7 @@ def test_whatever_is_typed_is_read_or_answered_with_a_form_that_works(text: str)
 
 
 @pytest.mark.parametrize(
-    ("papers", "mailings", "said"),
+    ("papers", "announcements", "said"),
     [
         (132, 22, "about 6 papers a day"),
         (22, 22, "about 1 paper a day"),
@@ -92,8 +92,8 @@ def test_whatever_is_typed_is_read_or_answered_with_a_form_that_works(text: str)
         (3, 4, "3 papers in 30 days"),
     ],
 )
-def test_a_rate_is_said_in_the_span_that_brings_one_at_least(papers: int, mailings: int, said: str) -> None:
-    assert describe_rate(papers, mailings, 30) == said
+def test_a_rate_is_said_in_the_span_that_brings_one_at_least(papers: int, announcements: int, said: str) -> None:
+    assert describe_rate(papers, announcements, 30) == said
 
 
 @pytest.mark.parametrize(

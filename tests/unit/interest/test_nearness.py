@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, leave_out
+from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, measure_each_without
 from digest.query import PaperIndex
 from tests.bench.relevance import read_rated
 from tests.unit.made_up import make_paper
@@ -122,8 +122,8 @@ def test_the_top_tenth_ends_at_its_smallest_nearness() -> None:
 
 def test_each_paper_of_a_library_is_measured_against_the_others() -> None:
     alone = [Interest(WEIGHTS, LIBRARY[:at] + LIBRARY[at + 1 :]).measure([LIBRARY[at]])[0] for at in range(4)]
-    assert leave_out(WEIGHTS, LIBRARY) == alone
-    assert leave_out(WEIGHTS, [QUBITS]) == [0]
+    assert measure_each_without(WEIGHTS, LIBRARY) == alone
+    assert measure_each_without(WEIGHTS, [QUBITS]) == [0]
 
 
 MEASURES = """

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import (
     EASTERN,
-    NO_MAILING_DAYS,
+    NO_ANNOUNCEMENT_DAYS,
     alarm_moment,
-    earliest_mailing,
-    estimate_mailings,
-    has_mailing,
-    latest_mailing,
-    mailing_moment,
-    mailings_between,
-    next_mailing,
+    announcement_moment,
+    announcements_between,
+    earliest_announcement,
+    estimate_announcements,
+    has_announcement,
+    latest_announcement,
+    next_announcement,
 )
 
 MOMENTS = st.datetimes(datetime(2026, 1, 5), datetime(2027, 12, 20), timezones=st.just(UTC))  # noqa: DTZ001 - zone given
@@ -24,11 +24,11 @@ def eastern(year: int, month: int, day: int, hour: int, minute: int = 0) -> date
     return datetime(year, month, day, hour, minute, tzinfo=EASTERN).astimezone(UTC)
 
 
-def test_after_the_mailing_of_thursday_19_november_2026_comes_that_of_sunday_22_november() -> None:
+def test_after_the_announcement_of_thursday_19_november_2026_comes_that_of_sunday_22_november() -> None:
     thursday_evening = eastern(2026, 11, 19, 20, 1)
-    assert latest_mailing(thursday_evening) == date(2026, 11, 19)
-    assert next_mailing(thursday_evening) == date(2026, 11, 22)
-    assert mailing_moment(date(2026, 11, 22)) == datetime(2026, 11, 23, 1, tzinfo=UTC)
+    assert latest_announcement(thursday_evening) == date(2026, 11, 19)
+    assert next_announcement(thursday_evening) == date(2026, 11, 22)
+    assert announcement_moment(date(2026, 11, 22)) == datetime(2026, 11, 23, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_after_the_mailing_of_thursday_19_november_2026_comes_that_of_sunday_22_
         (date(2026, 11, 21), False),
     ],
 )
-def test_mailings_go_out_on_the_evenings_of_sunday_to_thursday(day: date, *, expected: bool) -> None:
-    assert has_mailing(day) is expected
+def test_announcements_go_out_on_the_evenings_of_sunday_to_thursday(day: date, *, expected: bool) -> None:
+    assert has_announcement(day) is expected
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_mailings_go_out_on_the_evenings_of_sunday_to_thursday(day: date, *, exp
         (date(2026, 12, 31), date(2027, 1, 3)),
     ],
 )
-def test_on_each_holiday_of_2026_the_mailing_is_deferred_to_the_next_working_evening(
+def test_on_each_holiday_of_2026_the_announcement_is_deferred_to_the_next_working_evening(
     holiday: date, following: date
 ) -> None:
-    assert not has_mailing(holiday)
-    assert next_mailing(mailing_moment(holiday) - timedelta(hours=1)) == following
+    assert not has_announcement(holiday)
+    assert next_announcement(announcement_moment(holiday) - timedelta(hours=1)) == following
 
 
 def test_every_holiday_of_2026_is_listed_once_and_no_other_day() -> None:
-    assert len(NO_MAILING_DAYS) == 9
-    assert {day.year for day in NO_MAILING_DAYS} == {2026}
+    assert len(NO_ANNOUNCEMENT_DAYS) == 9
+    assert {day.year for day in NO_ANNOUNCEMENT_DAYS} == {2026}
 
 
-def test_a_mailing_is_at_midnight_utc_in_summer_and_at_one_in_winter() -> None:
-    assert mailing_moment(date(2026, 7, 15)) == datetime(2026, 7, 16, 0, tzinfo=UTC)
-    assert mailing_moment(date(2026, 12, 15)) == datetime(2026, 12, 16, 1, tzinfo=UTC)
+def test_an_announcement_is_at_midnight_utc_in_summer_and_at_one_in_winter() -> None:
+    assert announcement_moment(date(2026, 7, 15)) == datetime(2026, 7, 16, 0, tzinfo=UTC)
+    assert announcement_moment(date(2026, 12, 15)) == datetime(2026, 12, 16, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -87,41 +87,41 @@ def test_a_mailing_is_at_midnight_utc_in_summer_and_at_one_in_winter() -> None:
         (date(2026, 10, 22), 72),
     ],
 )
-def test_a_mailing_keeps_its_eastern_hour_over_both_changes_of_the_clocks(
+def test_an_announcement_keeps_its_eastern_hour_over_both_changes_of_the_clocks(
     thursday_before: date, hours_between: int
 ) -> None:
-    sunday = next_mailing(mailing_moment(thursday_before))
+    sunday = next_announcement(announcement_moment(thursday_before))
     assert sunday.weekday() == 6
-    assert mailing_moment(sunday) - mailing_moment(thursday_before) == timedelta(hours=hours_between)
+    assert announcement_moment(sunday) - announcement_moment(thursday_before) == timedelta(hours=hours_between)
 
 
-def test_a_mailing_counts_from_its_very_second() -> None:
-    moment = mailing_moment(date(2026, 11, 18))
-    assert latest_mailing(moment) == date(2026, 11, 18)
-    assert latest_mailing(moment - timedelta(seconds=1)) == date(2026, 11, 17)
-    assert next_mailing(moment) == date(2026, 11, 19)
-    assert next_mailing(moment - timedelta(seconds=1)) == date(2026, 11, 18)
+def test_an_announcement_counts_from_its_very_second() -> None:
+    moment = announcement_moment(date(2026, 11, 18))
+    assert latest_announcement(moment) == date(2026, 11, 18)
+    assert latest_announcement(moment - timedelta(seconds=1)) == date(2026, 11, 17)
+    assert next_announcement(moment) == date(2026, 11, 19)
+    assert next_announcement(moment - timedelta(seconds=1)) == date(2026, 11, 18)
 
 
 @given(MOMENTS)
-def test_every_moment_lies_between_two_mailings_with_none_between_them(moment: datetime) -> None:
-    last, following = latest_mailing(moment), next_mailing(moment)
-    assert mailing_moment(last) <= moment < mailing_moment(following)
+def test_every_moment_lies_between_two_announcements_with_none_between_them(moment: datetime) -> None:
+    last, following = latest_announcement(moment), next_announcement(moment)
+    assert announcement_moment(last) <= moment < announcement_moment(following)
     between = [last + timedelta(days=days) for days in range(1, (following - last).days)]
-    assert not any(has_mailing(day) for day in between)
-    assert has_mailing(last)
-    assert has_mailing(following)
+    assert not any(has_announcement(day) for day in between)
+    assert has_announcement(last)
+    assert has_announcement(following)
 
 
 @given(MOMENTS, st.integers(-14, 14))
-def test_a_mailing_is_the_same_from_whichever_zone_it_is_asked_for(moment: datetime, hours: int) -> None:
+def test_an_announcement_is_the_same_from_whichever_zone_it_is_asked_for(moment: datetime, hours: int) -> None:
     elsewhere = moment.astimezone(timezone(timedelta(hours=hours)))
-    assert next_mailing(elsewhere) == next_mailing(moment)
-    assert latest_mailing(elsewhere) == latest_mailing(moment)
+    assert next_announcement(elsewhere) == next_announcement(moment)
+    assert latest_announcement(elsewhere) == latest_announcement(moment)
 
 
 @pytest.mark.parametrize(
-    ("submitted", "mailing"),
+    ("submitted", "announcement"),
     [
         (eastern(2026, 11, 16, 13, 59), date(2026, 11, 16)),
         (eastern(2026, 11, 16, 14, 1), date(2026, 11, 17)),
@@ -133,56 +133,56 @@ def test_a_mailing_is_the_same_from_whichever_zone_it_is_asked_for(moment: datet
         (eastern(2026, 11, 25, 15, 0), date(2026, 11, 29)),  # Thanksgiving has none
     ],
 )
-def test_a_paper_comes_with_the_mailing_whose_deadline_it_met_at_the_earliest(
-    submitted: datetime, mailing: date
+def test_a_paper_comes_with_the_announcement_whose_deadline_it_met_at_the_earliest(
+    submitted: datetime, announcement: date
 ) -> None:
-    assert earliest_mailing(submitted) == mailing
+    assert earliest_announcement(submitted) == announcement
 
 
 @given(MOMENTS)
 def test_no_paper_comes_out_before_it_is_submitted(submitted: datetime) -> None:
-    earliest = earliest_mailing(submitted)
-    assert has_mailing(earliest)
-    assert mailing_moment(earliest) > submitted
+    earliest = earliest_announcement(submitted)
+    assert has_announcement(earliest)
+    assert announcement_moment(earliest) > submitted
 
 
-def test_a_mailing_is_late_from_six_the_next_morning_eastern_time_in_winter_and_in_summer() -> None:
+def test_an_announcement_is_late_from_six_the_next_morning_eastern_time_in_winter_and_in_summer() -> None:
     assert alarm_moment(date(2026, 11, 19)) == datetime(2026, 11, 20, 11, tzinfo=UTC)
     assert alarm_moment(date(2026, 7, 16)) == datetime(2026, 7, 17, 10, tzinfo=UTC)
 
 
-def test_the_mailings_between_two_moments_leave_out_evenings_that_have_none() -> None:
+def test_the_announcements_between_two_moments_leave_out_evenings_that_have_none() -> None:
     before, after = eastern(2026, 11, 24, 20), eastern(2026, 11, 29, 20)
-    assert list(mailings_between(before, after)) == [date(2026, 11, 25), date(2026, 11, 29)]
-    assert list(mailings_between(after, after)) == []
+    assert list(announcements_between(before, after)) == [date(2026, 11, 25), date(2026, 11, 29)]
+    assert list(announcements_between(after, after)) == []
 
 
-def test_papers_of_several_mailings_are_told_apart_by_their_order_though_some_were_held() -> None:
+def test_papers_of_several_announcements_are_told_apart_by_their_order_though_some_were_held() -> None:
     days = [date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)]
     submitted = []
     for day in days:
         for number in range(100):
             held = timedelta(days=14 if number % 13 == 5 else 0)  # one in thirteen came two weeks earlier
             submitted.append(eastern(2026, 11, day.day, 1, number % 60) - held)
-    estimates = estimate_mailings(submitted, days)
+    estimates = estimate_announcements(submitted, days)
     wrong = sum(estimates[n] != days[n // 100] for n in range(300))
     assert wrong <= 6, "an estimate: only at the seams"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 15])
-def test_small_mailings_caught_up_with_together_are_told_apart_too(size: int) -> None:
+def test_small_announcements_caught_up_with_together_are_told_apart_too(size: int) -> None:
     days = [date(2026, 11, day) for day in (16, 17, 18)]
     submitted = [eastern(2026, 11, day.day, 10, number) for day in days for number in range(size)]
-    assert estimate_mailings(submitted, days) == [day for day in days for _ in range(size)]
+    assert estimate_announcements(submitted, days) == [day for day in days for _ in range(size)]
 
 
 @given(st.lists(MOMENTS, max_size=60), st.integers(1, 5))
-def test_a_later_id_is_never_told_to_have_come_with_an_earlier_mailing(
-    submitted: list[datetime], mailings: int
+def test_a_later_id_is_never_told_to_have_come_with_an_earlier_announcement(
+    submitted: list[datetime], announcements: int
 ) -> None:
-    first = mailing_moment(date(2026, 11, 15)) - timedelta(seconds=1)
-    candidates = list(mailings_between(first, first + timedelta(days=14)))[:mailings]
-    estimates = estimate_mailings(submitted, candidates)
+    first = announcement_moment(date(2026, 11, 15)) - timedelta(seconds=1)
+    candidates = list(announcements_between(first, first + timedelta(days=14)))[:announcements]
+    estimates = estimate_announcements(submitted, candidates)
     assert estimates == sorted(estimates)
     assert len(estimates) == len(submitted)
     assert set(estimates) <= set(candidates)

@@ -219,7 +219,7 @@ def test_the_latest_moment_may_be_said_and_the_zone_at_either_time(phrase: str) 
     assert str(cadence) == "weekdays at 09:00 Europe/Berlin, at the latest 12:00"
 
 
-def test_a_digest_waits_ninety_minutes_for_its_mailing_where_nothing_else_is_said() -> None:
+def test_a_digest_waits_ninety_minutes_for_its_announcement_where_nothing_else_is_said() -> None:
     assert Cadence.parse("weekdays at 09:00 UTC").wait == timedelta(minutes=90)
     assert str(Cadence.parse("weekdays at 09:00 UTC, at the latest 10:30")) == "weekdays at 09:00 UTC"
 

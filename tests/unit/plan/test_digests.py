@@ -16,7 +16,7 @@ from digest.plan.digests import plan_deliveries, plan_digest
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 
-COVERAGE = Coverage(None, is_complete=True, looked_at=412, matched=0, checked_at=FOUND, source="harvest")
+COVERAGE = Coverage(None, is_complete=True, compared=412, matched=0, checked_at=FOUND, source="harvest")
 TEXTS = {"perf": "cat:cs.PF", "gpu": "ti:GPUs", "ada": 'au:"Ada Example"'}
 
 
@@ -162,7 +162,7 @@ def test_a_first_digest_goes_back_some_days_or_to_the_newest_fifteen() -> None:
     assert {change.id for change in choose_first_digest([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
 
 
-MERGED = replace(COVERAGE, mailing=date(2026, 11, 19), since=date(2026, 11, 17), mailings=3)
+MERGED = replace(COVERAGE, announcement=date(2026, 11, 19), since=date(2026, 11, 17), announcements=3)
 
 
 def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since() -> None:

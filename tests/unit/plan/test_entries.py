@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Occasion, Seen
 from digest.model.papers import Paper
-from digest.plan.digests import Shown, find_sequel, find_telling, make_entry, merge_kinds
+from digest.plan.digests import Shown, find_sequel, find_shown_change, make_entry, merge_kinds
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 
@@ -33,18 +33,18 @@ def test_a_replacement_is_held_against_the_text_its_reader_had() -> None:
 def test_a_paper_is_new_to_a_reader_who_never_had_it_whatever_was_stored() -> None:
     changes = make_change(8, V2, Kind.REPLACEMENT, V1, previous_key=1), make_change(9, V3, Kind.REPLACEMENT, V2)
     for entry in (tell(*changes), tell(changes[1]), tell(make_change(9, V3, Kind.CROSS_LIST, V2))):
-        assert (entry.before, entry.tells_change) == (None, False)
+        assert (entry.before, entry.shows_change) == (None, False)
 
 
 def test_a_cross_list_of_what_the_reader_had_tells_a_change() -> None:
-    assert tell(make_change(9, V1, Kind.CROSS_LIST, V1), seen=Seen(1, 41, V1)).tells_change
+    assert tell(make_change(9, V1, Kind.CROSS_LIST, V1), seen=Seen(1, 41, V1)).shows_change
 
 
 def test_a_paper_withdrawn_before_its_digest_went_out_is_told_as_withdrawn_whatever_it_comes_as() -> None:
     sequel = find_sequel([make_change(1, V1)], [make_change(2, GONE, Kind.WITHDRAWAL, V1)], Occasion.SCHEDULED)
     since = make_entry(Shown([make_change(1, V1)], Occasion.SCHEDULED, None, sequel), QUERIES)
     sample = make_entry(Shown([make_change(2, GONE)], Occasion.FIRST_DIGEST), QUERIES)
-    assert all(entry.is_withdrawn and entry.tells_change for entry in (since, sample))
+    assert all(entry.is_withdrawn and entry.shows_change for entry in (since, sample))
 
 
 def test_an_edit_of_what_the_reader_had_says_so() -> None:
@@ -87,6 +87,6 @@ def test_a_withdrawal_that_nobody_asked_for_is_told_all_the_same() -> None:
 
 def test_a_new_paper_is_told_under_its_own_day_though_it_was_replaced_since() -> None:
     new, replaced = make_change(1, V1), make_change(2, V2, Kind.REPLACEMENT, V1)
-    assert find_telling([new, replaced], Occasion.SCHEDULED) is new
+    assert find_shown_change([new, replaced], Occasion.SCHEDULED) is new
     again = make_change(3, V3, Kind.REPLACEMENT, V2)
-    assert find_telling([replaced, again], Occasion.SCHEDULED) is again
+    assert find_shown_change([replaced, again], Occasion.SCHEDULED) is again

@@ -95,7 +95,7 @@ def test_a_feed_without_papers_has_a_notice_and_one_with_papers_has_none() -> No
 @given(st.integers(1, 40))
 def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int) -> None:
     changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, count + 1)]
-    moments = [one.told_at for one in spread_moments(changes, FOUND, range(1, count + 1))]
+    moments = [one.shown_at for one in spread_moments(changes, FOUND, range(1, count + 1))]
     assert len(set(moments)) == count
     assert moments == sorted(moments)
     assert moments[-1] == FOUND

@@ -115,12 +115,12 @@ def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_unde
     mixed = list(entries)
     chance.shuffle(mixed)
     assert arrange(mixed, group_by, QUERIES, show, precedence) == (ordered, groups)
-    ranked = [entry for entry in rank_entries(entries, precedence) if not entry.tells_change]
+    ranked = [entry for entry in rank_entries(entries, precedence) if not entry.shows_change]
     count = min(show or len(ranked), len(ranked))
     assert {entry.paper.id for entry in ordered[:count]} == {entry.paper.id for entry in ranked[:count]}
     is_last = [entry.paper.id in precedence.last for entry in ordered[:count]]
     assert is_last == sorted(is_last)
-    assert not any(entry.tells_change for entry in ordered[: len(ranked)])
+    assert not any(entry.shows_change for entry in ordered[: len(ranked)])
     assert sorted(str(entry.paper.id) for entry in ordered) == sorted(str(entry.paper.id) for entry in entries)
     assert sum(group.count for group in groups) == len(entries)
     assert all(group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups)

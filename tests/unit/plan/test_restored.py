@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.announcements import Kind, StoredChange, find_announcement, mailing_moment
+from digest.model.announcements import Kind, StoredChange, announcement_moment, find_announcement
 from digest.model.cadences import Cadence
 from digest.model.subscriptions import Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.restored import find_announced, was_due_by
@@ -14,7 +14,7 @@ from tests.contract.store.made import make_paper
 
 FOUND = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TUESDAY = date(2026, 11, 17)
-EVENING = mailing_moment(TUESDAY)  # 01:00 UTC of Wednesday
+EVENING = announcement_moment(TUESDAY)  # 01:00 UTC of Wednesday
 CADENCES = ("on announcement", "at once", "daily at 09:00 Europe/Berlin", "mondays at 07:00 America/New_York")
 
 
@@ -31,7 +31,7 @@ def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
 def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> None:
     edited = change(Kind.METADATA, TUESDAY)
     announced = find_announced(edited)
-    assert announced == mailing_moment(date(2026, 11, 18))
+    assert announced == announcement_moment(date(2026, 11, 18))
     assert not was_due_by(due("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
     assert find_announced(change(Kind.METADATA, date(2026, 11, 19))) == FOUND
 

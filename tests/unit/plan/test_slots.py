@@ -74,7 +74,9 @@ def test_the_next_due_time_follows_the_phrase(phrase: str, after: str, due: str)
         ("on announcement", "2026-11-20T01:00", "mailing:2026-11-19"),
     ],
 )
-def test_a_slot_is_named_after_the_local_date_the_week_or_the_mailing(phrase: str, due: str, slot: str) -> None:
+def test_a_slot_is_named_after_the_local_date_the_week_or_the_announcement(
+    phrase: str, due: str, slot: str
+) -> None:
     assert latest_slot(Cadence.parse(phrase), None, utc(due)).name == slot
 
 

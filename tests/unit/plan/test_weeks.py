@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.announcements import latest_mailing
+from digest.model.announcements import latest_announcement
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
-from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, first_due, is_taken, next_due, realign_due
+from digest.plan.turns import SlotFacts, SlotOutcome, decide_slot, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -107,8 +107,8 @@ class Reader:
         if self.due_at is None or self.due_at > self.now:
             return
         run = self.matched if self.waiting else 0
-        turn = decide_turn(subscription, TurnFacts(self.due_at, self.taken, self.now, self._cover(), run))
-        if turn.outcome is TurnOutcome.MAKE:
+        turn = decide_slot(subscription, SlotFacts(self.due_at, self.taken, self.now, self._cover(), run))
+        if turn.outcome is SlotOutcome.MAKE:
             self._judge(turn.slot)
             self.told.append((turn.slot, self.waiting))
             self.waiting = []
@@ -116,9 +116,9 @@ class Reader:
 
     def _cover(self) -> Coverage:
         return Coverage(
-            mailing=latest_mailing(self.now),
+            announcement=latest_announcement(self.now),
             is_complete=self.is_complete,
-            looked_at=100,
+            compared=100,
             matched=None,
             checked_at=self.now,
             source="harvest",
@@ -139,7 +139,7 @@ class Reader:
 
     @property
     def period(self) -> timedelta:
-        """The longest time between two turns; a mailing that does not come complete is told by the morning."""
+        """The longest time between two turns; an incomplete announcement is sent by the morning."""
         cadence = self.subscription.cadence
         match cadence.kind:
             case CadenceKind.AT_ONCE:

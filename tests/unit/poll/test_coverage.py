@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from digest.model.polls import PollSummary
 from digest.poll.rules import assess_coverage, is_late
 
-MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
+ANNOUNCEMENT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 BEFORE, AFTER = (202611, 14_000), (202611, 15_400)
-"""The newest paper before that mailing, and after it."""
+"""The newest paper before that announcement, and after it."""
 
 
 def poll(
@@ -26,7 +26,7 @@ def poll(
     failure: str = "",
     source: str = "harvest",
 ) -> PollSummary:
-    started = MAILING + timedelta(hours=hours)
+    started = ANNOUNCEMENT + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
     return PollSummary(source, started, ended, not failure, papers, failure, highest)
 
@@ -38,7 +38,7 @@ def check(hours: float, failure: str = "") -> PollSummary:
 EVENING = poll(-2, BEFORE)
 
 
-def test_one_look_that_met_the_mailing_does_not_show_that_this_was_all_of_it() -> None:
+def test_one_look_that_met_the_announcement_does_not_show_that_this_was_all_of_it() -> None:
     coverage = assess_coverage([EVENING, poll(1)], NOW)
     assert (coverage.is_complete, coverage.is_awaited) == (False, False)
 
@@ -65,7 +65,7 @@ def test_ids_that_could_not_be_asked_for_speak_against_any_number_of_looks() -> 
     assert assess_coverage(polls, NOW, checks=[failed, check(2)]).is_complete
 
 
-def test_a_mailing_in_parts_is_complete_again_only_when_its_last_part_is() -> None:
+def test_an_announcement_in_parts_is_complete_again_only_when_its_last_part_is() -> None:
     more = (AFTER[0], AFTER[1] + 300)
     polls = [EVENING, poll(1), poll(1.6), poll(3, more)]
     assert not assess_coverage(polls, NOW, checks=[check(1.7)]).is_complete
@@ -79,7 +79,7 @@ def test_it_is_late_from_six_in_the_morning_eastern_time() -> None:
     assert not is_late(assess_coverage([EVENING], NOW), NOW), "nobody has looked"
 
 
-def test_a_first_digest_counts_from_the_hour_at_which_arxiv_shows_the_mailing() -> None:
+def test_a_first_digest_counts_from_the_hour_at_which_arxiv_shows_the_announcement() -> None:
     assert not assess_coverage([poll(1), poll(1.6)], NOW).is_complete
     assert assess_coverage([poll(3)], NOW, checks=[check(3.1)]).is_complete
 
@@ -92,7 +92,7 @@ def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(met: 
     assert assess_coverage([failed, poll(3)], NOW, checks=[check(3.1)]).is_complete
 
 
-def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_mailing() -> None:
+def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_announcement() -> None:
     failed = poll(-0.5, BEFORE, failure="arXiv answered 500")
     assert assess_coverage([failed, poll(3, BEFORE)], NOW, checks=[check(3.1)]).is_awaited
 
@@ -114,13 +114,15 @@ LOOKS = st.lists(
 
 
 @given(LOOKS, st.lists(st.tuples(st.floats(-3, 10), st.booleans()), max_size=4))
-def test_a_mailing_is_never_complete_without_a_complete_look_that_met_it(
+def test_an_announcement_is_never_complete_without_a_complete_look_that_met_it(
     looks: list[tuple[float, tuple[int, int], bool]], checks: list[tuple[float, bool]]
 ) -> None:
     polls = [EVENING, *(poll(at, highest, failure="" if well else "reset") for at, highest, well in looks)]
     made = [check(at, "" if well else "reset") for at, well in checks]
     coverage = assess_coverage(polls, NOW, checks=made)
-    met = [poll for poll in polls if poll.is_complete and poll.started_at >= MAILING and poll.highest > BEFORE]
+    met = [
+        poll for poll in polls if poll.is_complete and poll.started_at >= ANNOUNCEMENT and poll.highest > BEFORE
+    ]
     assert met or not coverage.is_complete
     assert coverage.is_complete or not coverage.is_settled
     assert not (coverage.is_awaited and coverage.is_complete)

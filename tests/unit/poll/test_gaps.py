@@ -12,7 +12,7 @@ from digest.model.polls import Gap
 from digest.poll.rules import (
     ASKED_AT,
     SPARSE_FROM,
-    asked_one_by_one,
+    are_few_enough,
     choose_due,
     explain_giving_up,
     find_missing,
@@ -76,9 +76,9 @@ def test_after_the_last_time_it_is_void_and_says_why() -> None:
 
 def test_one_or_two_ids_are_asked_for_one_by_one_if_the_budget_has_so_many_requests() -> None:
     ids = [ArxivId(202611, number) for number in (1, 2, 3)]
-    assert asked_one_by_one(ids[:2], 5)
-    assert not asked_one_by_one(ids, 5)
-    assert not asked_one_by_one(ids[:2], 1)
+    assert are_few_enough(ids[:2], 5)
+    assert not are_few_enough(ids, 5)
+    assert not are_few_enough(ids[:2], 1)
 
 
 def test_numbers_so_thinly_strewn_that_most_are_missing_are_no_gaps() -> None:

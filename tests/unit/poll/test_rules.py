@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.announcements import EASTERN
-from digest.model.polls import LastLooks
+from digest.model.polls import LastChecks
 from digest.poll.rules import (
     BOOTSTRAP_DAYS,
     CONFIRM_AFTER,
@@ -35,11 +35,11 @@ def utc(text: str) -> datetime:
 
 
 def test_the_first_digest_is_always_due() -> None:
-    assert is_poll_due(LastLooks(), utc("2026-11-20T12:00"))
+    assert is_poll_due(LastChecks(), utc("2026-11-20T12:00"))
 
 
 def test_a_look_is_fresh_until_the_next_moment_worth_a_request() -> None:
-    last = LastLooks(complete=utc("2026-11-20T03:50"))  # 22:50 Eastern time
+    last = LastChecks(complete=utc("2026-11-20T03:50"))  # 22:50 Eastern time
     assert not is_poll_due(last, utc("2026-11-20T05:29"))
     assert is_poll_due(last, utc("2026-11-20T05:31"))
     assert describe_pause(last, utc("2026-11-20T04:00"), EASTERN).endswith("from Fri 20 Nov 00:30 New York")
@@ -47,7 +47,7 @@ def test_a_look_is_fresh_until_the_next_moment_worth_a_request() -> None:
 
 def test_a_look_that_brought_news_is_soon_followed_by_one_that_confirms_it() -> None:
     ended = utc("2026-11-20T03:51")
-    last = LastLooks(complete=utc("2026-11-20T03:50"), news=ended)
+    last = LastChecks(complete=utc("2026-11-20T03:50"), news=ended)
     assert not is_poll_due(last, ended + CONFIRM_AFTER - timedelta(minutes=1))
     assert is_poll_due(last, ended + CONFIRM_AFTER)
 
@@ -56,10 +56,10 @@ def test_after_a_failure_it_waits_a_little_and_after_each_further_one_twice_as_l
     now = utc("2026-11-20T12:00")
     waits = []
     for failures in range(1, 8):
-        last = LastLooks(complete=now, failure=now, failures=failures)
+        last = LastChecks(complete=now, failure=now, failures=failures)
         waits.append(next(m for m in range(200) if is_poll_due(last, now + timedelta(minutes=m))))
     assert waits == [10, 20, 40, 80, 120, 120, 120]
-    assert describe_pause(LastLooks(failure=now, failures=1), now, EASTERN).startswith("the last check failed")
+    assert describe_pause(LastChecks(failure=now, failures=1), now, EASTERN).startswith("the last check failed")
 
 
 def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_day_else() -> None:
@@ -90,7 +90,7 @@ def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_co
     assert harvest_from(date(2026, 10, 6), now, 3) == date(2026, 10, 3), "45 days down"
 
 
-def test_a_harvest_reaches_back_to_the_last_mailing_also_over_a_long_weekend() -> None:
+def test_a_harvest_reaches_back_to_the_last_announcement_also_over_a_long_weekend() -> None:
     monday = utc("2026-11-30T14:00")
     sunday_before = utc("2026-11-29T14:00")
     assert harvest_from(date(2026, 11, 29), monday, 1) == date(2026, 11, 28)

@@ -32,7 +32,7 @@ from digest.query import (
 )
 from digest.query.evaluation import _BETWEEN_READINGS
 from digest.query.evaluation import TEXTS as TEXTS_OF_WORDS
-from digest.query.index import _Shelf
+from digest.query.index import _Batch
 from digest.query.words import cut_words
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.odd_manuscripts import ODD
@@ -424,7 +424,7 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
     texts: list[tuple[str, ...]], make_paper: MakePaper
 ) -> None:
     papers = [make_paper(**dict(zip(TEXTS_OF_WORDS.values(), each, strict=True))) for each in texts]
-    shelf = _Shelf(papers, {})
+    shelf = _Batch(papers, {})
     for prefix, name in TEXTS_OF_WORDS.items():
         for number, paper in enumerate(papers):
             own = getattr(analyse(paper), name)
@@ -442,7 +442,7 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
 @given(names=st.lists(st.lists(ANY_TEXTS, max_size=3), min_size=1, max_size=4))
 def test_names_are_cut_as_those_of_the_single_paper(names: list[list[str]], make_paper: MakePaper) -> None:
     papers = [make_paper(authors=each) for each in names]
-    shelf = _Shelf(papers, {})
+    shelf = _Batch(papers, {})
     for number, paper in enumerate(papers):
         own = {spelling for name in analyse(paper).names for spelling in name.spellings if spelling}
         found = {

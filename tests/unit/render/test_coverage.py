@@ -22,20 +22,20 @@ def test_an_announcement_that_is_not_out_yet_is_late() -> None:
 
 def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> None:
     told_at = datetime(2026, 11, 20, 5, tzinfo=UTC)
-    coverage = make_coverage(None, told_at=told_at)
+    coverage = make_coverage(None, last_shown_at=told_at)
     digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
     assert write_headline(digest) == "No new papers"
     assert write_introduction(digest) == (
         "Everything was checked, and nothing more matched “perf” or “gpu”"
         " since the digest of Fri 20 Nov 06:00 CET."
     )
-    partly = make_coverage(None, told_at=told_at, is_complete=False)
+    partly = make_coverage(None, last_shown_at=told_at, is_complete=False)
     assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"
 
 
 @pytest.mark.parametrize("slot", ["2026-11-20", "2026-W47"])
 def test_a_digest_of_several_announcements_is_called_after_their_days(slot: str) -> None:
-    several = make_coverage(40, since=date(2026, 11, 17), mailings=3)
+    several = make_coverage(40, since=date(2026, 11, 17), announcements=3)
     view = view_digest(make_digest((), slot=slot, coverage=several))
     assert (view.day, view.long_day) == ("17–19 Nov", "17–19 November 2026")
     assert view_digest(make_digest((), slot="2026-11-20")).day == "Fri 20 Nov"
@@ -59,7 +59,7 @@ def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
 @pytest.mark.parametrize(
     ("coverage", "state", "sentence"),
     [
-        (  # a first look does not pass off its older papers as matches of the mailing
+        (  # a first look does not pass off its older papers as matches of the announcement
             make_coverage(None, new=294),
             CoverageState.COMPLETE,
             "all 294 papers of Thu 19 Nov were checked",

@@ -59,7 +59,7 @@ FEEDS = {
     "cut": CUT,
     "ordinary": make_feed(sample_digest().entries),
     "odd": make_feed(odd_entries()),
-    "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next mailing on."),
+    "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next announcement on."),
     "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url="", refs_url=""),
 }
 

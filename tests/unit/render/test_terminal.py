@@ -42,7 +42,7 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
         text = renderer.render_terminal(digest, width=width, color=color, limit=None)
         lines = text.partition("\n\n")[2].splitlines()
         paper = lines[: lines.index("")]
-        assert 1 <= len(paper) <= most + entry.tells_change
+        assert 1 <= len(paper) <= most + entry.shows_change
         assert str(entry.paper.id) in "".join(paper), "the id is never cut"
         assert all(cell_len(re.sub(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)", "", line)) <= width for line in lines)
         assert ("\x1b]8;;https://arxiv.org/abs/" in paper[0]) is color

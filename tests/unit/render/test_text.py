@@ -76,7 +76,7 @@ def test_a_slot_says_which_day_a_digest_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slot", "since", "mailing", "names"),
+    ("slot", "since", "announcement", "names"),
     [
         (
             "2026-W48",
@@ -93,10 +93,10 @@ def test_a_slot_says_which_day_a_digest_is_about() -> None:
         ("2026-W48", None, date(2026, 11, 19), ("Thu 19 Nov", "Thursday 19 November 2026")),
     ],
 )
-def test_a_week_is_called_after_the_mailings_it_covers_not_the_week_it_goes_out_in(
-    slot: str, since: date | None, mailing: date, names: tuple[str, str]
+def test_a_week_is_called_after_the_announcements_it_covers_not_the_week_it_goes_out_in(
+    slot: str, since: date | None, announcement: date, names: tuple[str, str]
 ) -> None:
-    week = make_coverage(1, since=since, mailing=mailing)
+    week = make_coverage(1, since=since, announcement=announcement)
     assert name_slot(make_digest((), slot=slot, coverage=week)) == names
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from digest.serve.configuration import RosterReport
+from digest.serve.configuration import ConfigReport
 
 
 def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
     unreadable = (("gpu", "OR has nothing after it\nti:(gpu OR"), ("perf", "never closed"))
-    report = RosterReport(unreadable=unreadable, going_on=("gpu",), idle=(("what team excludes", "no full name"),))
+    report = ConfigReport(
+        unreadable=unreadable, used_as_before=("gpu",), idle=(("what team excludes", "no full name"),)
+    )
     assert report.doubts == (
         "saved query gpu can't be read and is still used as it was before:\nOR has nothing after it\nti:(gpu OR",
         "saved query perf can't be read and is left out:\nnever closed",
@@ -17,4 +19,4 @@ def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
 
 def test_an_edit_names_the_command_that_shows_what_the_old_text_missed() -> None:
     for before, command in (("", "`digest try seg` shows"), ("ti:x", "`digest try seg --against ti:x` shows")):
-        assert command in RosterReport(turned={"seg": before}).remarks[0]
+        assert command in ConfigReport(changed={"seg": before}).remarks[0]

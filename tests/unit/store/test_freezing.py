@@ -48,14 +48,14 @@ ENTRIES = st.builds(
 )
 COVERAGES = st.builds(
     Coverage,
-    mailing=st.none() | st.dates(),
+    announcement=st.none() | st.dates(),
     is_complete=st.booleans(),
-    looked_at=COUNTS,
+    compared=COUNTS,
     matched=COUNTS,
     checked_at=st.none() | MOMENTS,
     source=st.sampled_from(["harvest", "query"]),
     failure=TEXTS,
-    told_at=st.none() | MOMENTS,
+    last_shown_at=st.none() | MOMENTS,
 )
 
 
@@ -102,7 +102,7 @@ EMPTY = Digest(
     shown=0,
     queries=(),
     coverage=Coverage(
-        date(2026, 11, 19), is_complete=True, looked_at=412, matched=0, checked_at=None, source="query"
+        date(2026, 11, 19), is_complete=True, compared=412, matched=0, checked_at=None, source="query"
     ),
 )
 

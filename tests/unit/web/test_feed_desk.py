@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.web.feeds import FeedCopy, Shelf
+from digest.web.feeds import FeedCopy, SizedCache
 
 
 def copy_of(size: int) -> FeedCopy:
@@ -13,7 +13,7 @@ def copy_of(size: int) -> FeedCopy:
 
 
 def test_a_copy_is_handed_out_until_a_match_run_could_have_changed_it() -> None:
-    shelf, copy = Shelf(100), copy_of(10)
+    shelf, copy = SizedCache(100), copy_of(10)
     shelf.put(("a", "atom"), copy, 7)
     assert shelf.take(("a", "atom"), 7) is copy
     assert shelf.take(("a", "json"), 7) is None
@@ -21,7 +21,7 @@ def test_a_copy_is_handed_out_until_a_match_run_could_have_changed_it() -> None:
 
 
 def test_what_was_not_asked_for_longest_goes_first() -> None:
-    shelf = Shelf(30)
+    shelf = SizedCache(30)
     for name in ("a", "b", "c"):
         shelf.put((name, "atom"), copy_of(10), 1)
     shelf.take(("a", "atom"), 1)
@@ -32,7 +32,7 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 40)), max_size=30))
 def test_no_more_is_kept_than_there_is_room_for_but_always_the_last(puts: list[tuple[str, int]]) -> None:
-    shelf = Shelf(60)
+    shelf = SizedCache(60)
     for name, size in puts:
         copy = copy_of(size)
         shelf.put((name, "atom"), copy, 1)
