@@ -9,18 +9,18 @@ from typing import Any
 
 import click
 
+from digest.cli.changes import FileChange, SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.cli.context import opened_workbench, read_followed, write_sources
 from digest.cli.output import say
 from digest.cli.program import quote_as_called
 from digest.cli.recent import gather_stored
-from digest.cli.saving import FileChange, SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
 from digest.inspect.query_volume import describe_volume
 from digest.model.errors import UsageError
 from digest.query import Query
-from digest.query.wording import name_query
+from digest.query.description import name_query
 
 _DAYS = 14
 """How far back papers are counted: enough for a rate, and half the time that 30 days would take."""

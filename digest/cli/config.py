@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from digest.cli.changes import SaveOptions, plan_change, save_change, saving_options
 from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
-from digest.cli.saving import SaveOptions, plan_change, save_change, saving_options
 from digest.config import find_config, open_config_or_defaults, read_environment, show_settings
 from digest.config.replacement import read_config_file, read_file_before
 

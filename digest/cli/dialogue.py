@@ -28,7 +28,7 @@ from digest.model.errors import ArxivError, DigestError, UsageError
 from digest.model.messages import Digest
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import Query
-from digest.query.wording import describe_query
+from digest.query.description import describe_query
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import click
 
+from digest.cli.changes import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.cli.commands import CommandGroup
 from digest.cli.context import NamedQuery, describe_pending_edits, opened_store, opened_workbench
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_brief
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
-from digest.cli.saving import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.inspect.query_volume import MATCH_SPAN, count_days, describe_matches, describe_volume
 from digest.model.errors import QueryError

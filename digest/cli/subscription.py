@@ -12,6 +12,7 @@ from typing import Any
 import click
 from sqlalchemy import Connection
 
+from digest.cli.changes import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.cli.commands import CommandGroup
 from digest.cli.context import (
     Installation,
@@ -21,7 +22,6 @@ from digest.cli.context import (
     suggest_name,
 )
 from digest.cli.output import as_dict, find_columns, json_option, print_json, print_table, print_wrapped, say
-from digest.cli.saving import SaveOptions, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
 from digest.inspect.query_volume import MATCH_SPAN, describe_matches
@@ -42,7 +42,7 @@ from digest.model.subscriptions import (
 from digest.people.preferences import erase_person, export_records
 from digest.people.tables import Person, load_own_name, load_people
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.plan.turns import first_due, next_due
+from digest.plan.slots import first_due, next_due
 from digest.store.digests import (
     FIRST_DIGEST_NEXT,
     DigestSummary,

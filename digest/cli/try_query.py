@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from digest.cli.add import following_options, plan_addition
+from digest.cli.changes import SaveOptions, save_change, saving_options
 from digest.cli.context import opened_workbench
 from digest.cli.output import find_width, print_json, say, shows_colors
 from digest.cli.program import quote_as_called
 from digest.cli.recent import compare, paper_as_json
-from digest.cli.saving import SaveOptions, save_change, saving_options
 from digest.config import find_config, read_environment
 from digest.inspect.preview import describe_found, note_found, try_query
 from digest.model.errors import UsageError
 from digest.model.messages import Digest
 from digest.query import Query
-from digest.query.wording import guess_person
+from digest.query.description import guess_person
 from digest.render import Renderer
 
 

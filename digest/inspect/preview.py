@@ -25,11 +25,11 @@ from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
+from digest.plan.slots import next_slot
 from digest.plan.step import Drafts, drop_excluded
-from digest.plan.turns import next_slot
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import Or, PaperIndex, Query, to_arxiv
-from digest.query.wording import note_other_words
+from digest.query.description import note_other_words
 from digest.site import Progress, Site
 from digest.store.digests import (
     FIRST_DIGEST_NEXT,

@@ -34,8 +34,8 @@ from digest.people.preferences import read_text
 from digest.plan.order import arrange
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
+from digest.query.description import describe_query, guess_person, note_other_words
 from digest.query.tree import intern_condition
-from digest.query.wording import describe_query, guess_person, note_other_words
 from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain

@@ -238,7 +238,7 @@ def find_due_until(before: datetime) -> datetime:
     """Return until when papers and their turn must have come to be sent by a moment (both UTC).
 
     A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
-    `digest.plan.turns`). Until then only what waited before that announcement is owed.
+    `digest.plan.slots`). Until then only what waited before that announcement is owed.
     """
     announcement = latest_announcement(before)
     return before if alarm_moment(announcement) <= before else announcement_moment(announcement)

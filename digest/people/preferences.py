@@ -57,9 +57,9 @@ from digest.people.tables import (
     set_owner,
 )
 from digest.people.unsubscription import PAGE, resubscribe_to
-from digest.plan import turns
+from digest.plan import slots
 from digest.plan.links import LinkMaker, make_links, remember_preferences
-from digest.plan.turns import first_due, next_due
+from digest.plan.slots import first_due, next_due
 from digest.query import Query, parse_query
 from digest.store.matches import load_pending_matches
 from digest.store.queries import active_revisions, sync_queries
@@ -230,7 +230,7 @@ def apply_signup_request(
         abstracts=choices.abstracts,
         title=TITLE,
     )
-    sync_subscriptions(conn, [own] if choices.queries else [], person.origin, at, turns)
+    sync_subscriptions(conn, [own] if choices.queries else [], person.origin, at, slots)
     set_owner(conn, person)
     close_first_digests(conn, person, were_off)
 
@@ -489,6 +489,6 @@ def erase_person(conn: Connection, config: Config, address: str, *, at: datetime
     is_named = any(destination in one.destinations for one in config.subscriptions)
     save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
     if person is not None:
-        sync_subscriptions(conn, [], person.origin, at, turns)
+        sync_subscriptions(conn, [], person.origin, at, slots)
     delete_person(conn, address, person.id if person else 0, keep_suppressions=is_named)
     return is_named

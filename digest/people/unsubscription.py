@@ -15,7 +15,7 @@ from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, Destination, write_title
-from digest.plan.turns import next_due
+from digest.plan.slots import next_due
 from digest.store.subscribers import (
     LETTERS,
     load_undoable,

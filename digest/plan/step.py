@@ -32,7 +32,7 @@ from digest.plan.digests import (
 from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.order import Precedence, say_near
 from digest.plan.restored import record_as_sent
-from digest.plan.turns import SlotDecision, SlotFacts, SlotOutcome, covered_since, decide_slot, first_due
+from digest.plan.slots import SlotDecision, SlotFacts, SlotOutcome, covered_since, decide_slot, first_due
 from digest.poll.coverage import extend_coverage, load_coverage
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse

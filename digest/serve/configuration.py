@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from digest.match.rules import find_idle
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
-from digest.plan import turns
+from digest.plan import slots
 from digest.plan.step import make_waiting_due
 from digest.query import parse_query
 from digest.site import Site
@@ -89,7 +89,7 @@ def sync_config(site: Site) -> ConfigReport:
     now = site.clock.now()
     with site.store.begin() as conn:
         queries = sync_queries(conn, texts, FILE, now)
-        subscriptions = sync_subscriptions(conn, site.config.subscriptions, FILE, now, turns)
+        subscriptions = sync_subscriptions(conn, site.config.subscriptions, FILE, now, slots)
         make_waiting_due(conn, now)
         kept_away = _keep_unsubscribed(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:

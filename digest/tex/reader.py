@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
+from digest.tex.edges import mark_edges
 from digest.tex.formulas import NO_BLANK_AFTER, NO_BLANK_BEFORE, arrange, find_requested_blank, make_script
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
-from digest.tex.parting import mark_edges
 from digest.tex.symbols import (
     BLACKBOARD,
     BLANK_SWALLOWING,

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import click
 
 from digest.model.cadences import Cadence, CadenceKind
-from digest.plan.turns import latest_slot, next_slot
+from digest.plan.slots import latest_slot, next_slot
 
 FIRST, LAST = 2024, 2037
 _STEP = timedelta(minutes=5)

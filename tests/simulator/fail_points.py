@@ -101,7 +101,7 @@ TABLE = (
     _die_looking(
         "C3",
         "some of a page's rows → all of them",
-        Point("digest.store.papers:save_changes", after=True, skip=1),
+        Point("digest.store.changes:save_changes", after=True, skip=1),
         LOOKING,
     ),
     _die_looking(

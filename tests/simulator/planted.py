@@ -26,8 +26,8 @@ from digest.match.step import BATCH, MatchReport, _match_batch
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt
+from digest.plan.slots import next_due
 from digest.plan.step import Drafts
-from digest.plan.turns import next_due
 from digest.poll import record
 from digest.serve.jobs import Jobs
 from digest.site import Site

@@ -29,7 +29,7 @@ from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Timing, WhenEmpty
-from digest.plan.turns import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
+from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
 
 ANNOUNCEMENT = date(2026, 11, 19)
 OUT = announcement_moment(ANNOUNCEMENT)

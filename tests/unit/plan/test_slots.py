@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.cadences import Cadence, QuietHours, resolve_local
-from digest.plan.turns import find_taken, is_taken, latest_slot, nearest_slot, next_slot, take_slot
+from digest.plan.slots import find_taken, is_taken, latest_slot, nearest_slot, next_slot, take_slot
 
 BERLIN = "Europe/Berlin"
 ZONES = [

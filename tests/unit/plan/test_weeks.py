@@ -14,7 +14,7 @@ from digest.model.announcements import latest_announcement
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
-from digest.plan.turns import SlotFacts, SlotOutcome, decide_slot, first_due, is_taken, next_due, realign_due
+from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

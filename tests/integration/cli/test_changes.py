@@ -12,7 +12,7 @@ import pytest
 from digest.config import load_config
 from digest.config.starter import make_name
 from digest.query import parse_query
-from digest.query.wording import guess_person, name_query
+from digest.query.description import guess_person, name_query
 from digest.serve.installation import keep_beating, open_site
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World

@@ -8,7 +8,7 @@ import pytest
 
 from digest.model.papers import Paper
 from digest.query import PaperIndex, parse_query
-from digest.query.wording import describe_query, name_query, note_other_words
+from digest.query.description import describe_query, name_query, note_other_words
 
 
 @pytest.mark.parametrize(

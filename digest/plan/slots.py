@@ -181,7 +181,7 @@ class SlotDecision:
     Attributes:
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
-        taken: see `digest.plan.turns`.
+        taken: see `digest.plan.slots`.
         is_missed: it is sent as the turn before the last, which is still to come.
     """
 
@@ -198,7 +198,7 @@ class SlotFacts:
 
     Attributes:
         due_at: when the first turn that nobody took was due (UTC).
-        taken: the slots taken last; see `digest.plan.turns`.
+        taken: the slots taken last; see `digest.plan.slots`.
         now: the moment (UTC), not before `due_at`.
         newest_run: the last match run with papers that wait for it; 0 where none wait.
         patience: how long it may wait past its time for an announcement that is not complete; None for as long

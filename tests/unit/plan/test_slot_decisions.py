@@ -8,7 +8,7 @@ import pytest
 from digest.model.cadences import Cadence, QuietHours, read_pause_end
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
-from digest.plan.turns import (
+from digest.plan.slots import (
     SlotDecision,
     SlotFacts,
     SlotOutcome,
