@@ -35,7 +35,7 @@ class KnownBefore:
         since: a never-stored higher version is new only if submitted from this moment on (UTC); an
             older one was merely edited. None: never.
         began_on: UTC day of that first check; what was last touched before it was public then, whatever its
-            id and whether or not the check met it. None where that is not known.
+            id and whether or not the check met it. None if that is not known.
     """
 
     is_bootstrap: bool = False

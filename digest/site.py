@@ -104,7 +104,7 @@ class Site:
         self.hang_up()
 
     def wait(self, seconds: float, since: int) -> bool:
-        """Wait so many seconds of the machine's own time; False if that was interrupted.
+        """Wait that many seconds of the machine's own time; False if that was interrupted.
 
         `since` is `interrupts` as it was when what is waited for began.
         """

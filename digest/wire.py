@@ -222,7 +222,7 @@ class _Exchange:
             if info["request"].method == b"CONNECT":  # the request itself follows on the way the proxy opens
                 return
             self._check()
-            self.require_going_on()  # also where it was broken off during the check
+            self.require_going_on()  # also if it was broken off during the check
             self._was_out = True
 
     def require_going_on(self) -> None:

@@ -5,7 +5,7 @@ Source: https://info.arxiv.org/help/prep.html#author. The customs met in it:
     A. One (CERN), B. Two and C. Three (DESY, Hamburg)     affiliations; those before share the next one
     A. One (1), B. Two (1 and 2) ((1) CERN, (2) DESY)      footnote marks with a list at the end
     The X Collaboration: A. One, B. Two, Jr., et al        a collaboration is an author; a suffix is not
-    A. One, for the X Collaboration (164 authors)          the same behind a name; remarks are dropped
+    A. One, for the X Collaboration (164 authors)          the same after a name; remarks are dropped
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _split_names(text: str) -> Iterator[_Token]:
 
 
 def _read_notes(text: str) -> dict[str, str]:
-    """Read "(1) CERN, (2) DESY" into what each mark stands for."""
+    """Read "(1) CERN, (2) DESY" into what each mark is for."""
     pattern = _NUMBERED if _NUMBERED.match(text) else _LETTERED
     marks = list(pattern.finditer(text))
     ends = [*(mark.start() for mark in marks), len(text)][1:]
@@ -284,7 +284,7 @@ def _read_author(segment: _Segment, notes: dict[str, str]) -> tuple[Author | Non
 
 
 def _resolve_marks(group: str, notes: dict[str, str]) -> list[str] | None:
-    """Return what the marks in a parenthesis stand for; None where it holds words, not marks."""
+    """Return what the marks in a parenthesis are for; None if it holds words, not marks."""
     if not _MARKS.fullmatch(group):
         return None
     marks: list[str] = []

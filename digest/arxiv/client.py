@@ -36,7 +36,7 @@ from digest.wire import Wire
 __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "ShortPage"]
 
 RETRIES: Final = 2
-"""So many more times a request is made after a failure that may pass."""
+"""That many more times a request is made after a failure that may pass."""
 
 _GRANTS: Final = 3
 """Grants in a row that may lapse before the request is begun."""

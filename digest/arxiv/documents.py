@@ -22,7 +22,7 @@ BODY_LIMIT = 25_000_000
 """Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""
 
 _BEGINNING = 4_096
-"""Within so many bytes a body says what it is."""
+"""Within that many bytes a body says what it is."""
 
 _DEEPEST = 200
 """arXiv nests five elements deep."""
@@ -153,7 +153,7 @@ def read_text(element: Element | None) -> str:
 
 
 SAME_FAULT = 5
-"""So many malformed entries and no good one are no accident: the format has changed."""
+"""That many malformed entries and no good one are no accident: the format has changed."""
 
 SNIPPET_LIMIT = 8_192
 """Bytes kept of a malformed entry: enough to see what is wrong with it."""

@@ -32,7 +32,7 @@ class ArxivRequest:
     """One request to make.
 
     Attributes:
-        url: the whole of it, as a GET would be written; also where a form is sent instead.
+        url: the whole of it, as a GET would be written; also if a form is sent instead.
         name: in words, for people: "papers 0-99 of 'cat:cs.PF'".
         read_seconds: how long arXiv may be silent.
         form: sent by POST to the address without its query, where the address would be too long.

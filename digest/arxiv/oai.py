@@ -148,7 +148,7 @@ def _refuse_errors(root: Element) -> bool:
 
 
 def _read_token(root: Element, listed: Element, records: int) -> str | None:
-    """Return the token of the next page, None where the list ends here and nothing hints at damage."""
+    """Return the token of the next page, None if the list ends here and nothing hints at damage."""
     most = 1 if listed.tag == _LISTS[0] else 0
     tokens = list(root.iter(_OAI + "resumptionToken"))
     others = [child for child in listed if child.tag != _RECORD]

@@ -41,7 +41,7 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
 
 
 def find_day(token: str) -> date | None:
-    """Return the UTC day that a page's papers were touched on, by its token; None where that does not tell.
+    """Return the UTC day that a page's papers were touched on, by its token; None if that does not tell.
 
     arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
     """
@@ -152,7 +152,7 @@ def walk_search(
 ) -> Iterator[Fetched[AtomPage]]:
     """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
 
-    Where arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
+    If arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
     first: what was submitted since then, and what was submitted before and replaced since.
 
     Args:
@@ -197,7 +197,7 @@ class _Reader:
         self._given: set[ArxivId] = set()
 
     def read(self, walk: _Walk, *, asks_twice: bool) -> Generator[Fetched[AtomPage], None, bool]:
-        """Walk through one part; return False where it is too wide to be walked to its end."""
+        """Walk through one part; return False if it is too wide to be walked to its end."""
         while True:
             start = max(0, walk.position - OVERLAP)
             fetched = self._fetch_page(walk, start)
@@ -217,7 +217,7 @@ class _Reader:
                 return False
 
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
-        """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is.
+        """Fetch a page, in smaller and smaller ones if none comes; a page cut short is taken as it is.
 
         For some beginnings and sizes alone arXiv fails inside, so after that another size is tried once.
         """
@@ -344,7 +344,7 @@ class Window:
         return f"({query}) AND submittedDate:[{self.first:{_FORMAT}} TO {self.last:{_FORMAT}}]"
 
     def divide(self, parts: int) -> list[Window]:
-        """Cut it into so many parts of about one length, the latest first; fewer where minutes do not suffice."""
+        """Cut it into that many parts of about one length, the latest first; fewer where minutes do not suffice."""
         minutes = (self.last - self.first) // _MINUTE
         parts = max(1, min(parts, minutes))
         edges = [self.first + _MINUTE * (minutes * number // parts) for number in range(parts + 1)]

@@ -88,7 +88,7 @@ def read_http_url(value: object) -> str:
 
 
 def read_private_url(value: object) -> str:
-    """Read a web address that is asked as it stands; it may be a secret, so no message repeats it."""
+    """Read a web address that is asked as it is; it may be a secret, so no message repeats it."""
     url = read_line(value)
     parts = _split(url)
     if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.fragment or not url.isascii():
@@ -271,7 +271,7 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
 def read_members(path: Path) -> tuple[list[Destination], list[str]]:
     """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
 
-    What stands behind a `#`, at the start or after a blank, is a comment.
+    What stands after a `#`, at the start or after a blank, is a comment.
 
     Returns:
         The addresses, each once, and what is wrong with other lines.
@@ -343,7 +343,7 @@ def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split an address; None where it cannot be, or its port is none."""
+    """Split an address; None if it cannot be, or its port is none."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -15,7 +15,7 @@ from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.errors import count
 
 _ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
-"""What keys of a subscription are called in code, where that is something else."""
+"""What keys of a subscription are called in code, if that is something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def write_toml(value: object) -> str:
 
 
 def write_text(text: str) -> str:
-    """Write text in quotes: in single ones where it holds double ones, so that nothing need be escaped."""
+    """Write text in quotes: in single ones if it holds double ones, so that nothing need be escaped."""
     if '"' in text and "'" not in text and text.isprintable():
         return f"'{text}'"
     return '"' + "".join(map(_escape, text)) + '"'

@@ -192,7 +192,7 @@ def _list_top_keys(data: Mapping[str, Any]) -> list[str]:
 def _read_subscription(
     draft: ConfigDraft, key: str, table: dict[str, Any], queries: Collection[str]
 ) -> Subscription | None:
-    """Read one subscription; None where something in it is wrong."""
+    """Read one subscription; None if something in it is wrong."""
     prefix = f"{key}." if key else ""
     inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
@@ -345,7 +345,7 @@ def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iter
 
 
 def _list_outside(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[tuple[str, str]]:
-    """Yield key and address of all that may be reached; Slack only where something could be posted there."""
+    """Yield key and address of all that may be reached; Slack only if something could be posted there."""
     for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
         yield key, draft.values[key]
     if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):

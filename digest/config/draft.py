@@ -74,7 +74,7 @@ class ConfigDraft:
 
         Args:
             key: the table's; "" for what stands above all tables.
-            written: the table as written; None where it is not.
+            written: the table as written; None if it is not.
             others: what else may, which is read elsewhere.
             inherited: name → value that counts instead of the default, in a table whose keys have no variables.
         """
@@ -154,7 +154,7 @@ class ConfigDraft:
         return parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text)
 
     def _read_file(self, key: str, name: object) -> str | None:
-        """Return the text of a secret's file; None where there is none."""
+        """Return the text of a secret's file; None if there is none."""
         expanded = self.read(key, name, lambda name: expand_home(values.read_line(name)))
         if expanded is None:
             return None
@@ -172,7 +172,7 @@ class ConfigDraft:
         return text or None
 
     def read(self, key: str, written: object, read: Callable[[Any], T]) -> T | None:
-        """Return what is meant by what is written; None where it is wrong, which is reported."""
+        """Return what is meant by what is written; None if it is wrong, which is reported."""
         try:
             return read(written)
         except ConfigurationError as error:

@@ -16,9 +16,9 @@ class Provider:
         secret: what its password is called.
         notes: sentences that save a failed first mail.
         domains: of addresses that are accounts there.
-        login: what its login name is called; "" where one logs in with the account's address, and sends from it.
+        login: what its login name is called; "" if one logs in with the account's address, and sends from it.
         spf: what the SPF record of a domain that sends by it includes.
-        selector: of the DKIM key that such a domain publishes; "" where each has another one.
+        selector: of the DKIM key that such a domain publishes; "" if each has another one.
     """
 
     key: str
@@ -113,5 +113,5 @@ def find_provider(host: str) -> Provider | None:
 
 
 def guess_provider(address: str) -> Provider | None:
-    """Return the provider of an address by its domain; None where that does not tell."""
+    """Return the provider of an address by its domain; None if that does not tell."""
     return next((one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None)

@@ -52,10 +52,10 @@ class Setting:
 
     Attributes:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
-            that is the default: "" stands for "not set".
-        default: as it would be written; None where it must be written.
+            that is the default: "" is for "not set".
+        default: as it would be written; None if it must be written.
         help: one or two sentences, for the manual.
-        name: its key within its table, where it is not the field's name.
+        name: its key within its table, if it is not the field's name.
         secrecy: what of it is hidden.
         resolve: makes the value absolute, given the configuration's folder.
         is_environment_only: it cannot be written in `digest.toml`.
@@ -89,7 +89,7 @@ class Setting:
         return self.secrecy is not Secrecy.OPEN
 
     def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
-        """Return the value that is meant; "" stands for "not set" where that is the default.
+        """Return the value that is meant; "" is for "not set" where that is the default.
 
         Raises:
             ConfigurationError: there is no such value.
@@ -294,7 +294,7 @@ class WebSettings:
 
     @property
     def host(self) -> str:
-        """The public host name, "" where there is no public address."""
+        """The public host name, "" if there is no public address."""
         return urlsplit(self.base_url).hostname or ""
 
 
@@ -407,7 +407,7 @@ class Config:
         webhooks: where signed JSON is posted, by name.
         queries: saved queries as written, those with a name first; whether one can be read is found out later.
         subscriptions: with everything inherited from `defaults`.
-        path: the file read, None where there was none.
+        path: the file read, None if there was none.
         folder: absolute; what relative paths in the configuration count from.
         warnings: sentences the operator should see.
         origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
@@ -487,7 +487,7 @@ class Config:
     def zone(self) -> tzinfo | None:
         """The zone a screen's times are shown in; None for the machine's own.
 
-        One screen shows one zone: that of `defaults.when`, where it has none of `defaults.quiet_hours`.
+        One screen shows one zone: that of `defaults.when`, if it has none of `defaults.quiet_hours`.
         Else it is the one zone all subscriptions share.
         """
         shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {""}

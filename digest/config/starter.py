@@ -35,15 +35,15 @@ class Question(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What is known so far; "" and None stand for what is not.
+    """What is known so far; "" and None are for what is not.
 
     Attributes:
         library: sources of papers that put digests in order.
         show: how many papers a digest shows; 0 for the usual number.
         smtp: the mail server with the login name, as in `mail.smtp`.
-        password_file: where the mail password is kept; None where the environment gives it.
+        password_file: where the mail password is kept; None if the environment gives it.
         token_file: the same of Slack's token.
-        base_url: the public address; "" for none, None where it was not asked for.
+        base_url: the public address; "" for none, None if it was not asked for.
     """
 
     queries: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def drop_unused(known: Answers) -> Answers:
 def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
     """Return the answers with a provider's server; it stays open without a login name or region.
 
-    Where one logs in with an address, mail comes from it.
+    If one logs in with an address, mail comes from it.
 
     Raises:
         ConfigurationError: the region can't stand in a server's name.
@@ -151,7 +151,7 @@ def complete_schedule(phrase: str, zone: str) -> str:
 
 
 def make_name(text: str) -> str:
-    """Return the name that stands for words: `GPU performance` → `gpu-performance`; `papers` for none."""
+    """Return the name that is for words: `GPU performance` → `gpu-performance`; `papers` for none."""
     letters = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
     return re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_") or "papers"
 

@@ -259,7 +259,7 @@ def read_kinds(value: object) -> tuple[Kind, ...]:
 
 
 def read_signing_key(value: object) -> bytes:
-    """Return the key that a webhook's secret stands for: `whsec_` and base64. No message repeats it."""
+    """Return the key that a webhook's secret is for: `whsec_` and base64. No message repeats it."""
     text = read_line(value)
     hint = "`digest webhook secret` makes one."
     if not text.startswith(_KEY_PREFIX):
@@ -276,5 +276,5 @@ def read_signing_key(value: object) -> bytes:
 
 
 def write_signing_key(key: bytes) -> str:
-    """Return the secret that stands for a key: what `read_signing_key` reads."""
+    """Return the secret that is for a key: what `read_signing_key` reads."""
     return _KEY_PREFIX + b64encode(key).decode("ascii")

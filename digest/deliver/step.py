@@ -209,7 +209,7 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
 
 def mail_identity(site: Site, made_at: datetime) -> MailIdentity:
     """Return who a mail is from; a digest's is dated by its planning, so that every rendering is alike."""
-    from digest.render import MailIdentity  # noqa: PLC0415 - only where something is sent
+    from digest.render import MailIdentity  # noqa: PLC0415 - only if something is sent
 
     mail = site.config.mail
     return MailIdentity(
@@ -327,7 +327,7 @@ _WEBHOOK_WAIT = timedelta(seconds=60)
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
     """Return how long a message that may have arrived is not touched, by kind of destination; none if missing.
 
-    A mail server may take minutes to say what it took, Slack's history lags a little behind what was
+    A mail server may take minutes to say what it took, Slack's history lags a little after what was
     posted, and a process that was paused while sending may continue.
     """
     return {

@@ -101,8 +101,8 @@ class StoryOutcome:
     Attributes:
         was_quiet: the second check found nothing and sent nothing.
         was_only_replacement: the third check reported the one new version and nothing else.
-        home: the first page, "" where no pages are served.
-        page: the evening's digest as a page, "" where no pages are served.
+        home: the first page, "" if no pages are served.
+        page: the evening's digest as a page, "" if no pages are served.
     """
 
     was_quiet: bool

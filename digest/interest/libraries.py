@@ -67,7 +67,7 @@ _ZOTERO_SECONDS, _ZOTERO_BYTES = 120.0, 20_000_000
 """How long one answer of Zotero's may take, and how long it may be."""
 
 _COUNTED: Final = 10_000
-"""So many of the newest stored papers tell how rare a word is."""
+"""That many of the newest stored papers tell how rare a word is."""
 
 _COUNTS_LAST = timedelta(days=30)
 
@@ -295,7 +295,7 @@ def check_library(
 ) -> tuple[date | None, list[tuple[LibraryPaper, bool]]]:
     """Leave each paper of a library out in turn: do the others bring it to the top tenth of a day?
 
-    The day is the newest with enough stored papers. If there is none, None stands for the newest papers of all.
+    The day is the newest with enough stored papers. If there is none, None is for the newest papers of all.
 
     Raises:
         UsageError: the library has too few papers, or words were not counted yet.

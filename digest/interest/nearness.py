@@ -29,7 +29,7 @@ PaperText: TypeAlias = tuple[str, str]
 """Title and abstract, as arXiv has them."""
 
 _BUCKETS = 262_139
-"""Stems and pairs are counted in so many buckets; a prime, so that they spread."""
+"""Stems and pairs are counted in that many buckets; a prime, so that they spread."""
 
 _FINE, _UNIT = 2**7, 2**20
 """What 1 is as an integer: of a weight, and of a vector's length."""

@@ -35,7 +35,7 @@ FEW = 30
 """An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
 
 YARDSTICK = 1_000
-"""So many of the newest papers then tell what the top tenth is."""
+"""That many of the newest papers then tell what the top tenth is."""
 
 
 def load_weights(conn: Connection) -> Weights:
@@ -160,7 +160,7 @@ class Interests:
             texts = load_day_texts(conn, day)
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
         if (read := self._days[day]) is None:
-            # Where few papers are stored, those of the library are many of them.
+            # If few papers are stored, those of the library are many of them.
             read = Texts.read(one for one in load_newest_texts(conn, YARDSTICK) if one not in profile.held)
         return find_least(profile.interest.measure(read))
 

@@ -37,7 +37,7 @@ class Exclusion:
         return bool(self.papers or self.queries)
 
     def find_cause(self, paper: Paper) -> str:
-        """Return what excludes a paper, in the words of `digest.toml`; "" where nothing does."""
+        """Return what excludes a paper, in the words of `digest.toml`; "" if nothing does."""
         if paper.id in self.papers:
             return f"exclude_papers names {paper.id}"
         if not self.queries:
@@ -69,7 +69,7 @@ def _read(texts: tuple[str, ...], papers: tuple[ArxivId, ...]) -> Exclusion:
 
 
 def find_unreadable(texts: Iterable[str], named: Collection[str] = ()) -> dict[str, QueryError]:
-    """Return queries that can't be read, each with what is wrong, but for those of some names."""
+    """Return queries that can't be read, each with what is wrong, except those of some names."""
     problems = {}
     for text in texts:
         try:
@@ -137,7 +137,7 @@ def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, 
 
 @lru_cache(maxsize=2**14)
 def read_saved(text: str) -> Query | None:
-    """Return a saved query by its text, None where it can't be read."""
+    """Return a saved query by its text, None if it can't be read."""
     try:
         return parse_query(text)
     except QueryError:
@@ -195,7 +195,7 @@ def select_for_subscription(
 ) -> tuple[int, ...]:
     """Return the change ids a subscription gets: those of its kinds, in growing order.
 
-    A cross-list or an edit is shown only where it brings the paper into a query; inside a query that
+    A cross-list or an edit is shown only if it brings the paper into a query; inside a query that
     held the paper already it is not new. It needs the kind cross-listed either way. A withdrawal is
     shown even where its last text no longer matches: somebody may have read the paper.
 

@@ -96,7 +96,7 @@ def next_announcement(moment: datetime) -> date:
 
 
 def find_announcement(found_at: datetime, datestamp: date | None) -> date | None:
-    """Return the Eastern date of the announcement that brought what was found; None where nothing tells.
+    """Return the Eastern date of the announcement that brought what was found; None if nothing tells.
 
     It became public on the day of its record, which begins on the evening of the announcement. Of a new paper
     the ids around it tell more (see `estimate_announcements`).
@@ -152,7 +152,7 @@ def estimate_announcements(submitted: Sequence[datetime], candidates: Sequence[d
         candidates: Eastern dates of the announcements that may have brought them, at least one, in order.
 
     Returns:
-        A candidate for each paper; never an earlier one behind a later one.
+        A candidate for each paper; never an earlier one after a later one.
     """
     last = len(candidates) - 1
     own = [
@@ -175,7 +175,7 @@ class KnownPaper:
     Attributes:
         version_id: the row of its latest text.
         paper: the paper itself, with the `datestamp` of the harvest that last changed it.
-        as_of: arXiv's own time of the answer that last changed it (UTC); None where that was not kept.
+        as_of: arXiv's own time of the answer that last changed it (UTC); None if that was not kept.
         earlier: `content_hash` of the other texts it had.
     """
 
@@ -211,9 +211,9 @@ class StoredChange:
         paper: the paper as this change found it.
         previous: the paper as it was stored before; None for the first change of a paper.
         paper_key: the stored paper's key, the same for all changes of one paper.
-        text_key: the key of the stored text it found; 0 where nothing is stored.
+        text_key: the key of the stored text it found; 0 if nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.
-        announced_on: Eastern date of the announcement that brought it; None where only `found_at` tells.
+        announced_on: Eastern date of the announcement that brought it; None if only `found_at` tells.
     """
 
     id: int

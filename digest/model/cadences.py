@@ -67,7 +67,7 @@ class Cadence:
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
         wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the latest.
-        fortnight: the Monday of a week in which it is due, where it is due in every second week only.
+        fortnight: the Monday of a week in which it is due, if it is due in every second week only.
     """
 
     kind: CadenceKind
@@ -257,7 +257,7 @@ def _read_zone(zone: str, phrase: str) -> str:
 
 
 def _suggest_time(phrase: str) -> str:
-    """Return how the time of a phrase is written, where it stands there as an hour alone, or as 8 pm; "" else."""
+    """Return how the time of a phrase is written, if it is there as an hour alone, or as 8 pm; "" else."""
     for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
         hour = int(hour_written)
         if half:
@@ -371,7 +371,7 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
 
 
 def _find_end(quiet: QuietHours, zone: str, moment: datetime) -> datetime | None:
-    """Return when the quiet time around a moment ends; None where there is none around it."""
+    """Return when the quiet time around a moment ends; None if there is none around it."""
     today = moment.astimezone(ZoneInfo(zone)).date()
     for day in (today - _DAY, today):
         begin = resolve_local(day, quiet.begin, zone)

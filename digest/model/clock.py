@@ -51,7 +51,7 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait so many seconds (none for zero or less)."""
+        """Wait that many seconds (none for zero or less)."""
         ...
 
 
@@ -68,7 +68,7 @@ class SystemClock:
         return datetime.now(UTC)
 
     def sleep(self, seconds: float) -> None:
-        """Wait so many seconds, or until `wake` is called."""
+        """Wait that many seconds, or until `wake` is called."""
         if seconds > 0:
             self._woken.wait(seconds)
 
@@ -92,7 +92,7 @@ class ManualClock:
             return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Move the clock on by so many seconds."""
+        """Move the clock on by that many seconds."""
         if seconds > 0:
             self.advance(timedelta(seconds=seconds))
 
@@ -143,7 +143,7 @@ class RemoteClock:
             ) from error
 
     def sleep(self, seconds: float) -> None:
-        """Move the simulated clock on by so many seconds, rounded up: such clocks print whole ones."""
+        """Move the simulated clock on by that many seconds, rounded up: such clocks print whole ones."""
         if seconds > 0:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 

@@ -136,7 +136,7 @@ class OutsideError(DigestError):
 class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
-    `retry_after` is how many seconds arXiv asked us to wait, None where it said nothing usable.
+    `retry_after` is how many seconds arXiv asked us to wait, None if it said nothing usable.
     `request` names what was asked, for logs and messages. `told` says it to readers, without particulars.
     """
 
@@ -202,7 +202,7 @@ class DeliveryError(OutsideError):
     Args:
         message: what the other side said, or what happened to the connection.
         permanent: trying the same again cannot help.
-        retry_after: seconds the other side asked for, None where it named none.
+        retry_after: seconds the other side asked for, None if it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
         whole_transport: every destination of this transport is affected (a bad token, a refused login), or
             what is configured is at fault: permanent as well, it waits for the operator.

@@ -58,14 +58,14 @@ class Coverage:
             where an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
-        failure: what went wrong with the last check, in a reader's words; "" where nothing did.
+        failure: what went wrong with the last check, in a reader's words; "" if nothing did.
         failing_since: when the first of the checks ended (UTC) that have failed since the last complete one.
-        new: papers that announcement is known to have brought; 0 where that is not known.
+        new: papers that announcement is known to have brought; 0 if that is not known.
         is_settled: complete, and seen to have come to its end: an announcement may come in parts.
         is_awaited: arXiv was checked, and nothing of that announcement was there.
-        since: Eastern date of an earlier announcement from which on this digest stands for all; None where it
-            stands for that one alone, or it is not known.
-        announcements: how many announcements were expected from `since` on; 1 where it stands for one alone.
+        since: Eastern date of an earlier announcement from which on this digest is for all; None if it
+            is for that one alone, or it is not known.
+        announcements: how many announcements were expected from `since` on; 1 where it is for one alone.
         total: papers a search on its own names, where only the newest were checked and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
         last_shown_at: of a digest without papers, when an earlier one last showed papers of these announcements
@@ -91,7 +91,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A paper as it read at some time, and the key by which the store keeps that text; 0 where it keeps none."""
+    """A paper as it read at some time, and the key by which the store keeps that text; 0 if it keeps none."""
 
     paper: Paper
     key: int = 0
@@ -128,7 +128,7 @@ class DigestEntry:
         queries: names of the saved queries that matched, in the subscription's order.
         announced: Eastern date of the announcement it is shown for.
         before: the text its reader had; None for papers that are new to the reader.
-        sequel: what became of it since; None where nothing did.
+        sequel: what became of it since; None if nothing did.
         near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
             `like “Title of the nearest”`, or `NEAR_LIST`; "" else.
     """
@@ -299,11 +299,11 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        end: place behind the last one; the same as `first` for a message in the channel if the thread tells
+        end: place after the last one; the same as `first` for a message in the channel if the thread tells
             all papers, those listed in the channel too.
         shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
             titles it lists at most.
-        form: in the thread, how much it says of each; a sentence stands for two, too, if so many are planned.
+        form: in the thread, how much it says of each; a sentence is for two, too, if so many are planned.
     """
 
     first: int
@@ -341,7 +341,7 @@ class Delivery:
         remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
-        last_error: what went wrong last, "" where nothing did.
+        last_error: what went wrong last, "" if nothing did.
         share: which papers it tells; None unless it goes to Slack.
     """
 
@@ -416,10 +416,10 @@ class Feed:
         id: permanent URI (`secrets.feed_uri`); never the secret address.
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
-        home_url: a page about it, "" where there is none.
+        home_url: a page about it, "" if there is none.
         entries: newest first.
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
-        refs_url: as `Links.refs`, "" where no server answers.
+        refs_url: as `Links.refs`, "" if no server answers.
         papers: how many came in the days it goes back; `entries` are the newest of them.
     """
 
@@ -465,8 +465,8 @@ class Seen:
 
     Attributes:
         version: the highest version sent.
-        key: of the stored text that was sent last at that version; 0 where it is not known.
-        paper: the paper as that text reads; None where it was not loaded.
+        key: of the stored text that was sent last at that version; 0 if it is not known.
+        paper: the paper as that text reads; None if it was not loaded.
     """
 
     version: int
@@ -530,7 +530,7 @@ class Transport(Protocol):
     """A transport to one kind of destination. Several threads use it at once, and `close` may come from any."""
 
     def resolve(self, destination: Destination) -> str:
-        """Return the address as the other side knows it (a Slack channel id); "" where none is needed.
+        """Return the address as the other side knows it (a Slack channel id); "" if none is needed.
 
         Raises:
             DeliveryError: the other side does not know it, or could not be asked.
@@ -549,7 +549,7 @@ class Transport(Protocol):
         ...
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
-        """Check whether the message was taken after all; None where it was not.
+        """Check whether the message was taken after all; None if it was not.
 
         Args:
             begun_at: when sending it began, by the clock of the host that sent.

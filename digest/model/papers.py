@@ -64,7 +64,7 @@ class ArxivId:
 
     @classmethod
     def parse_versioned(cls, text: str) -> tuple[Self, int | None]:
-        """Read an id and the version written behind it, None where there is none.
+        """Read an id and the version written behind it, None if there is none.
 
         Raises:
             UsageError: the text is no arXiv identifier.
@@ -221,7 +221,7 @@ class Paper:
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
         versions: the history as far as the source tells it (OAI: all; Atom: none).
         datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
-            None where the source does not say. It tells of arXiv's handling, not of the paper.
+            None if the source does not say. It tells of arXiv's handling, not of the paper.
     """
 
     id: ArxivId

@@ -43,7 +43,7 @@ class PollSummary:
         finished_at: when its last page was stored (UTC).
         is_complete: every page came and was stored; for a gap check, every missing id was asked for.
         papers: how many papers it compared.
-        failure: why it is not complete, "" where it is.
+        failure: why it is not complete, "" if it is.
         reader_message: the same in a reader's words.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
     """
@@ -60,7 +60,7 @@ class PollSummary:
 
 @dataclass(frozen=True, slots=True)
 class LastChecks:
-    """When a source was last checked; moments are in UTC, None where there is none.
+    """When a source was last checked; moments are in UTC, None if there is none.
 
     Attributes:
         complete: when the last complete check started.
@@ -81,7 +81,7 @@ class Gap:
 
     Attributes:
         missed_at: since when (UTC).
-        asked_at: when last (UTC); None where it was not yet.
+        asked_at: when last (UTC); None if it was not yet.
     """
 
     id: ArxivId
@@ -98,7 +98,7 @@ class RequestLog:
         at: when it was made (UTC).
         method: `GET` or `POST`.
         url: the whole of it, a form's fields included.
-        status: HTTP status, None where no whole answer came.
+        status: HTTP status, None if no whole answer came.
         milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
         detail: what was wrong; "" for a good page.

@@ -334,7 +334,7 @@ class Wording:
 
     Attributes:
         text: as written, or in its one form.
-        until: up to when; None where it still does.
+        until: up to when; None if it still does.
     """
 
     name: str

@@ -73,7 +73,7 @@ def accept_request(
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done for every address.
 
-    Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
+    If a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
     start_counting(conn)
     limits = {"all": REQUESTS} if ask in (RequestKind.SUBSCRIBE, RequestKind.MOVE) else {}
@@ -112,7 +112,7 @@ def queue_letters(site: Site) -> int:
 
 
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
-    """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
+    """Say why a request gets no letter, "" if it gets one. Nobody but the operator hears it."""
     admission = maker.config.web.signup
     is_admitted = admission.admits(signup.address) or (admission.is_off and signup.kind is RequestKind.MOVE)
     if signup.ends_at <= now:
@@ -181,7 +181,7 @@ def write_letter(
     conn: Connection, site: Site, letter: Digest, delivery: Delivery, identity: MailIdentity
 ) -> Message:
     """Write a letter as the bytes that are sent; the same for every attempt."""
-    from digest.render.contexts import LetterContext  # noqa: PLC0415 - only where something is sent
+    from digest.render.contexts import LetterContext  # noqa: PLC0415 - only if something is sent
 
     ask = letter.slot.partition(":")[0]
     base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)

@@ -83,7 +83,7 @@ class Preferences:
 
     Attributes:
         choices: what they want: their saved queries, when and how.
-        own: their own subscription; None where they only read what the operator's file decides.
+        own: their own subscription; None if they only read what the operator's file decides.
         memberships: every live subscription that writes to them or that they left, their own first.
         dues: these as stored, by key.
         has_unsubscribed_from_all: they unsubscribed from all of it, for good.
@@ -281,7 +281,7 @@ def confirm_signup(
 ) -> Preferences:
     """Do what a confirmed request asks for, and forget the request; return what the person gets now.
 
-    Their saved queries are added to those they have. Where they have a subscription, it keeps its times.
+    Their saved queries are added to those they have. If they have a subscription, it keeps its times.
 
     Raises:
         UsageError: it would be too much for one person, the operator admits the address no more, or the new
@@ -469,7 +469,7 @@ def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *
 
 
 def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
-    """Return everything stored about an address, by table; None where nothing is."""
+    """Return everything stored about an address, by table; None if nothing is."""
     person = load_person(conn, address)
     found = load_records(conn, address, person.id if person else 0)
     return {"address": address, "stored": found} if any(found.values()) else None

@@ -80,7 +80,7 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
 
 
 def load_signup(conn: Connection, token_hash: str, ask: RequestKind | None, now: datetime) -> StoredSignup | None:
-    """Return the request that a letter's link stands for, of one kind only where given; None once it is over.
+    """Return the request that a letter's link is for, of one kind only if given; None once it is over.
 
     Pressing its button deletes it, so that the row is locked where the connection writes.
     """
@@ -155,7 +155,7 @@ def start_counting(conn: Connection) -> None:
 
 
 def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
-    """Return from when on (UTC) a limit that is met now lets another one pass; None where it is not met.
+    """Return from when on (UTC) a limit that is met now lets another one pass; None if it is not met.
 
     The hour in which its span begins counts whole: never more pass than it says.
     """

@@ -155,7 +155,7 @@ def close_first_digests(conn: Connection, person: Person, names: Collection[str]
 
 
 def load_own_name(conn: Connection, person: Person) -> str:
-    """Return the name of a person's own subscription, though it may have ended; "" where there never was one."""
+    """Return the name of a person's own subscription, though it may have ended; "" if there never was one."""
     own = select(subscriptions.c.name).where(subscriptions.c.origin == person.origin)
     return str(conn.execute(own).scalar() or "")
 
@@ -205,7 +205,7 @@ def save_membership(conn: Connection, subscription_id: int, destination: Destina
     row = {
         "subscription_id": subscription_id,
         "destination": str(destination),
-        "position": 10_000,  # behind all that the file names
+        "position": 10_000,  # after all that the file names
         "state": DestinationState.ACTIVE,
         "reason": "",
         "since": at,
@@ -262,7 +262,7 @@ def end_links(conn: Connection, destination: Destination) -> None:
 def load_records(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
     """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
 
-    `person_id` is 0 where nobody with this address is stored: a request may be, or that they want no letters.
+    `person_id` is 0 if nobody with this address is stored: a request may be, or that they want no letters.
     """
     origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
     own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)

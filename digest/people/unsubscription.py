@@ -56,7 +56,7 @@ class Unsubscription:
 
 
 def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
-    """Return what the link with this token unsubscribes from; None where there is no such link."""
+    """Return what the link with this token unsubscribes from; None if there is no such link."""
     stored = load_token(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not TokenPurpose.UNSUBSCRIBE:
         return None
@@ -73,7 +73,7 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
 
 
 def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Unsubscription | None:
-    """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
+    """Unsubscribe from what a link names, and return it; None if there is no such link. Twice is as once."""
     departure = find_unsubscription(conn, token)
     if departure is None:
         return None
@@ -82,7 +82,7 @@ def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime)
 
 
 def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubscription | None:
-    """Resubscribe to what a link names where that is still offered; return what holds now. Twice is as once."""
+    """Resubscribe to what a link names if that is still offered; return what holds now. Twice is as once."""
     departure = find_unsubscription(conn, token)
     if departure is None or not departure.can_undo(at):
         return departure
@@ -93,7 +93,7 @@ def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubs
 def unsubscribe_from(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Stop sending to a destination from this commit on; False where it had unsubscribed already.
+    """Stop sending to a destination from this commit on; False if it had unsubscribed already.
 
     Args:
         subscription: the name of the subscription; `EVERYTHING` for all, for good.

@@ -58,7 +58,7 @@ def plan_digest(
         coverage: what was checked; `matched` is filled in here.
         now: the moment of planning (UTC).
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only if the digest stands for several announcements.
+            it; called only if the digest is for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
         rank: says what of its entries comes first and last, and what they are near to.
     """
@@ -143,9 +143,9 @@ _DAY = timedelta(days=1)
 
 
 def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
-    """Return the last announcement that an earlier digest stands for to its end; None where none does.
+    """Return the last announcement that an earlier digest is for to its end; None if none does.
 
-    A first digest shows old papers, whatever was checked before it: it stands for no announcement.
+    A first digest shows old papers, whatever was checked before it: it is for no announcement.
     """
     return max(
         (
@@ -160,16 +160,16 @@ def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
 
 
 def is_already_sent(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
-    """Whether an earlier digest stands for the last announcement already: then a quiet day is not news."""
+    """Whether an earlier digest is for the last announcement already: then a quiet day is not news."""
     until = last_sent_until(earlier)
     return until is not None and coverage.announcement is not None and until >= coverage.announcement
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
-    """Return when papers that may be of these announcements were shown last (UTC); None where none were.
+    """Return when papers that may be of these announcements were shown last (UTC); None if none were.
 
     Args:
-        coverage: what a digest without papers stands for.
+        coverage: what a digest without papers is for.
         earlier: the digests before it.
     """
     first = coverage.since or coverage.announcement
@@ -281,7 +281,7 @@ def find_shown_change(changes: Sequence[StoredChange], occasion: Occasion) -> St
 def find_sequel(
     changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion
 ) -> Sequel | None:
-    """Return what became of a paper after what is shown of it: replaced or withdrawn; None where nothing did.
+    """Return what became of a paper after what is shown of it: replaced or withdrawn; None if nothing did.
 
     Args:
         changes: all its changes that are shown, oldest first.

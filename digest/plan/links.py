@@ -50,7 +50,7 @@ class LinkMaker:
         return secrets.derive_token(self.secret, "archive", subscription)
 
     def write_feed_url(self, token: str, suffix: str) -> str:
-        """Return the address at which a token opens a feed, "" where there is no public address."""
+        """Return the address at which a token opens a feed, "" if there is no public address."""
         base = self.config.web.base_url.rstrip("/")
         return f"{base}/f/{token}.{suffix}" if base else ""
 

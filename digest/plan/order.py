@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     _Rank: TypeAlias = tuple[int, ...]
 
 MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
-"""Up to so many papers are shown with two sentences each, and with one; of more than that the title is shown."""
+"""Up to that many papers are shown with two sentences each, and with one; of more than that the title is shown."""
 
 READ_FIRST = 5
 """Papers that come before all headings of a long digest."""

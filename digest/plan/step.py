@@ -260,7 +260,7 @@ class Drafts:
     ) -> Coverage:
         covered_until = covered_since(due.subscription, due.last_slot)
         told_until = last_sent_until(earlier)
-        if told_until is not None:  # a digest that was missed stands for more than was out by its turn
+        if told_until is not None:  # a digest that was missed is for more than was out by its turn
             covered_until = max(announcement_moment(told_until), covered_until or announcement_moment(told_until))
         first = min((change.announced for change in changes if change.kind is Kind.NEW), default=None)
         if first is not None and covered_until is not None and announcement_moment(first) <= covered_until:
@@ -344,7 +344,7 @@ class PlanReport:
 
     @property
     def trouble(self) -> str:
-        """The first subscription that could not be planned, and why; "" where all could."""
+        """The first subscription that could not be planned, and why; "" if all could."""
         if not self.failures:
             return ""
         others = len(self.failures) - 1
@@ -460,7 +460,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     late = [f"“{one.name}”" for one in due.revisions if begun.get(one.query_id, 0) is None]
     remark = f"Those for {', '.join(late)} come later." if late else ""
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
-    # new papers wait for it only where there were digests before. A later one tells of the new queries alone.
+    # new papers wait for it only if there were digests before. A later one tells of the new queries alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     rows = pending
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))

@@ -27,12 +27,12 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
 def extend_coverage(
     conn: Connection, coverage: Coverage, first: date | None, covered_until: datetime | None = None
 ) -> Coverage:
-    """Say of a digest that stands for several announcements which these are, and how many papers they all brought.
+    """Say of a digest that is for several announcements which these are, and how many papers they all brought.
 
     Args:
-        first: the earliest announcement that brought a paper it holds, None where none is known: it tells where no
+        first: the earliest announcement that brought a paper it holds, None if none is known: it tells where no
             turn came before.
-        covered_until: the moment up to which earlier turns stand for what was announced (UTC).
+        covered_until: the moment up to which earlier turns are for what was announced (UTC).
     """
     if coverage.announcement is None:
         return coverage

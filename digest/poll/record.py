@@ -81,7 +81,7 @@ class FollowedQuery:
     """A query that somebody has watched for without a break.
 
     Attributes:
-        oldest: papers whose present version is older (UTC) are none; None where their ids tell.
+        oldest: papers whose present version is older (UTC) are none; None if their ids tell.
     """
 
     known_before: KnownBefore
@@ -224,7 +224,7 @@ class PollReport:
 
     Attributes:
         was_due: whether anything was asked at all.
-        why_not: why nothing was asked, in words; "" where something was.
+        why_not: why nothing was asked, in words; "" if something was.
         is_bootstrap: whether this was the very first check: nothing it found is new.
         runs: checks that ended complete.
         kinds: changes found, by kind.
@@ -540,7 +540,7 @@ def _compare_by_rule(
 ) -> tuple[Change, ...]:
     """Compare papers judged by the same horizon together, so that a paper met twice still counts once.
 
-    What is stored is judged only where it was edited: among many saved queries that takes time.
+    What is stored is judged only if it was edited: among many saved queries that takes time.
     """
     stored = compare_papers([paper for paper in papers if paper.id in known], known, KnownBefore(), as_of)
     changes = [

@@ -46,7 +46,7 @@ class Walked:
 def find_harvest_doubt(
     walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None
 ) -> str:
-    """Say why a harvest can't have shown everything; "" where nothing speaks against it.
+    """Say why a harvest can't have shown everything; "" if nothing speaks against it.
 
     Args:
         newest: the newest paper that was stored before it, with its datestamp.
@@ -65,7 +65,7 @@ def find_harvest_doubt(
 
 
 def find_search_doubt(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
-    """Say why a search that found nothing is not believed; "" where it is.
+    """Say why a search that found nothing is not believed; "" if it is.
 
     Args:
         last_total: how many papers arXiv had for it at the last complete check; None before the first.
@@ -82,10 +82,10 @@ ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4)
 """How long after it was missed an id is asked for; after the last time it is given up."""
 
 SPARSE_FROM = 1_000
-"""So many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
+"""That many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
 
 _ALONE = 2
-"""So many ids are asked for one by one, of the interface that knows a paper first."""
+"""That many ids are asked for one by one, of the interface that knows a paper first."""
 
 
 def find_missing(stored: Mapping[int, Collection[int]], mark: tuple[int, int]) -> Iterator[ArxivId]:
@@ -150,7 +150,7 @@ WIDER_BOOTSTRAP_DAYS = 35
 """How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
-"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one day.
+"""A harvest starts that many days before the last complete one if none so wide was made for so long, else one day.
 Papers that move while pages are read are lost to one run. The next ones find them."""
 
 SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
@@ -237,7 +237,7 @@ def choose_reach(
     Args:
         steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
         least: the days where none of them is due.
-        last_reaching: when the last complete check started that reached so many days or more (UTC).
+        last_reaching: when the last complete check started that reached that many days or more (UTC).
     """
     for days, every in steps:
         last = last_reaching.get(days)
@@ -264,7 +264,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     Args:
         complete_from: UTC date on which the last complete harvest started; None before the first.
         overlap: days to go back behind it, or behind today.
-        newest: datestamp of the newest paper stored; None where none is.
+        newest: datestamp of the newest paper stored; None if none is.
     """
     today = now.astimezone(UTC).date()
     if complete_from is None:
@@ -360,7 +360,7 @@ def _find_arrived(
 ) -> list[PollSummary]:
     """Return the complete harvests since an announcement that went further than any before it.
 
-    Where no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
+    If no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
 
     Args:
         polls: see `assess_coverage`.

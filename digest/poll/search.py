@@ -121,7 +121,7 @@ WIDE_PAGE = 1000
 """Papers asked for at once if much is expected."""
 
 FALLBACK_DAYS = 4
-"""How far behind the last complete harvest a search in its place reaches: what a Sunday evening's announcement
+"""How far after the last complete harvest a search in its place reaches: what a Sunday evening's announcement
 brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
 
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"

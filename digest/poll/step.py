@@ -214,7 +214,7 @@ def _walk(
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
-    """Return the last harvest where it was broken off behind a page, while its token is good and it is fresh.
+    """Return the last harvest where it was broken off after a page, while its token is good and it is fresh.
 
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
     meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.

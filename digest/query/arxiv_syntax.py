@@ -5,7 +5,7 @@ the right, takes a missing operator for OR, negates single terms only and matche
 everything goes out as pairs in parentheses, an ANDNOT always between two operands, each term as one plain
 word or between quotes.
 
-What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
+What comes back is held against the query again here. If arXiv can't be asked exactly, it is asked
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
 phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more for names, beginnings of
 words, accents as written, words with Greek letters or figures, exact words, and `all:`. No name and no exact word

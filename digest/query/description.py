@@ -62,7 +62,7 @@ def _quote(condition: Condition) -> str:
 
 
 def _enclose(node: Node) -> str:
-    """Describe a part of a query: in parentheses, but where all of it looks into one field."""
+    """Describe a part of a query: in parentheses, but if all of it looks into one field."""
     if not isinstance(node, And | Or):
         return describe_query(node)
     places = set(map(_find_place, node.operands))

@@ -60,7 +60,7 @@ class PlainText:
 
     @cached_property
     def _shift(self) -> int | None:
-        """How far behind its plain place each character stands in the raw text; None where that varies."""
+        """How far behind its plain place each character stands in the raw text; None if that varies."""
         first = self._pieces[0]
         is_whole = len(self._pieces) == 1 and first.text == self._raw[first.start : first.end]
         return first.start if is_whole else None
@@ -329,7 +329,7 @@ class WordPattern:
 
     @property
     def word(self) -> str:
-        """The one term that it searches for; "" where it searches for more, or for a word as written."""
+        """The one term that it searches for; "" if it searches for more, or for a word as written."""
         if len(self.clauses) != 1 or self.beginning or self.is_exact:
             return ""
         terms = [term for run in self.clauses[0] for term in run.terms]
@@ -361,7 +361,7 @@ class WordPattern:
 
 
 def _read_phrase(words: Sequence[str], *, is_exact: bool = False) -> tuple[Run, ...]:
-    """Return what stands for words side by side: as they are read whole, parted, and named."""
+    """Return what is for words side by side: as they are read whole, parted, and named."""
     left_out: Collection[str] = () if is_exact else PLACE_HOLDERS
     readings = (list(map(read_word, words)), read_parted(words), read_named(words))
     return tuple([run for words in readings if (run := _read_run(words, left_out)).terms])
@@ -505,7 +505,7 @@ def _compile_author(condition: Condition) -> Test:
 
 
 def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> Iterable[int]:
-    """Return the indexes of the authors who may be meant, in order: all where what is asked for is open-ended."""
+    """Return the indexes of the authors who may be meant, in order: all if what is asked for is open-ended."""
     firsts = pattern.endings if isinstance(pattern, PersonPattern) else (pattern.anywhere or pattern.last)[:1]
     if any(first.endswith("*") for first in firsts):
         return range(len(paper.names))

@@ -45,11 +45,11 @@ _WRITTEN_OUT = str.maketrans(
 )
 
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
-"""What may stand behind a last name without being one."""
+"""What may stand after a last name without being one."""
 
 
 def is_generation(word: str) -> bool:
-    """Tell whether a word stands behind a last name without being one: `Jr.`, `III`."""
+    """Tell whether a word stands after a last name without being one: `Jr.`, `III`."""
     return fold(word.strip(".")) in GENERATIONS
 
 
@@ -132,7 +132,7 @@ class NamePattern:
     """What a query says of one author, from the spelling `spell_name` gives.
 
     Attributes:
-        anywhere: parts the name must have, in any order; a trailing `*` stands for any ending. Whole parts are
+        anywhere: parts the name must have, in any order; a trailing `*` is for any ending. Whole parts are
             spelled by `fold_umlauts`, here as in the other parts.
         last: parts the last name must end with.
         given: how the first names must begin, one after the other: an initial, or a whole name.

@@ -124,7 +124,7 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
 def _refuse_wildcard(
     source: QuerySource, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
 ) -> None:
-    """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
+    """Refuse a `*` or `?` that is for letters elsewhere than at the end of a word, with what comes nearest."""
     if found is None:
         return
     is_sign = term.value[found.start() :].startswith("*-")  # as in C*-algebra
@@ -397,7 +397,7 @@ def _open_source(text: str) -> tuple[QuerySource, str]:
 
 
 class _Parser:
-    """Reads the tokens of one query; None stands for what was left out."""
+    """Reads the tokens of one query; None is for what was left out."""
 
     def __init__(self, source: QuerySource) -> None:
         self._source = source

@@ -10,7 +10,7 @@
     cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what stands behind search_query=
     cs.AI+cs.CV, or cs.AI, cs.CV                               any of these categories
 
-A `+` is a blank only where something shows that it comes from an address: an escape such as %22, a parameter such
+A `+` is a blank only if something shows that it comes from an address: an escape such as %22, a parameter such
 as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
 what stands between quotation marks.
 
@@ -92,7 +92,7 @@ _SUBJECTS: Mapping[str, Sequence[str]] = {
     "q_finance": ["q-fin"],
     "statistics": ["stat"],
 }
-"""What the longer search form calls its subjects -> the archives each stands for."""
+"""What the longer search form calls its subjects -> the archives each is for."""
 
 _OPERATORS = {"OR": "OR", "NOT": "ANDNOT"}
 _SAYS_NOTHING = re.compile(
@@ -115,7 +115,7 @@ _LONGEST_SHOWN = 200
 
 
 def read_pasted(text: str) -> Pasted | None:
-    """Return the query that a pasted text stands for; None where the text is a query as it is.
+    """Return the query that a pasted text is for; None if the text is a query as it is.
 
     Raises:
         QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
@@ -146,21 +146,21 @@ def _describe(described: str, query: str, lost: Sequence[str] = ()) -> Pasted:
 
 
 def _read_parameters(query: str) -> dict[str, str] | None:
-    """Return the parameters of an address; None where something else stands beside it."""
+    """Return the parameters of an address; None if something else stands beside it."""
     parameters = {name: _unescape(value) for name, value in parse_qsl(query) if value.strip()}
     others = [part for part in query.split("&") if part.partition("=")[0] not in _SEARCHED]
     return None if "://" in query or re.search(r"\s", "&".join(others)) else parameters
 
 
 def _unescape(text: str) -> str:
-    """Return what a value stands for that was encoded more than once, as links within links are."""
+    """Return what a value is for that was encoded more than once, as links within links are."""
     while _ESCAPE.search(text):
         text = unquote(text)
     return text
 
 
 def _decode(text: str) -> str:
-    """Return what a part of an address stands for, however often it was encoded."""
+    """Return what a part of an address is for, however often it was encoded."""
     decoded, cuts = _PAGING.subn("", text)
     is_part = bool(cuts)
     while is_part or _ESCAPE.search(decoded) or _has_joining_plus(decoded):

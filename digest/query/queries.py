@@ -32,7 +32,7 @@ class Query:
         text: as written.
         tree: what it means, in the order written.
         notes: what its author should know: missing operators, words left out, unknown categories; by place.
-        pasted_as: the query made from the text, where that is a pasted address or a part of one; else "".
+        pasted_as: the query made from the text, if that is a pasted address or a part of one; else "".
     """
 
     text: str
@@ -52,7 +52,7 @@ class Query:
 
     @property
     def futility(self) -> str:
-        """Why no paper can ever meet it, with the categories that may be meant; "" where one can."""
+        """Why no paper can ever meet it, with the categories that may be meant; "" if one can."""
         unknown = [note.message for note in self.notes if note.kind is NoteKind.UNKNOWN_CATEGORY]
         if not (unknown or _denies(self.tree)) or can_be_met(canonicalise(self.tree)):
             return ""

@@ -110,7 +110,7 @@ LICENCES = (
 
 
 def spell_licence(address: str) -> str:
-    """Return which of `LICENCES` stands at an address, as OAI-PMH gives it; "" where it is another, or none."""
+    """Return which of `LICENCES` stands at an address, as OAI-PMH gives it; "" if it is another, or none."""
     kind, name = found.groups() if (found := _LICENCE.search(address)) else ("", "")
     if name in ("nonexclusive-distrib", "assumed-1991-2003"):
         return "arxiv"
@@ -196,7 +196,7 @@ _DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:
-    """Return the conditions an `all:` condition is the union of; any other stands for itself."""
+    """Return the conditions an `all:` condition is the union of; any other is for itself."""
     if condition.prefix in (Prefix.AUTHOR, Prefix.PERSON):
         return _spell_both(condition)
     if condition.prefix is not Prefix.ALL:
@@ -223,7 +223,7 @@ def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
 
 def _name_part(shape: Shape, text: str) -> tuple[Condition, ...]:
     name = " ".join(list_parts(text))
-    if not name or "_" in name:  # names have no underscore; in a query it stands for a blank
+    if not name or "_" in name:  # names have no underscore; in a query it is for a blank
         return ()
     if shape is Shape.BEGINNING and " " in name:
         return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)

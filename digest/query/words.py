@@ -82,7 +82,7 @@ _JOINING = ".,;'’·"
 """The signs that may stand within a word."""
 
 _PARTING = f"{EDGE}·"
-"""Those that part it where it is not read whole; units are written with the second: `V·s`."""
+"""Those that part it if it is not read whole; units are written with the second: `V·s`."""
 
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
 _WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*)+\Z")
@@ -92,7 +92,7 @@ _LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))
 _SHORT = "|".join(name for name in GREEK.values() if len(name) < len("zeta"))
 _NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
 _NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
-"""A word that begins or ends with a Greek letter's name. With a short name it is parted only where no vowel is
+"""A word that begins or ends with a Greek letter's name. With a short name it is parted only if no vowel is
 left: `musr` is, `music` is not."""
 
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
@@ -145,7 +145,7 @@ def split_words(text: str) -> Iterator[Word]:
 
 
 def place_words(text: str) -> list[tuple[int, int]]:
-    """Return where the words of a plain text stand, as code points from the first to behind the last."""
+    """Return where the words of a plain text stand, as code points from the first to after the last."""
     return list(map(re.Match.span, _find_pattern(text).finditer(text)))
 
 

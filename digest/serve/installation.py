@@ -171,7 +171,7 @@ def poll_alone(site: Site) -> Iterator[str]:
     once.
 
     Yields:
-        The worker that is at it already, so that the caller may not; "" where the caller may.
+        The worker that is at it already, so that the caller may not; "" if the caller may.
     """
     if site.store.path is not None:  # the file's lock has seen to it
         yield ""

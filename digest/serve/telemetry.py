@@ -239,7 +239,7 @@ class Metrics:
 
     @contextmanager
     def time_verb(self, verb: Verb) -> Iterator[None]:
-        """Count the seconds a verb takes, also where it fails."""
+        """Count the seconds a verb takes, also if it fails."""
         began = monotonic()
         try:
             yield

@@ -172,7 +172,7 @@ def _is_heard() -> tuple[ColumnElement[bool], ...]:
 def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
     """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
 
-    Parts behind one that is held are not among them: that one has an alarm.
+    Parts after one that is held are not among them: that one has an alarm.
     """
     late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
     oldest = _find_overdue(conn, late, deliveries.c.created_at, deliveries.c.created_at)

@@ -101,7 +101,7 @@ def begin_sending(
 
     The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
     same and has not refused them for their size. Whether the destination may still be written to is decided here,
-    in the same transaction; where it may not, the delivery and the parts behind it end `suppressed`.
+    in the same transaction; where it may not, the delivery and the parts after it end `suppressed`.
 
     Args:
         delivery: as claimed; its `remote_address` is kept.
@@ -181,12 +181,12 @@ def mark_unsent(
 
     Args:
         to: `READY` for another attempt, `UNKNOWN` where it may have arrived, `HELD` for the operator, `DEAD` or
-            `SUPPRESSED`, and the parts behind it with it.
+            `SUPPRESSED`, and the parts after it with it.
         not_before: from when on it is claimed or checked again; None for at once.
         shorter: what it shows from now on, since it was refused for its size: the next attempt has other bytes.
 
     Returns:
-        False, with nothing changed, where somebody else has claimed it since.
+        False, with nothing changed, if somebody else has claimed it since.
     """
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
@@ -244,7 +244,7 @@ def settle_ready(
 ) -> bool:
     """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm.
 
-    A settlement returns False, with nothing changed, where the attempt it is about is no more in doubt.
+    A settlement returns False, with nothing changed, if the attempt it is about is no more in doubt.
     """
     outcome = REPEATED if is_repeat else DeliveryState.READY
     step = Transition(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
@@ -276,7 +276,7 @@ class HeldDeliveries:
     Attributes:
         ids: their numbers, growing.
         doubtful: those of them that may have arrived, where the other side can't be asked whether they did.
-        reason: why the last of them is held; "" where none is.
+        reason: why the last of them is held; "" if none is.
     """
 
     ids: tuple[int, ...] = ()
@@ -359,10 +359,10 @@ def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
 
 
 def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
+    """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts after it go on.
 
     Returns:
-        False, with nothing changed, where its state does not allow it, or it was never on its way.
+        False, with nothing changed, if its state does not allow it, or it was never on its way.
 
     Raises:
         UnknownName: there is no such delivery.
@@ -487,7 +487,7 @@ class Attempt:
 def load_stored_deliveries(
     conn: Connection, states: Collection[DeliveryState] | None = None, *, limit: int = 50
 ) -> list[StoredDelivery]:
-    """Return the latest deliveries, newest first; of some states only where named."""
+    """Return the latest deliveries, newest first; of some states only if named."""
     found = _with_surroundings().order_by(deliveries.c.id.desc()).limit(limit)
     if states is not None:
         found = found.where(deliveries.c.state.in_(states))

@@ -201,7 +201,7 @@ def back_up(
 
 
 def prune_backups(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Remove all backups with a name by default but so many, the newest; return what was removed."""
+    """Remove all backups with a name by default except that many, the newest; return what was removed."""
     named = sorted(path for path in folder.iterdir() if _NAMED.fullmatch(path.name))
     for path in named[:-keep]:
         path.unlink()
@@ -382,7 +382,7 @@ def restore_backup(
 
 
 def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
-    """Put a file where the database is; return where that is kept, None where there was none.
+    """Put a file where the database is; return where that is kept, None if there was none.
 
     A log that is left belongs to the file that was there alone, and goes aside with it.
     """

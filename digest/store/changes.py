@@ -17,7 +17,7 @@ from digest.store.schema import marks, papers, poll_runs
 
 
 def allocate_changes(conn: Connection, count: int) -> int:
-    """Take so many change ids in a row; return the first.
+    """Take that many change ids in a row; return the first.
 
     The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
     too: a reader that sees change N sees every change before it. A sequence would not promise that.

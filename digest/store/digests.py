@@ -148,7 +148,7 @@ def load_frozen(
 ) -> list[tuple[Row[Any], dict[str, Any]]]:
     """Return digests of a subscription as `thaw` takes them, newest first, whose numbers are before one.
 
-    Where `after` is given, those behind that one, oldest first.
+    Where `after` is given, those after that one, oldest first.
     """
     found = (
         _NAMED.where(
@@ -197,7 +197,7 @@ _HAD_SINCE = (
 def load_summaries(
     conn: Connection, *, subscription_ids: Collection[int] | None = None, limit: int = 20
 ) -> list[DigestSummary]:
-    """Return the latest digests, newest first; of some subscriptions only where given."""
+    """Return the latest digests, newest first; of some subscriptions only if given."""
     found = _NAMED.order_by(digests.c.id.desc()).limit(limit)
     if subscription_ids is not None:
         found = found.where(digests.c.subscription_id.in_(subscription_ids))
@@ -387,10 +387,10 @@ class SubscriptionLine:
         began_at: when it was first here (UTC).
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_states: the states its deliveries are in, each once.
-        next_due_at: its next turn (UTC); None where an event makes it due.
+        next_due_at: its next turn (UTC); None if an event makes it due.
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
-        days: papers matched per UTC day, but for first digests; days without any left out.
+        days: papers matched per UTC day, except first digests; days without any left out.
         is_personal: a person's own, made on a page.
     """
 

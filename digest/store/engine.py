@@ -148,7 +148,7 @@ _WRITE_LOCK = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
-"""So many processes may start on a new file at the same moment before one sees that it is locked."""
+"""That many processes may start on a new file at the same moment before one sees that it is locked."""
 
 
 class Store:
@@ -386,7 +386,7 @@ def _begin_sqlite(conn: Connection) -> None:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 """Revisions are numbered files in `versions`, one after the other, and change a database that is there. A new one
-gets the tables of `schema` as they stand, marked with the newest revision."""
+gets the tables of `schema` as they are, marked with the newest revision."""
 
 _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
@@ -417,7 +417,7 @@ def known_revisions() -> tuple[str, ...]:
 
 
 def current_revision(conn: Connection) -> str:
-    """Return the revision a database is at, "" where it holds no tables of ours."""
+    """Return the revision a database is at, "" if it holds no tables of ours."""
     if not inspect(conn).has_table(_revision_table.name):
         return ""
     return str(conn.execute(select(_revision_table.c.version_num)).scalar() or "")

@@ -117,7 +117,7 @@ class StoreGate:
         """Tell the gate that the request of this grant has ended; spacing counts from now.
 
         A grant that was lost meanwhile frees nothing, but still moves the next request on and opens the
-        breaker: both only ever ask for more patience. Where the database does not answer, the lease keeps
+        breaker: both only ever ask for more patience. If the database does not answer, the lease keeps
         everybody away until it ends.
         """
         self._ended_at = monotonic()
@@ -222,7 +222,7 @@ def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passe
     gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
     Args:
-        passers_by: free what a passer-by left as well, where it is known that none is about.
+        passers_by: free what a passer-by left as well, if it is known that none is about.
     """
     now = _now(clock)
     is_beyond = gate.c.next_at > now + LEASE  # no grant waits so long: the clock was put right since

@@ -98,7 +98,7 @@ def load_matched_mark(conn: Connection, *, lock: bool = False) -> int:
     """Return the change up to which everything has been matched.
 
     With `hold`, to match on from there: another process that wants the same waits until the transaction
-    ends, and goes on behind what this one has matched.
+    ends, and goes on after what this one has matched.
     """
     return load_mark(conn, MATCHED, lock=lock)
 
@@ -216,7 +216,7 @@ def load_undue_subscriptions(conn: Connection) -> list[int]:
 def load_feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
 
-    That is everything within a span before the latest, and as much from before as it takes for so many papers.
+    That is everything within a span before the latest, and as much from before as it takes for that many papers.
     """
     theirs = select(matches).where(matches.c.subscription_id == subscription_id)
     page = theirs.order_by(matches.c.match_run_id.desc()).limit(_FEED_ROWS)

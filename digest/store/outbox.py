@@ -105,13 +105,13 @@ def change_state(
     *,
     token: int | None = None,
 ) -> bool:
-    """Change a delivery's state, close its attempt, end the parts behind it.
+    """Change a delivery's state, close its attempt, end the parts after it.
 
     Args:
         token: the claim that must still hold; None for any claim.
 
     Returns:
-        False, with nothing changed, where it is in no such state, or somebody else has claimed it.
+        False, with nothing changed, if it is in no such state, or somebody else has claimed it.
     """
     said = make_storable(step.said)
     changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
@@ -247,9 +247,9 @@ def renew_claims(
 def next_claimable_at(
     conn: Connection, now: datetime, *, kinds: Collection[DestinationKind] | None = None
 ) -> datetime | None:
-    """Return the earliest moment from which `claim` would find something, None where it never would.
+    """Return the earliest moment from which `claim` would find something, None if it never would.
 
-    A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
+    A delivery after an unsent part, or to a destination being written to, counts once that is over. Only
     deliveries on some kinds of destination are checked where `kinds` names them.
     """
     blocked_until = (
@@ -471,7 +471,7 @@ class Outbox:
 
     Attributes:
         counts: deliveries by state, states without any left out.
-        oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
+        oldest_due: since when the oldest delivery that could go waits (UTC); None if none does.
         in_doubt: those that may have arrived, and wait to be checked.
     """
 

@@ -56,7 +56,7 @@ class StoredSpan:
 
 
 def load_stored_span(conn: Connection) -> StoredSpan | None:
-    """Return what harvests cover without a gap; None where none was complete yet.
+    """Return what harvests cover without a gap; None if none was complete yet.
 
     An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
     """
@@ -97,7 +97,7 @@ def load_announced(
 ) -> Iterator[tuple[int, date | None, Paper]]:
     """Yield the papers announced since a day, as they read now: the text's key, the day, the paper.
 
-    Where the day is not known, it is None, and the paper was first submitted after a moment (UTC); or, with those
+    If the day is not known, it is None, and the paper was first submitted after a moment (UTC); or, with those
     that were held back, its id is of that month or later.
     """
     is_late = true() if with_held_back else versions.c.published > after
@@ -154,7 +154,7 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
 
 
 def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
-    """Return the paper announced last of all that are stored, with its datestamp; None where none is.
+    """Return the paper announced last of all that are stored, with its datestamp; None if none is.
 
     Args:
         is_harvested: only of those that a harvest has shown with their datestamps: another one must show them
@@ -306,7 +306,7 @@ def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]
 
 
 def load_paper(conn: Connection, id_: ArxivId) -> KnownPaper | None:
-    """Return what is stored of one paper, None where it never was."""
+    """Return what is stored of one paper, None if it never was."""
     return load_known(conn, [id_]).get(id_)
 
 

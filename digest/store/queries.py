@@ -138,8 +138,8 @@ class StoredQuery:
     Attributes:
         name: unique within `origin`.
         origin: `FILE`, or a person's.
-        canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
-        problem: why it can't be read, "" where it can.
+        canonical: as printed; where it can't be read, as it was read before, "" if it never could be.
+        problem: why it can't be read, "" if it can.
         revision: counts the meanings it had, from 1.
     """
 
@@ -213,7 +213,7 @@ def load_queries(conn: Connection) -> list[StoredQuery]:
 
 
 def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
-    """Return how many papers entered a saved query of the file per UTC day since a moment, but for empty days.
+    """Return how many papers entered a saved query of the file per UTC day since a moment, except empty days.
 
     What the first check stored as known is older, and is not counted: no subscription gets it either.
     """

@@ -68,15 +68,15 @@ class PollRun:
     Attributes:
         source: `harvest`, `query` or `first-digest`.
         query_key: the canonical query, "" for a harvest.
-        window_from: the first UTC day asked for; None where no window was.
-        total: how many papers arXiv said there are; None where it did not.
+        window_from: the first UTC day asked for; None if no window was.
+        total: how many papers arXiv said there are; None if it did not.
         new: papers announced for the first time; none in a source's first check.
-        highest_id: the newest id met, "" where none was.
+        highest_id: the newest id met, "" if none was.
         is_bootstrap: the source's first check: nothing it found is new.
-        failure: why it is not complete, "" where it is; `reader_message` says it to readers.
+        failure: why it is not complete, "" if it is; `reader_message` says it to readers.
         requests: how many requests it took, retries among them.
-        lookback: days it was to reach back behind the last complete check, or behind its own start.
-        next_token: asks for the page after the last one stored; "" where there is none.
+        lookback: days it was to reach back after the last complete check, or behind its own start.
+        next_token: asks for the page after the last one stored; "" if there is none.
     """
 
     id: int
@@ -154,7 +154,7 @@ def note_progress(conn: Connection, run_id: int, **figures: Any) -> None:  # noq
 
 
 def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **figures: Any) -> bool:  # noqa: ANN401 - any column's
-    """End a run, with the figures of `PollRun`; return False where it had been given up meanwhile."""
+    """End a run, with the figures of `PollRun`; return False if it had been given up meanwhile."""
     finish = (
         update(poll_runs)
         .where(poll_runs.c.id == run_id, poll_runs.c.outcome == RunOutcome.RUNNING)
@@ -214,7 +214,7 @@ def load_polls_since(conn: Connection, source: str, since: datetime) -> list[Pol
 
 
 def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
-    """Return when the last complete run started (UTC) that reached back so many days or more."""
+    """Return when the last complete run started (UTC) that reached back that many days or more."""
     latest = select(func.max(poll_runs.c.started_at)).where(
         poll_runs.c.source == source,
         poll_runs.c.outcome.in_(_COMPLETE),
@@ -224,7 +224,7 @@ def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime
 
 
 def load_last_total(conn: Connection, source: str) -> int | None:
-    """Return how many papers arXiv said there were at the last complete check; None where it never did."""
+    """Return how many papers arXiv said there were at the last complete check; None if it never did."""
     latest = (
         select(poll_runs.c.total)
         .where(poll_runs.c.source == source, poll_runs.c.outcome.in_(_COMPLETE))
@@ -337,11 +337,11 @@ def move_cursor(
     Args:
         conn: the transaction that finishes the run.
         mark: announcement order of the newest paper met; only the first complete check's counts.
-        gate_token: the grant under which its last page came; None where no gate is kept.
+        gate_token: the grant under which its last page came; None if no gate is kept.
         begins: this counts as the first complete run, also if there was a cursor long ago.
 
     Returns:
-        False, with nothing changed, where a later run was recorded, or another process has taken over
+        False, with nothing changed, if a later run was recorded, or another process has taken over
         the gate since.
     """
     if gate_token is not None and not is_current(conn, gate_token):

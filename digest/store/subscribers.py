@@ -118,7 +118,7 @@ def remember_address(conn: Connection, destination: Destination, remote_address:
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:
-    """Return what the other side calls a destination, "" where it was never asked."""
+    """Return what the other side calls a destination, "" if it was never asked."""
     found = select(destination_addresses.c.remote_address).where(
         destination_addresses.c.destination == destination_key(destination)
     )
@@ -130,7 +130,7 @@ class DestinationStatus:
     """One destination of a subscription.
 
     Attributes:
-        reason: why it is not, "" where it is.
+        reason: why it is not, "" if it is.
         since: since when its state is what it is (UTC).
     """
 
@@ -233,7 +233,7 @@ def save_unsubscription(
         how: `one-click`, `page`, `mail`, `operator` …
 
     Returns:
-        False where it had left already.
+        False if it had left already.
     """
     key = destination_key(destination)
     _lock_person(conn, key)
@@ -293,7 +293,7 @@ def save_resubscription(
 
     What was matched meanwhile is not sent: a digest starts with what is matched from now on, where
     nobody else kept the subscription's digests going. Every other leave holds: what was left by itself,
-    too, stays left, and all of it where everything was.
+    too, stays left, and all of it if everything was.
     """
     key = destination_key(destination)
     _lock_person(conn, key)
@@ -362,7 +362,7 @@ def load_unwritten(conn: Connection, destination: Destination | str) -> list[str
 
 
 def load_refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" where it may.
+    """Say why a delivery must not be sent, "" if it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
@@ -456,7 +456,7 @@ class DroppedMatches:
 
     Attributes:
         subscription: the name of a subscription that has ended, or of one that has a destination less.
-        destination: where the messages would have gone; "" where the subscription has ended.
+        destination: where the messages would have gone; "" if the subscription has ended.
         messages: how many waited, were held or had failed.
     """
 

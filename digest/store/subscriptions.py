@@ -75,7 +75,7 @@ def load_subscriptions(
     names: Collection[str] | None = None,
     include_ended: bool = False,
 ) -> list[DueSubscription]:
-    """Return subscriptions by name: active and paused ones, of some ids or names only where given.
+    """Return subscriptions by name: active and paused ones, of some ids or names only if given.
 
     `Subscription.destinations` names only those still written to: nobody left them.
     """
@@ -114,7 +114,7 @@ def mark_first_digest_planned(conn: Connection, subscription_id: int) -> tuple[D
 
 
 def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
-    """Move a subscription's next turn; None stands for one that only an event makes due."""
+    """Move a subscription's next turn; None is for one that only an event makes due."""
     conn.execute(
         update(subscriptions).where(subscriptions.c.id == subscription_id).values(next_due_at=next_due_at)
     )
@@ -130,7 +130,7 @@ def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | 
 def store_slots(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
     """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`).
 
-    Each has its next turn (UTC; None where only an event makes it due), and the slots taken.
+    Each has its next turn (UTC; None if only an event makes it due), and the slots taken.
     """
     together: dict[tuple[datetime | None, str], list[int]] = {}
     for id_, turn in turns.items():
@@ -168,7 +168,7 @@ def end_pauses(conn: Connection, now: datetime) -> int:
 def resume_subscription(
     conn: Connection, subscription_id: int, next_due_at: datetime | None, at: datetime
 ) -> bool:
-    """Let a paused subscription go on from a moment (UTC); False where it is not paused."""
+    """Let a paused subscription go on from a moment (UTC); False if it is not paused."""
     values = {"state": SubscriptionState.ACTIVE, "paused_until": at, "next_due_at": next_due_at}
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
@@ -185,7 +185,7 @@ _ORDERING = ("library", "not_like", "read_first", "read_last")
 
 
 def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
-    """Give a feed a new address, also where it was revoked; return the new generation."""
+    """Give a feed a new address, also if it was revoked; return the new generation."""
     generation = subscriptions.c.feed_generation + 1
     bump = (
         update(subscriptions)
@@ -304,7 +304,7 @@ def read_cadence(phrase: str) -> Cadence:
 
 @lru_cache(maxsize=1024)
 def read_quiet_hours(phrase: str) -> QuietHours | None:
-    """Read quiet hours once, in the same way; "" stands for none."""
+    """Read quiet hours once, in the same way; "" is for none."""
     return QuietHours.parse(phrase) if phrase else None
 
 
@@ -345,7 +345,7 @@ class SlotSchedule(Protocol):
     def next_due(
         self, subscription: Subscription, now: datetime, taken: str, paused_until: datetime | None
     ) -> datetime | None:
-        """Return the next turn of one that is new or rescheduled; None where only an event makes it due."""
+        """Return the next turn of one that is new or rescheduled; None if only an event makes it due."""
         ...
 
     def realign_due(self, subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
@@ -635,7 +635,7 @@ def is_sent_for() -> ColumnElement[bool]:
 
 
 def delete_near_days(conn: Connection, before: datetime, limit: int) -> int:
-    """Delete what the top tenth of announcements before a day was, so many at most; return how many."""
+    """Delete what the top tenth of announcements before a day was, that many at most; return how many."""
     keys = (near_days.c.announced_on, near_days.c.subscription_id)
     old = select(*keys).where(near_days.c.announced_on < before.date()).limit(limit)
     return conn.execute(delete(near_days).where(tuple_(*keys).in_(old))).rowcount

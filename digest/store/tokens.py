@@ -26,12 +26,12 @@ class TokenPurpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What a token stands for.
+    """What a token is for.
 
     Attributes:
-        destination: whose it is, as `kind:address`; "" where it belongs to no destination.
+        destination: whose it is, as `kind:address`; "" if it belongs to no destination.
         subscription: which subscription it is about; "" for all.
-        digest_id: which digest it shows; None where it shows none.
+        digest_id: which digest it shows; None if it shows none.
     """
 
     purpose: TokenPurpose
@@ -41,7 +41,7 @@ class StoredToken:
 
 
 def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
-    """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
+    """Keep what tokens are for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
     if rows:
         keep = dialect_insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
         conn.execute(keep, [row | {"created_at": at} for row in rows])
@@ -66,7 +66,7 @@ def make_token_row(
 
 
 def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
-    """Return what a token stands for; None where it is unknown."""
+    """Return what a token is for; None if it is unknown."""
     row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
     if row is None:
         return None

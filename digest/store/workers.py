@@ -44,7 +44,7 @@ class JobTurn:
     Attributes:
         began_at: when its latest turn began (UTC); None before the first.
         ended_at: when its latest turn to end did (UTC); None before the first.
-        trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
+        trouble: the error that ended its last turn, or what could not be done in it; "" if that went well.
     """
 
     job: str
@@ -93,7 +93,7 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
         owner: the worker, which signs (see `workers.sign`).
 
     Returns:
-        The worker that is at it now, so that the caller may not; "" where the caller has the turn, until it
+        The worker that is at it now, so that the caller may not; "" if the caller has the turn, until it
         calls `end_alone` or gives no signs of life any more.
     """
     lock_advisory(conn, _BEGINNING)
@@ -113,7 +113,7 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
 
 
 def end_job(conn: Connection, owner: str, job: str, at: datetime) -> None:
-    """Give back a turn that `begin_alone` gave; harmless where it was lost."""
+    """Give back a turn that `begin_alone` gave; harmless if it was lost."""
     mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
 

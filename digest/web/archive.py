@@ -56,7 +56,7 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
 
 
 def render_digest(site: Site, digest_id: int, links: Links, is_own: bool) -> bytes:  # noqa: FBT001 - for a cache
-    """Render the page of a digest: the same for ever, but for where it leads, and to whom its list is open now."""
+    """Render the page of a digest: the same for ever, except where it leads, and to whom its list is open now."""
     with site.store.read() as conn:
         digest = load_digest(conn, digest_id)
     return site.renderer.render_page(digest if is_own else digest.hide_library(), links).encode()

@@ -82,7 +82,7 @@ class Shell:
         searches: let those that search through papers take turns.
         render_digest: returns the page of a digest, by its number, with links, and with titles of its reader's
             library if nobody else reads it; the last ones are kept.
-        pulse: signs of life of the jobs; None where this process has none.
+        pulse: signs of life of the jobs; None if this process has none.
         secret: returns what the installation's tokens are derived from.
     """
 
@@ -100,7 +100,7 @@ class Pages:
     """Answers made from the templates of `web/`.
 
     Args:
-        home: the front page's public address, "" where there is none.
+        home: the front page's public address, "" if there is none.
     """
 
     def __init__(self, renderer: Renderer, home: str = "") -> None:
@@ -132,7 +132,7 @@ def shell_of(request: Request) -> Shell:
 
 
 def find_contact(config: Config) -> str:
-    """Return the operator's mail address, as arXiv is given it; "" where that is a web page, or none."""
+    """Return the operator's mail address, as arXiv is given it; "" if that is a web page, or none."""
     contact = config.arxiv.contact
     return contact if "@" in contact and ":" not in contact else ""
 

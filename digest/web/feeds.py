@@ -1,6 +1,6 @@
 """Keeps feeds in memory, with their tags (RFC 9110 §8.8, §13).
 
-Tags are weak: the same feed travels plain or compressed, and one tag stands for both.
+Tags are weak: the same feed travels plain or compressed, and one tag is for both.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
     """Whether a GET or HEAD is answered with 304: by its tags, and by its date where it has none.
 
     Args:
-        last_modified: when that last changed (UTC); None where the tag alone counts.
+        last_modified: when that last changed (UTC); None if the tag alone counts.
     """
     fields = asked.getlist("if-none-match")
     if fields:
@@ -102,7 +102,7 @@ class SizedCache:
         self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
 
     def take(self, key: tuple[str, str], snapshot: object) -> FeedCopy | None:
-        """Return the copy made of an edition, None where there is none any more."""
+        """Return the copy made of an edition, None if there is none any more."""
         copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
         if copy is None or made_of != snapshot or monotonic() - made_at >= KEPT:
             return None

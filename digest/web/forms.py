@@ -35,7 +35,7 @@ class Form:
     fields: tuple[tuple[str, str], ...]
 
     def get(self, name: str) -> str:
-        """Return the first value of a field, "" where it is missing."""
+        """Return the first value of a field, "" if it is missing."""
         return next(iter(self.get_all(name)), "")
 
     def get_all(self, name: str) -> list[str]:

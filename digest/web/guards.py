@@ -154,7 +154,7 @@ class BodyLimit:
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the body; None where it is too long, by its own word or by its bytes, or its sender has gone."""
+    """Return the body; None if it is too long, by its own word or by its bytes, or its sender has gone."""
     announced = Headers(scope=scope).get("content-length", "0")
     if announced.isdecimal() and int(announced) > BODY_LIMIT:
         return None
@@ -206,7 +206,7 @@ def name_path(path: str) -> str:
 
 
 def name_network(request: Request, config: Config) -> str:
-    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" where that is unknown.
+    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" if that is unknown.
 
     Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
     """

@@ -39,7 +39,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     for a feed to be made, or for the turn of a search, waits on no thread.
 
     Args:
-        pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
+        pulse: signs of life of its jobs, for `/readyz`; None if no jobs run in this process.
     """
     web = site.config.web
     made, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())

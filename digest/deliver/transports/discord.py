@@ -43,7 +43,7 @@ class DiscordTransport(HookPoster[str]):
 
 
 def _read_id(text: str) -> str:
-    """Return the id of the stored message, "" where the answer has none."""
+    """Return the id of the stored message, "" if the answer has none."""
     try:
         stored = json.loads(text)
     except ValueError:

@@ -21,7 +21,7 @@ TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
 
 WHOLE = 4
-"""So many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
+"""That many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
 
 _LARGEST_ANSWER = 1024 * 1024
 

@@ -3,7 +3,7 @@
 Its promise is weaker than the Web API's. Slack answers `ok` and nothing else: the message gets no id,
 can't be searched for, and carries no key by which a repeat would be noticed. When the answer is lost the
 message may or may not be in the channel, for good; the caller's policy either holds it (it may be
-missing) or sends it again (it may be there twice). Where that matters, use the Web API (`slack:#…`).
+missing) or sends it again (it may be there twice). If that matters, use the Web API (`slack:#…`).
 """
 
 from __future__ import annotations

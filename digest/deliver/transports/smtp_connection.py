@@ -148,7 +148,7 @@ def read_reply(reply: bytes | str) -> str:
 
 
 def find_queue_id(reply: bytes) -> str:
-    """Return the server's own name for the mail it took, "" where its reply has none."""
+    """Return the server's own name for the mail it took, "" if its reply has none."""
     text = read_reply(reply)
     found = (pattern.search(text) for pattern in _QUEUE_IDS)
     return next((match[1] for match in found if match), "")
@@ -405,7 +405,7 @@ class SmtpConnection:
         return verdict
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
-        """Make the connection ready for the next mail, where it can be, and return what a refusal means."""
+        """Make the connection ready for the next mail, if it can be, and return what a refusal means."""
         if code == CLOSING and self._stage is Stage.SENDER and self._has_rested:
             self.drop()
             return StaleConnection()
@@ -454,7 +454,7 @@ class _Answers(io.RawIOBase):
 
 
 class _Link(smtplib.SMTP):
-    """smtplib's side of a connection, whose socket is shown to somebody as soon as it stands."""
+    """smtplib's side of a connection, whose socket is shown to somebody as soon as it is."""
 
     def __init__(
         self, server: MailServer, hold: Callable[[socket.socket], None], tls: ssl.SSLContext | None, timeout: float
