@@ -344,7 +344,7 @@ class Window:
         return f"({query}) AND submittedDate:[{self.first:{_FORMAT}} TO {self.last:{_FORMAT}}]"
 
     def divide(self, parts: int) -> list[Window]:
-        """Cut it into that many parts of about one length, the latest first; fewer where minutes do not suffice."""
+        """Cut it into that many parts of about one length, the latest first; fewer if minutes do not suffice."""
         minutes = (self.last - self.first) // _MINUTE
         parts = max(1, min(parts, minutes))
         edges = [self.first + _MINUTE * (minutes * number // parts) for number in range(parts + 1)]

@@ -45,7 +45,7 @@ class Slot:
 
 @lru_cache(maxsize=_KEPT)
 def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = "") -> Slot | None:
-    """Return the first turn due after a moment whose name was not taken; None where only an event makes it due."""
+    """Return the first turn due after a moment whose name was not taken; None if only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
     turns = _walk_slots(cadence, quiet, _day_of(cadence, after) - 2 * _DAY_SLOTS, _DAY_SLOTS)
@@ -56,7 +56,7 @@ def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken
 def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Slot:
     """Return the last turn that has come due by a moment; not for `at once`.
 
-    After downtime one digest stands for all that were missed, under this name.
+    After downtime one digest is for all that were missed, under this name.
     """
     turns = _walk_slots(cadence, quiet, _day_of(cadence, now) + _DAY_SLOTS, -_DAY_SLOTS)
     return next(slot for slot in turns if slot.due_at <= now)
@@ -65,7 +65,7 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
     """Return the turn that a due moment of old is now, after the quiet hours have changed.
 
-    That is the turn due nearest to it; the next one where that was taken, and None where only an event
+    That is the turn due nearest to it; the next one where that was taken, and None if only an event
     makes it due.
     """
     if cadence.kind is CadenceKind.AT_ONCE:
@@ -90,7 +90,7 @@ def is_taken(taken: str, name: str) -> bool:
 
 
 def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot | None:
-    """Return the last turn of this cadence that was taken, as it would lie now; None where there is none."""
+    """Return the last turn of this cadence that was taken, as it would lie now; None if there is none."""
     for name in taken.split():
         day = _read_day(cadence, name)
         if day is not None:
@@ -119,7 +119,7 @@ def _walk_slots(cadence: Cadence, quiet: QuietHours | None, day: date, step: tim
 
 
 def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | None:
-    """Return the turn of a date; None where the cadence has none then, or there is no such date."""
+    """Return the turn of a date; None if the cadence has none then, or there is no such date."""
     if cadence.kind is CadenceKind.ANNOUNCEMENT:
         if not has_announcement(day):
             return None
@@ -180,7 +180,7 @@ class SlotDecision:
 
     Attributes:
         slot: the name of the digest that is made, "" for none.
-        next_due_at: when the subscription is due next (UTC); None where an event makes it due.
+        next_due_at: when the subscription is due next (UTC); None if an event makes it due.
         taken: see `digest.plan.slots`.
         is_missed: it is sent as the turn before the last, which is still to come.
     """
@@ -200,7 +200,7 @@ class SlotFacts:
         due_at: when the first turn that nobody took was due (UTC).
         taken: the slots taken last; see `digest.plan.slots`.
         now: the moment (UTC), not before `due_at`.
-        newest_run: the last match run with papers that wait for it; 0 where none wait.
+        newest_run: the last match run with papers that wait for it; 0 if none wait.
         patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
         waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
@@ -250,7 +250,7 @@ def _decide_at_once(facts: SlotFacts) -> SlotDecision:
 def next_due(
     subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
 ) -> datetime | None:
-    """Return when a subscription is due next, once its pause is over; None where only an event makes it due."""
+    """Return when a subscription is due next, once its pause is over; None if only an event makes it due."""
     if paused_until is not None and paused_until > now:
         return first_due(subscription, paused_until, taken)
     return _find_next(subscription, now, taken)
@@ -276,7 +276,7 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
 
 
 def covered_since(subscription: Subscription, taken: str) -> datetime | None:
-    """Return the moment up to which turns that were taken stand for what was announced (UTC); None without any."""
+    """Return the moment up to which turns that were taken are for what was announced (UTC); None without any."""
     last = find_taken(subscription.cadence, subscription.quiet_hours, taken)
     return None if last is None else last.latest_at
 
@@ -287,7 +287,7 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
 
 
 def _find_wait(subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts) -> datetime | None:
-    """Return when a turn that waits for more of the announcement is due; None where it does not wait.
+    """Return when a turn that waits for more of the announcement is due; None if it does not wait.
 
     Turns that were missed wait together for the last one's announcement, while there is nothing yet to send;
     but a subscription that wants to hear even of failures gets its digest, so that no failures keep it back.
@@ -326,9 +326,9 @@ def _is_waiting(subscription: Subscription | Timing, slot: Slot, facts: SlotFact
 def _decide_missed(
     subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts
 ) -> SlotDecision | None:
-    """Send what should have gone out at the turn before the last; None where it waits for the last.
+    """Send what should have gone out at the turn before the last; None if it waits for the last.
 
-    Where arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
+    If arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
     earlier one wait for no other. They take the turn before, so that the last one is still there for its
     announcement. A heartbeat that found no check before the next announcement's moment does the same.
     """
