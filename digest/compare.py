@@ -18,7 +18,7 @@ from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.papers import ArxivId, Paper
 
 LAG = timedelta(days=3)
-"""How far after a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""
+"""How far behind a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""
 
 INDEX_LAG = timedelta(days=2)
 """How far arXiv's search may be behind its harvest: hours mostly, a day at times."""

@@ -217,7 +217,7 @@ class SavedQuery:
 
     @property
     def place(self) -> str:
-        """If it is written, for a message about it."""
+        """Where it is written, for a message about it."""
         return f"queries.{self.name}" if self.name != self.text else f"follow {self.text!r}"
 
 

@@ -448,7 +448,7 @@ def _is_same(one: _Given, other: _Given) -> bool:
 
 
 def _abbreviates(short: _Given, long: _Given) -> bool:
-    """Tell whether hyphenated initials may are for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
+    """Tell whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
     if not short.are_initials or short.text[:1] != long.text[:1]:
         return False
     letters = iter(long.text)

@@ -186,7 +186,7 @@ def recover(site: Site) -> None:
     """Take up what a process that died left behind. Only for the one that holds the database alone.
 
     Raises:
-        StoreError: this machine's clock is after what the database says, or another one ran ahead.
+        StoreError: this machine's clock is behind what the database says, or another one ran ahead.
     """
     with site.store.begin() as conn:
         last, now = load_last_start(conn), site.clock.now()
