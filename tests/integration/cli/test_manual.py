@@ -91,7 +91,7 @@ def test_each_command_does_what_a_reader_types_it_for(
     for said, meant in MADE_UP.items():
         line = line.replace(said, meant)
     # Nobody answers what these ask, and one of the saved queries here can't be read.
-    asks = {"init", "add", "subscription remove reader@digest.example"}
+    asks = {"init", 'init --to "#papers"', "add", "subscription remove reader@digest.example"}
     digest(*shlex.split(line), expect=2 if line in asks else int(line.startswith("doctor")))
 
 
@@ -159,11 +159,13 @@ def test_the_tables_hold_what_there_is() -> None:
     assert len(notes) <= 1, "only `lic:` has something to remark on"
 
 
-def test_the_readme_is_short_names_every_room_and_leads_to_what_is_there() -> None:
+def test_the_readme_is_short_leads_to_what_is_there_and_shows_four_light_pictures() -> None:
     readme = PAGES["README"]
     assert len(readme.split()) <= 900
-    rooms = {path.stem for path in ROOT.glob("digest/[a-z]*") if path.suffix in ("", ".py")}
-    assert rooms <= set(re.findall(r"`(\w+)(?:\.py)?`", readme))
-    targets = re.findall(r"(?:\]\((?!https:)|<img src=\")([^)\"]+)[)\"]", readme)
-    assert len(targets) > len(PAGES)
+    targets = set(re.findall(r"\]\((?!https:)([^)]+)\)", readme))
+    assert {f"digest/manual/{name}.md" for name in PAGES if name != "README"} <= targets
     assert [target for target in targets if not (ROOT / target).is_file()] == []
+    shown = re.findall(r"(?:src|srcset)=\"([^\"]+)\"", readme)
+    assert sorted(shown) == [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(".github/*.png"))]
+    assert len(shown) <= 4
+    assert max((ROOT / name).stat().st_size for name in shown) < 300_000
