@@ -173,11 +173,7 @@ def is_minor(entry: DigestEntry) -> bool:
 
     A comment that does not fit what is shown of minor changes is none.
     """
-    from digest.render.revisions import (  # noqa: PLC0415 - only who tells a change pays for it
-        LONGEST_MINOR,
-        count_changed,
-        view_revisions,
-    )
+    from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only who tells a change pays for it
 
     parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)} if entry.before else {}
     changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0

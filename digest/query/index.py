@@ -25,17 +25,7 @@ from digest.model import taxonomy
 from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, read_name
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
-from digest.query.tree import (
-    And,
-    Condition,
-    Node,
-    Not,
-    Or,
-    Prefix,
-    Shape,
-    split_range,
-    spread_condition,
-)
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, split_range, spread_condition
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, read_word, stem
 from digest.tex import parse_tex, parse_words
 from digest.tex.tokens import DROPPED

@@ -8,25 +8,12 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    Select,
-    and_,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
 from digest.model.errors import UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store.dialect import (
-    database_clock,
-    in_chunks,
-    make_storable,
-)
+from digest.store.dialect import database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
     IN_DOUBT,
@@ -37,14 +24,7 @@ from digest.store.outbox import (
     is_later_part,
     load_deliveries_of,
 )
-from digest.store.schema import (
-    ACTIVE_DELIVERY,
-    STUCK_DELIVERY,
-    attempts,
-    deliveries,
-    digests,
-    subscriptions,
-)
+from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, digests, subscriptions
 from digest.store.subscribers import load_refusal, unblock_destination
 
 SETTLING_PAUSE = timedelta(minutes=2)

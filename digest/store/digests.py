@@ -8,15 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    bindparam,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
@@ -45,13 +37,7 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.papers import load_versions
-from digest.store.schema import (
-    changes,
-    deliveries,
-    digests,
-    matches,
-    subscriptions,
-)
+from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key, load_statuses
 from digest.store.subscriptions import load_subscriptions
 

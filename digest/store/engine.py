@@ -45,19 +45,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import (
-    POOL,
-    be_patient,
-    dialect_insert,
-    lock_advisory,
-    metadata,
-    open_postgresql,
-)
-from digest.store.schema import (
-    gate,
-    installation,
-    marks,
-)
+from digest.store.dialect import POOL, be_patient, dialect_insert, lock_advisory, metadata, open_postgresql
+from digest.store.schema import gate, installation, marks
 
 _OURS = (IntegrityError, ProgrammingError)
 """A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""

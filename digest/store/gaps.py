@@ -8,16 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    and_,
-    bindparam,
-    case,
-    exists,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import Connection, and_, bindparam, case, exists, func, select, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap

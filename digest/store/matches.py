@@ -8,18 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    and_,
-    delete,
-    exists,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
@@ -32,13 +21,7 @@ from digest.model.subscriptions import (
     Timing,
     WhenEmpty,
 )
-from digest.store.dialect import (
-    in_chunks,
-    is_among,
-    pack,
-    select_by,
-    unpack,
-)
+from digest.store.dialect import in_chunks, is_among, pack, select_by, unpack
 from digest.store.papers import MATCHED, STORED, load_mark, mark_matched
 from digest.store.queries import current_revision, every_revision, read_revision
 from digest.store.schema import (

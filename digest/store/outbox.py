@@ -33,27 +33,11 @@ from sqlalchemy import (
 )
 
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
-from digest.model.subscriptions import (
-    SLACK_KINDS,
-    Destination,
-    DestinationKind,
-)
-from digest.store.dialect import (
-    Moment,
-    database_clock,
-    later,
-    make_storable,
-    select_by,
-)
+from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
+from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched
-from digest.store.schema import (
-    ACTIVE_DELIVERY,
-    STUCK_DELIVERY,
-    attempts,
-    deliveries,
-    destination_addresses,
-)
+from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
 from digest.store.subscriptions import delete_near_days
 
 CLAIM_LEASE = 60.0

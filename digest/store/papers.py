@@ -10,19 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    bindparam,
-    delete,
-    exists,
-    func,
-    null,
-    select,
-    true,
-    tuple_,
-    update,
-)
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, null, select, true, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.errors import StoreBusy
@@ -30,13 +18,7 @@ from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.schema import changes as changes_table
-from digest.store.schema import (
-    cursors,
-    marks,
-    papers,
-    poll_runs,
-    versions,
-)
+from digest.store.schema import cursors, marks, papers, poll_runs, versions
 
 _BATCH = 1_000
 """Papers read at once: a month has twenty thousand."""

@@ -10,17 +10,7 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    delete,
-    func,
-    insert,
-    not_,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, not_, select, true, update
 
 from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source

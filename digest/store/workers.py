@@ -12,23 +12,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    delete,
-    not_,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, delete, not_, or_, select, update
 
 from digest.model.errors import AnotherWorker
 from digest.store.dialect import database_clock, dialect_insert, lock_advisory, make_storable
 from digest.store.engine import Store, explain_file
-from digest.store.schema import (
-    job_turns,
-    workers,
-)
+from digest.store.schema import job_turns, workers
 
 _ALONE = " alone"
 """Behind a job's name: the turn that one worker has alone."""

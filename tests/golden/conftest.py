@@ -11,11 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.render.conftest import (  # noqa: F401 - fixtures are found by their names here
-    deliver,
-    identity,
-    renderer,
-)
+from tests.unit.render.conftest import deliver, identity, renderer  # noqa: F401 - fixtures are found by their names here
 
 EXPECTED = Path(__file__).with_name("expected")
 _LONGEST_LINE = 160

@@ -14,12 +14,7 @@ from digest.model.people import DAYS, KINDS, RequestKind
 from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
 from digest.query import parse_query
-from digest.render import (
-    ErrorContext,
-    MailIdentity,
-    Renderer,
-    UnsubscribeContext,
-)
+from digest.render import ErrorContext, MailIdentity, Renderer, UnsubscribeContext
 from digest.render.check import check_templates
 from digest.render.contexts import (
     ArchiveContext,

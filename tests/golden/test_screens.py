@@ -9,13 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
-from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found by their names here
-    Shell,
-    _fortnight,
-    _logging_as_it_was,
-    digest,
-    world,
-)
+from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
 from tests.integration.cli.test_missed import LIBRARY
 
 SHOWN = {

@@ -5,16 +5,7 @@ from digest.store import Store
 from digest.store.matches import find_sent, load_due_slots
 from digest.store.subscribers import save_unsubscription
 from digest.store.subscriptions import set_next_due, store_slots
-from tests.contract.store.made import (
-    DAY,
-    FEED,
-    MAIL,
-    NOW,
-    SLACK,
-    make_subscription,
-    recording,
-    subscribe,
-)
+from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, recording, subscribe
 
 
 def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: Store) -> None:

@@ -28,14 +28,7 @@ from digest.model.errors import (
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
 from tests.fakes.loopback import Ending
-from tests.fakes.pages import (
-    atom_entry,
-    atom_feed,
-    error_feed,
-    oai_entry,
-    oai_error,
-    oai_page,
-)
+from tests.fakes.pages import atom_entry, atom_feed, error_feed, oai_entry, oai_error, oai_page
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 

@@ -6,13 +6,7 @@ import pytest
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
-from digest.model.errors import (
-    ArxivError,
-    ArxivFaulted,
-    ArxivRejected,
-    ArxivShort,
-    ArxivUnreadable,
-)
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable
 from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
 

@@ -5,13 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
-from digest.model.errors import (
-    ArxivError,
-    ArxivFaulted,
-    ArxivRejected,
-    ArxivShort,
-    ArxivUnreadable,
-)
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable
 from digest.model.papers import ArxivId, Author, Paper, Version
 from tests.fakes.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
 

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.arxiv.documents import (
-    fold_line,
-    fold_paragraphs,
-    is_withdrawal_comment,
-    read_iso_date,
-    split_dois,
-)
+from digest.arxiv.documents import fold_line, fold_paragraphs, is_withdrawal_comment, read_iso_date, split_dois
 from digest.model.clock import read_rfc_date
 
 

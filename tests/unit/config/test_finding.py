@@ -2,13 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import (
-    find_config,
-    find_state_folder,
-    open_config,
-    open_config_or_defaults,
-    read_environment,
-)
+from digest.config import find_config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.model.errors import ConfigurationError
 
 

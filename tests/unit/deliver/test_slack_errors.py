@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from digest.deliver.transports.slack import (
-    AMBIGUOUS,
-    DESTINATION,
-    WAIT,
-    WORKSPACE,
-    SlackAnswer,
-    classify_answer,
-)
+from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, SlackAnswer, classify_answer
 from digest.model.errors import DeliveryError
 
 

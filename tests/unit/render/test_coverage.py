@@ -4,10 +4,7 @@ import pytest
 
 from digest.model.messages import Coverage, Occasion
 from digest.model.subscriptions import Grouping
-from digest.render.coverage import (
-    CoverageState,
-    describe_coverage,
-)
+from digest.render.coverage import CoverageState, describe_coverage
 from digest.render.digests import view_digest, view_papers, view_rest, write_headline, write_introduction
 from digest.render.samples import EVENING, make_coverage, make_digest, make_entry
 

@@ -9,12 +9,7 @@ import pytest
 from digest.inspect.stored import STORED
 from digest.model.errors import DigestError
 from digest.model.messages import Message
-from digest.render import (
-    ErrorContext,
-    MailIdentity,
-    Renderer,
-    UnsubscribeContext,
-)
+from digest.render import ErrorContext, MailIdentity, Renderer, UnsubscribeContext
 from digest.render.contexts import StoredContext
 from digest.render.samples import SAMPLE_LINKS
 from tests.samples import sample_digest, sample_start, sample_trials
