@@ -22,8 +22,9 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.postgres_servers import create_database
-from tests.simulator.dying import Nursery
-from tests.simulator.mortals import Mortal, mortal
+from tests.simulator.deaths import Nursery
+from tests.simulator.fail_points import perf_team
+from tests.simulator.life import Life
 
 __all__ = ["postgresql_server"]
 
@@ -161,12 +162,12 @@ def make_database(request: pytest.FixtureRequest, quick_folder: Path) -> Callabl
 @pytest.fixture
 def live(
     nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
-) -> Callable[[str], AbstractContextManager[Mortal]]:
+) -> Callable[[str], AbstractContextManager[Life]]:
     """Return a function that sets up an installation on a kind of database, on the noon after a day with news."""
 
     @contextmanager
-    def begin(kind: str) -> Iterator[Mortal]:
-        with mortal(quick_folder, *make_database(kind), nursery) as one:
+    def begin(kind: str) -> Iterator[Life]:
+        with perf_team(quick_folder, nursery, *make_database(kind)) as one:
             yield one
 
     return begin

@@ -1,17 +1,13 @@
-"""The batteries in small: real processes that are killed, and a month of faults, all judged."""
+"""The kill battery in small: real processes of `digest serve` that are killed, all judged."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.battery.kill import run_battery, run_fault
 from tests.battery.kill_plan import KillPlan
-from tests.battery.month import BEGIN, live_month, scale
-from tests.battery.month_arxiv import MonthArxiv
-from tests.battery.month_life import Plan
 from tests.conftest import IS_NIGHTLY
 
 pytestmark = pytest.mark.timeout(900)
@@ -47,17 +43,3 @@ def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twic
 )
 def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> None:
     assert check in run_fault(fault, seed=1).verdict.findings
-
-
-@by_night
-def test_three_announcements_through_faults_and_kills_lose_nothing_and_double_nothing(
-    real_data: Path, tmp_path: Path
-) -> None:
-    plan = replace(scale(Plan(1), 3), kills=3)
-    home = tmp_path / "home"
-    home.mkdir()
-    with MonthArxiv(real_data, tmp_path, BEGIN, share=0.1) as arxiv:
-        month = live_month(plan, arxiv, home)
-    assert not month.findings, "\n".join((*month.table, *month.findings))
-    assert month.tally.kills >= 2
-    assert month.verdict.counts["announced"] > 60

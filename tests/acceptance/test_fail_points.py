@@ -7,23 +7,37 @@ HTTP, and a real database. By night each row is lived on both databases; always,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from digest.store.backups import INVARIANTS
+from digest.store.backups import load_violations
 from tests.conftest import IS_NIGHTLY
-from tests.postgres_servers import PostgresServer, own_server
-from tests.simulator.dying import ENDED, KILLED, Nursery, Point
-from tests.simulator.fail_points import MOMENTS, PLANNED, TABLE, Row, live_on
-from tests.simulator.mortals import MEDIA, NEWS, OLD, Mortal, mortal
+from tests.postgres_servers import own_server
+from tests.simulator.deaths import Nursery, Point, find
+from tests.simulator.fail_points import (
+    MEDIA,
+    MOMENTS,
+    NEWS,
+    OLD,
+    PLANNED,
+    POINTS,
+    TABLE,
+    Row,
+    find_told,
+    live_on,
+    look_into,
+    perf_team,
+)
+from tests.simulator.life import Life, ask
+from tests.simulator.oracle import Watch
 
-Live = Callable[[str], AbstractContextManager[Mortal]]
+Live = Callable[[str], AbstractContextManager[Life]]
 DATABASES = ("sqlite", "postgresql")
-ALL_NEWS = [f"2603.{number:05d}" for number in range(OLD + 1, OLD + NEWS + 1)]
-ALWAYS = {("C4", "sqlite"), ("C11, mail", "sqlite"), ("C11, Slack", "postgresql")}
+ALL_NEWS = {f"2603.{number:05d}" for number in range(OLD + 1, OLD + NEWS + 1)}
+ALWAYS = {("C3", "sqlite"), ("C11, mail", "sqlite"), ("C11, Slack", "postgresql")}
 BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="a few deaths are died every day, all of them by night")
 ON_BOTH = pytest.mark.parametrize("database", DATABASES)
 
@@ -41,13 +55,15 @@ CELLS = [
 
 @pytest.mark.parametrize(("database", "row"), CELLS)
 def test_every_reader_gets_the_digest_as_the_table_says(database: str, row: Row, live: Live) -> None:
-    with live(database) as here:
-        here.run(row.point, expect=KILLED if "death" in row.point.happens else ENDED)
-        assert here.stored == row.stored, "at death"
-        expected = {medium: row.path(medium, is_sqlite=here.is_sqlite) for medium in MEDIA}
-        assert live_on(here) == expected, f"between {row.between}"
-        assert here.stored == PLANNED, "in the end"
-        assert here.find_told() == {*ALL_NEWS}
+    with live(database) as life:
+        life.run(row.point)
+        assert life.deaths == ("death" in row.point.happens)
+        assert look_into(life) == row.stored, "at death"
+        expected = {medium: row.path(medium, is_sqlite=life.is_sqlite) for medium in MEDIA}
+        assert live_on(life) == expected, f"between {row.between}"
+        assert look_into(life) == PLANNED, "in the end"
+        assert find_told(life) == ALL_NEWS
+        Watch(life).look_at_the_end()
 
 
 def test_the_table_names_every_point_of_one_death_for_every_medium_it_lies_on() -> None:
@@ -55,6 +71,11 @@ def test_the_table_names_every_point_of_one_death_for_every_medium_it_lies_on() 
     assert {name.partition(",")[0] for name in names} == {f"C{number}" for number in range(1, 14)}
     for number in (9, 10, 11, 13):
         assert {f"C{number}, mail", f"C{number}, Slack", f"C{number}, feed"} <= names
+
+
+@pytest.mark.parametrize("path", sorted({point.at for point in POINTS}))
+def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
+    assert callable(find(path))
 
 
 # Slack refuses messages for their size: each comes once with fewer papers, whichever moment the process dies at.
@@ -77,45 +98,37 @@ SHORTENED = {
 def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
     database: str, name: str, live: Live
 ) -> None:
-    with live(database) as here:
-        here.slack.workspace.most_text = TOO_LITTLE
-        here.run(SHORTENED[name], expect=KILLED)
-        for number, wait in enumerate(MOMENTS[:3]):
-            here.advance(wait)
-            if number == 1:
-                here.let_leases_lapse()
-            here.run()
-        parent, part = here.slack.messages
+    with live(database) as life:
+        life.slack.workspace.most_text = TOO_LITTLE
+        life.run(SHORTENED[name])
+        assert life.deaths == 1
+        live_on(life, MOMENTS[:3])
+        parent, part = life.slack.messages
         assert part.thread_ts == parent.ts
         text = " ".join(part.block_texts)
         shown = list(dict.fromkeys(re.findall(r"2603\.\d{5}", text)))
         assert 0 < len(shown) < NEWS
         assert f"{NEWS - len(shown)} more" in text
-        assert {str(state) for (state,) in here.ask("SELECT DISTINCT state FROM deliveries")} == {"sent"}
-        assert {name: here.ask(query) for name, query in INVARIANTS.items() if here.ask(query) != [(0,)]} == {}
+        with life.site.store.read() as conn:
+            assert {row.state for row in ask(conn, "SELECT DISTINCT state FROM deliveries")} == {"sent"}
+            assert load_violations(conn) == []
 
 
 # C15: PostgreSQL's power goes at the worst moments: what was committed is there after it, as after any death.
 
 WORST_NAMES = ("C3", "C7", "C9, mail", "C11, mail", "C11, Slack", "C11, feed", "C13, mail")
-WORST = [row for row in TABLE if row.name in WORST_NAMES]
-
-
-@contextmanager
-def beside_postgresql(folder: Path, nursery: Nursery) -> Iterator[tuple[Mortal, PostgresServer]]:
-    with own_server() as server:
-        server.do("CREATE DATABASE mortal")
-        with mortal(folder, server.url("mortal"), server.url(), nursery) as here:
-            yield here, server
 
 
 @BY_NIGHT
-@pytest.mark.parametrize("row", WORST, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in TABLE if row.name in WORST_NAMES], ids=lambda row: row.name)
 def test_a_server_that_lost_its_power_has_all_it_committed(row: Row, quick_folder: Path, nursery: Nursery) -> None:
-    with beside_postgresql(quick_folder, nursery) as (here, server):
-        here.run(row.point, expect=KILLED)
-        here.engine.dispose()
-        server.crash()
-        server.start()
-        assert here.stored == row.stored
-        assert live_on(here) == {medium: row.path(medium, is_sqlite=False) for medium in MEDIA}
+    with own_server() as server:
+        server.do("CREATE DATABASE mortal")
+        with perf_team(quick_folder, nursery, server.url("mortal"), server.url()) as life:
+            life.run(row.point)
+            life.discard()
+            server.crash()
+            server.start()
+            assert life.deaths == 1
+            assert look_into(life) == row.stored
+            assert live_on(life) == {medium: row.path(medium, is_sqlite=False) for medium in MEDIA}

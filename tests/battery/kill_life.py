@@ -18,10 +18,11 @@ from digest.model.messages import FEED_ENTRIES
 from digest.poll.rules import next_poll_time
 from digest.web.feeds import CHECK_AGAIN
 from tests.battery.kill_book import Book
-from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
+from tests.battery.kill_plan import TURN_HOUR, KillPlan
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
 from tests.battery.replicas import LONGEST_AIM, Replica, await_ready
 from tests.fakes.arxiv import DemoArxiv
+from tests.simulator.planted import wanted
 
 SHORTEST_LIFE = 3.0
 """Seconds a replica lives at least between two of its deaths."""

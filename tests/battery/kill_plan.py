@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.fakes.config_file import write_config
 
@@ -13,6 +12,12 @@ CATEGORIES = ("cs.PF", "cs.DC", "cs.DB", "cs.AR", "cs.OS")
 TURN_HOUR = 12
 """The hour at which daily digests are due (UTC): between two looks at arXiv."""
 
+MODES = ("postgresql", "sqlite")
+"""The kinds of database: three replicas share the one, the other has one process."""
+
+LEASE = 60.0
+"""Seconds a claim lasts, as the product has it."""
+
 _EVERY_DAILY = 10
 _EVERY_DOUBLE = 7
 _STEPS = 24
@@ -20,11 +25,6 @@ _STEPS = 24
 _LARGE = 2_000
 _POSTS = 2
 """A digest's messages in Slack: titles in the channel, papers in its thread."""
-
-
-def wanted(marker: Path) -> Path:
-    """Return the file whose being there asks a planted fault to say when it is weakest, by making `marker`."""
-    return marker.with_suffix(".wanted")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class KillPlan:
 
     Attributes:
         seed: of all that is drawn.
-        mode: `postgresql` (three replicas) or `sqlite` (one process).
+        mode: one of `MODES`.
         deliveries: how many there are to be at least while processes are killed.
         kills: how often a process is killed.
         pauses: how often one is stopped for a while and goes on.
@@ -73,12 +73,12 @@ class KillPlan:
 
     seed: int = 1
     mode: str = "postgresql"
-    deliveries: int = 20_000
-    kills: int = 500
-    pauses: int = 60
-    restarts: int = 134
-    long_pauses: int = 5
-    lease: float = 60.0
+    deliveries: int = 8_000
+    kills: int = 200
+    pauses: int = 24
+    restarts: int = 54
+    long_pauses: int = 2
+    lease: float = LEASE
     lossy: float = 0.03
     skew: float = 0.0
     daily: bool = True

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +19,7 @@ from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun, load_last_runs
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
-from tests.command_line import ROOT, call_digest
+from tests.command_line import call_digest
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
@@ -143,17 +140,6 @@ class World:
         code, said = call_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
         assert code == expect, said
         return said
-
-    def start(self, *arguments: str, terminal: int | None = None) -> subprocess.Popen[str]:
-        """Start the real command line as a process of its own; `terminal` is a file descriptor to complain to."""
-        return subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "digest", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "DIGEST_TEST_CLOCK": self.arxiv.clock_url, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if terminal is None else terminal,
-            text=True,
-        )
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

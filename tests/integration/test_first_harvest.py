@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -16,9 +15,10 @@ from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, poll_runs
 from tests.acceptance.made import START
 from tests.conftest import IS_NIGHTLY
-from tests.fakes.loopback import Answer, Ending, Request
+from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
+from tests.simulator.deaths import KILLED, Nursery, Point
 
 BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="one death and one expired token are tried every day")
 
@@ -38,24 +38,17 @@ def world(tmp_path: Path) -> Iterator[World]:
         assert arxiv.violations == ()
 
 
-def kill_at_page(world: World, number: int) -> None:
-    """Start a real `digest run` and kill it while it waits for its page of that number, counting from 1."""
-    asked: list[Request] = []
-    reached = threading.Event()
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as one:
+        yield one
 
-    def bend(request: Request) -> Answer | None:
-        asked.append(request)
-        if len(asked) < number:
-            return None
-        reached.set()
-        return Answer(status=0, ending=Ending.HANG, patience=60)
 
-    world.arxiv.bend = bend
-    process = world.start("run")
-    assert reached.wait(60)
-    process.kill()
-    process.communicate()
-    world.arxiv.bend = None
+def kill_after_page(world: World, nursery: Nursery, number: int) -> None:
+    """Start a real process and kill it once so many pages are stored."""
+    point = Point("digest.poll.record:RecordedRun.store_page", after=True, skip=number - 1)
+    environ = {"DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    assert nursery.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
 
 
 def list_asked(world: World, since: int) -> list[str]:
@@ -91,8 +84,8 @@ def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) 
     assert_is_known_and_no_news(world)
 
 
-def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(world: World) -> None:
-    kill_at_page(world, 4)
+def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(world: World, nursery: Nursery) -> None:
+    kill_after_page(world, nursery, 3)
     made = len(world.arxiv.requests)
     world.clock.advance(timedelta(hours=1))
     shown = world.command("run")
@@ -108,9 +101,9 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(worl
 
 
 @BY_NIGHT
-def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World) -> None:
+def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World, nursery: Nursery) -> None:
     world.clock.set(START.replace(hour=23, minute=50))
-    kill_at_page(world, 4)
+    kill_after_page(world, nursery, 3)
     made = len(world.arxiv.requests)
     world.clock.set(START.replace(day=3, hour=0, minute=10))
     world.command("run")
@@ -119,8 +112,8 @@ def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world:
     assert_is_known_and_no_news(world)
 
 
-def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world: World) -> None:
-    kill_at_page(world, 4)
+def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world: World, nursery: Nursery) -> None:
+    kill_after_page(world, nursery, 3)
     made = len(world.arxiv.requests)
 
     def bend(request: Request) -> Answer:

@@ -1,8 +1,8 @@
-"""Where a process may die, and what each reader sees of it then: the table, without the stories.
+"""Where a process may die, and what each reader sees of it then: the table, and how it is looked at.
 
 Each medium goes through five moments: at death, at the next start (ten seconds later), once every claim
 has lapsed, twenty minutes and five hours after that. A path names what stands there at each, as
-`Mortal.look_at` says it, the last for all that follow: `sending 1 > unknown 1 > sent 2` is a mail that was
+`look_at` says it, the last for all that follow: `sending 1 > unknown 1 > sent 2` is a mail that was
 taken right before the death, so that its only reader gets it twice. Of feeds `4/0` are the papers served
 and those in the file.
 
@@ -12,11 +12,26 @@ process from a slow one before its claims have lapsed.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
-from tests.simulator.dying import Point
-from tests.simulator.mortals import MEDIA, NEWS, OLD, Mortal, Stored
+from digest.deliver.feeds import load_feed
+from digest.store.subscriptions import load_subscriptions
+from tests.simulator.deaths import Nursery, Point
+from tests.simulator.life import File, Life, Wish, ask, living
+
+OLD, NEWS = 2, 4
+"""Papers known from the first look, and papers that came out since: two to a page."""
+
+MEDIA = ("mail", "Slack", "feed")
+_PREFIX = {"mail": "mailto:", "Slack": "slack:"}
+_FEED = "feeds/perf.atom"
+_PLACES = ("mailto:reader@example.org", "slack:#papers", "feed", f"file:{_FEED}")
+_PERF = File({"perf": "cat:cs.PF"}, {"perf-team": Wish(("perf",), _PLACES, when="daily at 12:00 UTC")})
 
 MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
 """From each moment to the next; the leases lapse before the second of them."""
@@ -27,6 +42,26 @@ _OUTBOX = "digest.store.attempts:"
 _SMTP = "digest.deliver.transports.smtp:SmtpTransport."
 _SLACK = "digest.deliver.transports.slack:SlackTransport."
 _FILE = "digest.deliver.transports.file:"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a database holds of the day's news.
+
+    Attributes:
+        papers: stored ones, those from before among them.
+        look: how the latest look at arXiv stands.
+        cursor: whether the day counts as looked at.
+        matched: changes held against the saved queries.
+        digests: frozen ones.
+    """
+
+    papers: int
+    look: str
+    cursor: str
+    matched: int
+    digests: int
+
 
 ALL = OLD + NEWS
 LOOKING = Stored(papers=OLD, look="running", cursor="old", matched=0, digests=0)
@@ -243,15 +278,93 @@ TABLE = (
 )
 """C15 takes more than a death: test_fail_points.py has it below the table."""
 
+POINTS = (
+    *(row.point for row in TABLE if row.point.happens == "death"),
+    Point("digest.poll.search:fetch_first_digest_papers"),
+    Point("digest.store.matches:set_matched_mark"),
+    Point("digest.store.matches:set_matched_mark", after=True),
+    Point("digest.store.runs:move_cursor"),
+    Point("digest.store.runs:move_cursor", after=True),
+    Point("digest.store.subscriptions:store_slots", after=True),
+    Point("digest.store.digests:save_digests"),
+    Point("digest.store.outbox:claim_deliveries", after=True),
+    Point("digest.store.attempts:claim_unknown", after=True),
+    Point("digest.store.attempts:settle_ready"),
+    Point("digest.store.attempts:mark_sent"),
+    Point("digest.store.attempts:mark_sent", after=True),
+)
+"""Every point at which a process dies somewhere: the table's, and the edges of each transaction besides."""
 
-def live_on(here: Mortal) -> dict[str, list[str]]:
+
+@contextmanager
+def perf_team(folder: Path, nursery: Nursery, database: str, admin: str) -> Iterator[Life]:
+    """Begin a life with one reader of mail, one channel and one feed, on the noon after a day with news."""
+    with living(folder, nursery, database, admin, file=_PERF, old=OLD, page_size=2) as life:
+        life.patience = timedelta(hours=2)  # as `digest serve` lets a digest wait for an announcement
+        for _ in range(NEWS):
+            life.announce()
+        life.advance(timedelta(days=1))
+        yield life
+
+
+def live_on(life: Life, moments: tuple[timedelta, ...] = MOMENTS) -> dict[str, list[str]]:
     """Look at every medium now and after each of the moments, at each of which it runs once."""
-    seen = {medium: [here.look_at(medium)] for medium in MEDIA}
-    for number, moment in enumerate(MOMENTS):
-        here.advance(moment)
-        if number == 1:
-            here.let_leases_lapse()
-        here.run()
+    seen = {medium: [look_at(life, medium)] for medium in MEDIA}
+    for moment in moments:
+        life.advance(moment)
+        life.run(wait=timedelta(0))
         for medium in MEDIA:
-            seen[medium].append(here.look_at(medium))
+            seen[medium].append(look_at(life, medium))
     return seen
+
+
+def look_at(life: Life, medium: str) -> str:
+    """Say how a medium stands: its deliveries' states and how many copies came, such as `sending 1`.
+
+    Of Slack only the message in the channel counts. Of a feed it says how many papers are served and how many
+    are in its file, such as `4/0`.
+    """
+    with life.site.store.read() as conn:
+        if medium == "feed":
+            (due,) = load_subscriptions(conn)
+            served = _count_entries(life.site.renderer.render_atom(load_feed(conn, life.site, due)))
+            return f"{served}/{_count_entries(read_feed(life))}"
+        first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
+        states = [row.state for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")]
+    posts = [post for post in life.slack.messages if not post.thread_ts]
+    return f"{'+'.join(states) or 'none'} {len(life.mail.mails if medium == 'mail' else posts)}"
+
+
+def look_into(life: Life) -> Stored:
+    """Say what its database holds."""
+    with life.site.store.read() as conn:
+        (row,) = ask(
+            conn,
+            "SELECT (SELECT count(*) FROM papers) AS papers,"
+            " (SELECT outcome FROM poll_runs WHERE source = 'harvest' ORDER BY id DESC LIMIT 1) AS look,"
+            " (SELECT count(*) FROM cursors JOIN poll_runs ON poll_runs.id = last_complete_run_id"
+            "  WHERE cursors.source = 'harvest' AND NOT is_bootstrap) AS moved,"
+            f" (SELECT value FROM marks WHERE name = 'matched') - {OLD} AS matched,"
+            " (SELECT count(*) FROM digests) AS digests",
+        )
+    return Stored(row.papers, row.look, "moved" if row.moved else "old", row.matched, row.digests)
+
+
+def find_told(life: Life) -> set[str]:
+    """Return the ids of the news that every medium has brought to its readers by now."""
+    (mail, *others) = {mail.raw for mail in life.mail.mails}
+    assert not others, "one mail, however often it came, byte for byte alike"
+    posts = " ".join(words for post in life.slack.messages if post.thread_ts for words in post.block_texts)
+    texts = (mail.decode(), posts, read_feed(life).decode())
+    return set.intersection(*({*re.findall(r"2603\.\d{5}", words)} for words in texts))
+
+
+def read_feed(life: Life) -> bytes:
+    """Return its feed's file, nothing while there is none."""
+    path = life.folder / _FEED
+    return path.read_bytes() if path.exists() else b""
+
+
+def _count_entries(feed: bytes) -> int:
+    """Count the papers of a feed; one without any holds a note that says so."""
+    return len({*re.findall(rb"/abs/(2603\.\d{5})", feed)})

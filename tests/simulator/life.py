@@ -1,39 +1,40 @@
-"""A whole installation being lived: what anybody may do to it, and what was done, for the checks to know.
+"""A whole installation being lived: what anybody may do to it, and what was done, for the oracle to know.
 
 arXiv, the mail server and Slack are real servers on 127.0.0.1, the database is a real one, every pass is the
-product's own. A death is an exception that nothing catches (see `Life.die_at`): thousands of real processes
-would take hours, and test_fail_points.py has those. From its death on a process can't touch its database,
-so that no `finally` on the way out mends anything.
+product's own. A pass that is to die is a process of its own (see `deaths`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
-from unittest.mock import patch
+from typing import Any
 
+from sqlalchemy import Connection, text
 from sqlalchemy.util import LRUCache
 
 from digest.config import load_config
 from digest.deliver.transports.smtp import SmtpTransport
-from digest.model.clock import ManualClock
+from digest.model.clock import ManualClock, SystemClock
 from digest.model.subscriptions import Destination
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.site import Site
+from digest.store import open_store
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
-from tests.simulator.dying import Point, find
+from tests.simulator.deaths import ENDED, KILLED, Nursery, Point, find, replace_function, shut_database
+from tests.simulator.planted import PLANTS
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,
@@ -55,11 +56,30 @@ KINDS = (("new", "cross-listed"), ("new", "cross-listed", "replaced", "withdrawn
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
 WORDS = ("latency", "throughput")
 
+_MINUTE = timedelta(minutes=1)
+_LEASE = 61
+"""Seconds after which a claim that is not kept alive lapses, and a silent worker counts as gone."""
+
+_LOG = """
+CREATE TABLE steps_taken (id {key}, delivery INTEGER, before TEXT, after TEXT, tokens TEXT, is_body_kept INTEGER)
+"""
+_SQLITE_TRIGGER = """
+CREATE TRIGGER note_steps AFTER UPDATE ON deliveries BEGIN
+INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
+OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
+OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL)); END
+"""
+_POSTGRESQL_TRIGGER = """
+CREATE FUNCTION note_step() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
+OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
+(OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL))::int);
+RETURN NULL; END $$;
+CREATE TRIGGER note_steps AFTER UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION note_step()
+"""
+
 _compiled: LRUCache[Any, Any] = LRUCache(2_000)
-
-
-class Killed(BaseException):
-    """The process is gone: nothing of ours may catch this."""
+_renderer = Renderer([])
 
 
 @dataclass(frozen=True)
@@ -96,7 +116,10 @@ class File:
         return [{"name": name, **asdict(wish)} for name, wish in self.wishes.items()]
 
 
-@dataclass
+USUAL = File({"a": "cat:cs.PF", "b": "abs:latency"}, WISHES)
+
+
+@dataclass(frozen=True)
 class Left:
     """Since when somebody is to be left alone: so many messages had come by then."""
 
@@ -109,7 +132,12 @@ class Life:
     """One installation from its first look on.
 
     Attributes:
+        database: its URL.
+        admin: a database of the same PostgreSQL server; "" on SQLite.
+        nursery: where processes that die come from.
         file: what the operator wants.
+        fault: the name of a planted one; "" for none.
+        patience: how long a digest that is due waits for an announcement.
         left: who left what: (destination, subscription).
         disturbed: since when each subscription's turns go as they go now.
         passed: the file as each pass read it, with when it began; the last element is the latest pass.
@@ -119,21 +147,25 @@ class Life:
 
     folder: Path
     database: str
+    admin: str
     arxiv: DemoArxiv
     mail: MailSink
     slack: SlackReceiver
-    renderer: Renderer
-    file: File = field(default_factory=lambda: File({"a": "cat:cs.PF", "b": "abs:latency"}, dict(WISHES)))
+    nursery: Nursery
+    file: File
+    fault: str = ""
+    patience: timedelta = timedelta(0)
     left: dict[tuple[str, str], Left] = field(default_factory=dict)
     disturbed: dict[str, datetime] = field(default_factory=dict)
     passed: list[tuple[datetime, File]] = field(default_factory=list)
     has_completed: bool = False
     returned: dict[str, int] = field(default_factory=dict)
     papers: dict[str, list[DemoPaper]] = field(default_factory=dict)
-    held: list[tuple[int, datetime]] = field(default_factory=list)
+    held: list[tuple[str, datetime]] = field(default_factory=list)
     deaths: int = 0
     _edited: set[str] = field(default_factory=set)
-    _number: int = 0
+    _numbers: Counter[str] = field(default_factory=Counter)
+    _owners: int = 0
     _site: Site | None = None
 
     @property
@@ -141,21 +173,34 @@ class Life:
         assert isinstance(self.arxiv.clock, ManualClock)
         return self.arxiv.clock
 
-    def announce(self, category: str, word: str, *, held_since: tuple[int, datetime] | None = None) -> None:
-        """Let a paper come out with the next announcement; one that was held, under the number it had long ago."""
-        number, submitted = held_since or (self._next_number(), self.clock.now())
-        paper = made_up(
-            number,
-            submitted,
-            announced=plan_announcement(self.clock.now()),
-            categories=(category,),
-            abstract=f"We measure {word}.",
-        )
-        self._publish(paper)
+    @property
+    def is_sqlite(self) -> bool:
+        return not self.admin
+
+    def advance(self, by: timedelta) -> None:
+        """Let time pass; the database's own clock goes on, too, as far as leases can tell."""
+        self.clock.advance(by)
+        if by > timedelta(seconds=_LEASE):
+            with self.site.store.begin() as conn:
+                conn.execute(text(f"UPDATE deliveries SET lease_until = lease_until - {_LEASE}"))
+                conn.execute(text(f"UPDATE workers SET seen_at = seen_at - {_LEASE}"))
+
+    def announce(
+        self, category: str = "cs.PF", word: str = "latency", *, held_since: tuple[str, datetime] | None = None
+    ) -> None:
+        """Let a paper come out with the next announcement; one that was held, under the id it had long ago."""
+        id_, submitted = held_since or self._take_id()
+        announced = plan_announcement(self.clock.now())
+        fields = {"id": id_, "announced": announced, "abstract": f"We measure {word}."}
+        self.publish(made_up(0, submitted, categories=(category,), **fields))  # type: ignore[arg-type]  # fields of DemoPaper
 
     def hold(self) -> None:
-        """Let a moderator keep a paper back; its number is given out."""
-        self.held.append((self._next_number(), self.clock.now()))
+        """Let a moderator keep a paper back; its id is given out."""
+        self.held.append(self._take_id())
+
+    def publish(self, paper: DemoPaper) -> None:
+        self.arxiv.add(paper)
+        self._keep(paper)
 
     def replace_paper(self, paper_id: str, word: str) -> None:
         self._keep(self.arxiv.replace(paper_id, abstract=f"We measure {word} anew."))
@@ -167,6 +212,11 @@ class Life:
     def withdraw(self, paper_id: str) -> None:
         if not self.papers[paper_id][-1].is_withdrawn:
             self._keep(self.arxiv.withdraw(paper_id))
+
+    def edit_paper(self, paper_id: str, journal_ref: str) -> None:
+        """Let a paper be published in a journal, which is public at once."""
+        last = self.papers[paper_id][-1]
+        self.publish(replace(last, journal_ref=journal_ref, announced=max(last.announced, self.clock.now())))
 
     def edit(self, file: File) -> None:
         """Change the file; the next pass reads it."""
@@ -196,50 +246,61 @@ class Life:
             self.returned[name] = len(self.passed)
             self._edited.add(name)
 
-    def run(self, point: Point | None = None, meanwhile: Callable[[], None] | None = None) -> None:
-        """Live one pass; it dies at a point, or something is done from outside before a message is rendered."""
-        self.clock.advance(timedelta(minutes=1))
-        for name in self._edited:
-            self.disturbed[name] = self.clock.now()
+    def run(
+        self, point: Point | None = None, *, meanwhile: Callable[[], None] | None = None, wait: timedelta = _MINUTE
+    ) -> None:
+        """Live one pass after a while; something may happen at a point, or before a message is rendered."""
+        self.clock.advance(wait)
+        self.disturbed |= dict.fromkeys(self._edited, self.clock.now())
         self._edited.clear()
         self.passed.append((self.clock.now(), self.file))
         self.has_completed = False
-        site = self.site
-        try:
-            with self.die_at(point, site) if point else self.interject(meanwhile) if meanwhile else nullcontext():
-                run_pass(site)
+        if point is None:
+            planted = PLANTS[self.fault]() if self.fault else nullcontext()
+            with planted, self._interject(meanwhile) if meanwhile else nullcontext():
+                run_pass(self.site, patience=self.patience)
             self.has_completed = True
-        except Killed:
-            self.deaths += 1
-            self.discard()
+        else:
+            self._run_apart(point)
+
+    def _run_apart(self, point: Point) -> None:
+        """Live one pass in a process of its own, to which something happens at a point that it may come to."""
+        environ = self._write_file()
+        self.discard()
+        ended = self.nursery.run(
+            point,
+            folder=self.folder,
+            environ=environ,
+            owner=self._name_owner(),
+            admin=self.admin,
+            fault=self.fault,
+            patience=self.patience,
+        )
+        assert ended in (KILLED, ENDED), self.nursery.read_log()
+        self.has_completed = ended == ENDED
+        self.deaths += ended == KILLED
+        if "outage" in point.happens and self.admin:
+            shut_database(self.admin, self.database.rpartition("/")[2], is_open=True)
+        while self._count_busy():
+            SystemClock().sleep(0.01)
+
+    def _count_busy(self) -> int:
+        """Count the connections that PostgreSQL has not noticed to be gone."""
+        if self.is_sqlite:
+            return 0
+        with self.site.store.read() as conn:
+            ((busy,),) = ask(
+                conn,
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'",
+            )
+        return int(busy)
 
     @contextmanager
-    def die_at(self, point: Point, site: Site) -> Iterator[None]:
-        """Kill whoever comes to a point; what it holds is lost, and its database is out of its reach."""
-        owner, name = find(point.at)
-        original, calls = getattr(owner, name), 0
-
-        def die(*_: object, **__: object) -> NoReturn:
-            raise Killed
-
-        def fateful(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - stands for any function
-            nonlocal calls
-            calls += 1
-            if calls != point.skip + 1:
-                return original(*args, **keywords)
-            if point.after:
-                original(*args, **keywords)
-            site.store.begin = site.store.read = die  # type: ignore[method-assign]  # the dead write nothing
-            raise Killed
-
-        with patch.object(owner, name, fateful):
-            yield
-
-    @contextmanager
-    def interject(self, act: Callable[[], None]) -> Iterator[None]:
+    def _interject(self, act: Callable[[], None]) -> Iterator[None]:
         """Do something from outside once the first message of a pass is about to be rendered."""
-        owner, name = find("digest.deliver.step:_render")
-        original, is_done = getattr(owner, name), False
+        path, is_done = "digest.deliver.step:_render", False
+        original = find(path)
 
         def interrupted(*args: Any, **named: Any) -> Any:  # noqa: ANN401 - stands for any function
             nonlocal is_done
@@ -248,31 +309,42 @@ class Life:
                 act()
             return original(*args, **named)
 
-        with patch.object(owner, name, interrupted):
+        undo = replace_function(path, interrupted)
+        try:
             yield
+        finally:
+            undo()
 
     @property
     def site(self) -> Site:
         """The installation as the next process finds it."""
         if self._site is None:
-            text = write_config(
-                self.arxiv.url,
-                self.file.queries,
-                self.file.list_subscriptions(),
-                store={"url": self.database},
-                mail={"smtp": self.mail.url},
-                slack={"url": self.slack.url},
-                defaults={"look_back": "0 days"},
-            )
-            (self.folder / "digest.toml").write_text(text, encoding="utf-8")
-            environ = {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
-            config = load_config(self.folder / "digest.toml", environ)
-            owner = f"process {len(self.passed)}"
-            self._site = open_site(config, self.clock, owner=owner, jitter=lambda: 0.5)
+            config = load_config(self.folder / "digest.toml", self._write_file())
+            self._site = open_site(config, self.clock, owner=self._name_owner(), jitter=lambda: 0.5)
             # Compiled templates and statements are the same for every process.
-            self._site.renderer = self.renderer
-            self._site.store.engine._compiled_cache = _compiled
+            self._site.renderer = _renderer
+            if self.is_sqlite:
+                self._site.store.engine._compiled_cache = _compiled
         return self._site
+
+    def _name_owner(self) -> str:
+        self._owners += 1
+        return f"process {self._owners}"
+
+    def _write_file(self) -> dict[str, str]:
+        """Write `digest.toml`; return the environment it is read in."""
+        content = write_config(
+            self.arxiv.url,
+            self.file.queries,
+            self.file.list_subscriptions(),
+            store={"url": self.database},
+            mail={"smtp": self.mail.url},
+            slack={"url": self.slack.url},
+            web={"base_url": "http://localhost"},
+            defaults={"look_back": "0 days"},
+        )
+        (self.folder / "digest.toml").write_text(content, encoding="utf-8")
+        return {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
 
     def discard(self) -> None:
         """Throw the process away, without a word to anybody."""
@@ -285,29 +357,55 @@ class Life:
             self._site.store.engine.dispose()
             self._site = None
 
-    def _next_number(self) -> int:
-        self._number += 1
-        return self._number
-
-    def _publish(self, paper: DemoPaper) -> None:
-        self.arxiv.add(paper)
-        self._keep(paper)
+    def _take_id(self) -> tuple[str, datetime]:
+        """Give out the next id of the month; return it with when it was."""
+        now = self.clock.now()
+        month = f"{now:%y%m}"
+        self._numbers[month] += 1
+        return f"{month}.{self._numbers[month]:05d}", now
 
     def _keep(self, paper: DemoPaper) -> None:
         self.papers.setdefault(paper.id, []).append(paper)
 
 
 @contextmanager
-def living(folder: Path, database: str, renderer: Renderer) -> Iterator[Life]:
-    """Begin a life in an empty folder, on a database with tables and nothing in them."""
+def living(
+    folder: Path,
+    nursery: Nursery,
+    database: str,
+    admin: str = "",
+    *,
+    file: File = USUAL,
+    old: int = 4,
+    page_size: int = 5,
+) -> Iterator[Life]:
+    """Begin a life in an empty folder, on an empty database: so many papers are known from its first look."""
+    store = open_store(database, create=True)
+    with store.begin() as conn:
+        note_every_step(conn)
+    store.close()
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv([], ManualClock(START), page_size=3))
+        arxiv = stack.enter_context(DemoArxiv([], ManualClock(START), pace=3.0, page_size=page_size))
         mail = stack.enter_context(MailSink())
         slack = stack.enter_context(SlackReceiver(arxiv.clock, channels=["papers", "lab"]))
-        life = Life(folder, database, arxiv, mail, slack, renderer)
+        life = Life(folder, database, admin, arxiv, mail, slack, nursery, file)
         stack.callback(life.discard)
-        for _ in range(4):
-            number, before = life._next_number(), START - timedelta(days=3)
-            life._publish(made_up(number, before, abstract="We measure latency."))
+        for _ in range(old):
+            id_, now = life._take_id()
+            life.publish(made_up(0, now - timedelta(days=3), id=id_))
         life.run()
         yield life
+
+
+def note_every_step(conn: Connection) -> None:
+    """Let the database itself write down every change of a delivery's state, in the transaction that makes it."""
+    if conn.dialect.name == "sqlite":
+        conn.exec_driver_sql(_LOG.format(key="INTEGER PRIMARY KEY"))
+        conn.exec_driver_sql(_SQLITE_TRIGGER)
+    else:
+        conn.exec_driver_sql(_LOG.format(key="BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"))
+        conn.exec_driver_sql(_POSTGRESQL_TRIGGER)
+
+
+def ask(conn: Connection, statement: str, **values: object) -> list[Any]:
+    return list(conn.execute(text(statement), values))

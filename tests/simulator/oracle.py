@@ -10,9 +10,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
@@ -21,8 +22,28 @@ from digest.store.backups import load_violations
 from digest.store.changes import load_changes
 from digest.store.dialect import unpack
 from tests.contract.store.test_outbox_invariants import ARROWS
-from tests.simulator.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
-from tests.simulator.life import TEXTS, File, Life
+from tests.fakes.mail import ReceivedMail
+from tests.simulator.life import TEXTS, File, Life, Wish, ask
+
+_PERIODS = {
+    "daily": timedelta(days=1),
+    "weekdays": timedelta(days=3),
+    "mondays": timedelta(days=7),
+}
+_TEXTS_KEPT = timedelta(days=90)
+_FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
+"""What a feed holds, but for papers that are just now leaving it."""
+
+_ANNOUNCED_WITHIN = timedelta(days=5)
+"""From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
+
+
+class Broken(AssertionError):
+    """What must always be true is not; `rule` says which."""
+
+    def __init__(self, rule: str, detail: str) -> None:
+        super().__init__(f"{rule}: {detail}")
+        self.rule = rule
 
 
 @dataclass
@@ -40,7 +61,9 @@ class Watch:
     _run: int = 0
     _matched: int = 0
     _mails: int = 0
-    _keys: list[str] = field(default_factory=list)
+    _posts: int = 0
+    _copies: dict[str, list[bytes]] = field(default_factory=lambda: defaultdict(list))
+    _forgotten: set[str] = field(default_factory=set)
     _digest: int = 0
     _rows: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     _plan_after: dict[str, int] = field(default_factory=dict)
@@ -54,6 +77,8 @@ class Watch:
             Broken: something that must always be true is not.
         """
         self.looks += 1
+        if self.life.arxiv.violations:
+            fail("arXiv's pace is kept", f"{self.life.arxiv.violations}")
         with self.life.site.store.read() as conn:
             for violation in load_violations(conn):
                 fail("the database's own rules", f"{violation.name} ({violation.count})")
@@ -103,7 +128,7 @@ class Watch:
 
     def _look_at_papers(self, conn: Connection) -> None:
         """Each paper is stored once, nothing is missing behind the cursor, and what is new is called so."""
-        rows = ask(conn, "SELECT arxiv_id, latest_version_id FROM papers")
+        rows = ask(conn, "SELECT arxiv_id, forgotten_at FROM papers")
         if len({row.arxiv_id for row in rows}) != len(rows):
             fail("a paper is stored once", f"{rows}")
         cursor = ask(conn, "SELECT last_complete_at FROM cursors WHERE source = 'harvest'")
@@ -120,8 +145,14 @@ class Watch:
             row.arxiv_id: (row.version, frozenset(row.categories.split()), row.abstract, bool(row.is_withdrawn))
             for row in latest
         }
+        forgotten = {row.arxiv_id for row in rows if row.forgotten_at is not None}
+        self._forgotten |= forgotten
         for id_, states in self.life.papers.items():
             public = [n for n, state in enumerate(states) if reached and state.announced <= reached]
+            if id_ in forgotten:
+                if not public or self.life.clock.now() - states[public[-1]].announced < _TEXTS_KEPT:
+                    fail("texts are kept for their time", id_)
+                continue
             told = [
                 (state.version, frozenset(state.categories), state.abstract, state.is_withdrawn)
                 for state in states
@@ -138,7 +169,7 @@ class Watch:
             " WHERE changes.id IN (SELECT min(id) FROM changes GROUP BY paper_id)",
         )
         for row in firsts:
-            is_news = not row.is_bootstrap and row.version == 1
+            is_news = not row.is_bootstrap and row.version == 1 and row.arxiv_id not in self._forgotten
             if (row.kind == "new") != is_news:
                 fail("what is met first at version 1 is new, however late", f"{row}")
 
@@ -160,6 +191,9 @@ class Watch:
                 fail("every change is matched once", f"run {run.id} from {run.from_change}, not {self._matched}")
             self._matched = run.to_change
             changes = load_changes(conn, range(run.from_change + 1, run.to_change + 1))
+            for change in changes.values():
+                if (kinds := self._expect_kinds(change)) and str(change.kind) not in kinds:
+                    fail("a change is called what it is", f"{change.paper.id}: {change.kind}, not {kinds}")
             found = ask(conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id)
             kept = {row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone))) for row in found}
             expected = {
@@ -172,6 +206,18 @@ class Watch:
                 fail("every change is matched against every query in force", f"run {run.id}: {kept} {expected}")
             by_name = {row.name: expected.get(row.id, ((), (), ())) for row in revisions if row.ended_at is None}
             self._look_at_matches(conn, run.id, file, by_name, changes)
+
+    def _expect_kinds(self, change: StoredChange) -> set[str]:
+        """Return what a change may be called; nothing for one whose text before it is forgotten."""
+        now, before = change.paper, change.previous
+        if before is None:
+            first = "withdrawn" if now.is_withdrawn else "replaced" if now.version > 1 else "new"
+            return set() if str(now.id) in self._forgotten else {first, "known"}
+        if now.is_withdrawn and not before.is_withdrawn:
+            return {"withdrawn"}
+        if now.version > before.version:
+            return {"replaced"}
+        return {"cross-listed" if {*now.categories} - {*before.categories} else "edited"}
 
     def _look_at_beginnings(self, conn: Connection, revisions: list[Any], began: datetime) -> None:
         """A new query starts behind what is stored, an edited one where matching stood: nothing falls between."""
@@ -314,27 +360,23 @@ class Watch:
             " JOIN digests ON digests.id = digest_id JOIN subscriptions ON subscriptions.id = subscription_id",
         )
         by_key = {row.idempotency_key: row for row in found}
-        mails = self.life.mail.mails
-        self._keys += [
-            str(mail.message["Message-ID"]).strip("<>").partition("@")[0] for mail in mails[len(self._keys) :]
-        ]
-        copies: dict[str, list[bytes]] = defaultdict(list)
-        for number, (mail, key) in enumerate(zip(mails, self._keys, strict=True)):
+        mails, posts = self.life.mail.mails, self.life.slack.messages
+        for number, mail in enumerate(mails[self._mails :], start=self._mails):
+            key = str(mail.message["Message-ID"]).strip("<>").partition("@")[0]
             row = self._find_delivery(by_key, key, f"mailto:{mail.recipients[0]}")
-            copies[key].append(mail.raw)
             left = self.life.left.get((row.destination, row.subscription))
+            self._copies[key].append(mail.raw)
             if left and number >= left.mails:
                 fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
-            if number >= self._mails:
-                look_into(mail, row.content)
-        self._mails = len(mails)
-        posts = Counter(post.client_msg_id for post in self.life.slack.messages)
-        for number, post in enumerate(self.life.slack.messages):
+            look_into(mail, row.content)
+        for number, post in enumerate(posts[self._posts :], start=self._posts):
             row = self._find_delivery(by_key, post.client_msg_id, "slack:")
             left = self.life.left.get((row.destination, row.subscription))
+            self._copies[post.client_msg_id].append(b"")
             if left and number >= left.posts:
                 fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
-        self._count_copies(conn, found, copies, posts)
+        self._mails, self._posts = len(mails), len(posts)
+        self._count_copies(conn, found)
 
     @staticmethod
     def _find_delivery(by_key: dict[str, Any], key: str, destination: str) -> Any:  # noqa: ANN401 - a row
@@ -343,43 +385,41 @@ class Watch:
             fail("every message is a delivery's", f"{key} to {destination}")
         return row
 
-    @staticmethod
-    def _count_copies(
-        conn: Connection, found: list[Any], copies: dict[str, list[bytes]], posts: Counter[str]
-    ) -> None:
+    def _count_copies(self, conn: Connection, found: list[Any]) -> None:
         repeats = Counter(
             row.delivery_id for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
         )
         for row in found:
-            came = posts[row.idempotency_key] + len(copies[row.idempotency_key])
+            came = self._copies[row.idempotency_key]
             if row.state == "sent" and not came:
                 fail("what is marked as sent has come", f"{row.destination}, {row.subscription}")
             most = 1 if row.destination.startswith("slack:") else 1 + repeats[row.id]
-            if came > most:
-                fail("nothing comes twice that need not", f"{row.destination}: {came}, at most {most}")
-            if len({*copies[row.idempotency_key]}) > 1:
+            if len(came) > most:
+                fail("nothing comes twice that need not", f"{row.destination}: {len(came)}, at most {most}")
+            if len({*came}) > 1:
                 fail("a mail that comes again is the same", row.destination)
 
     def _look_at_feeds(self, conn: Connection) -> None:
         """A feed holds every paper matched for it once, and stays as it is while nothing changes."""
         if not self._is_after_a_whole_pass:
             return
-        file = self.life.passed[-1][1]
+        began, file = self.life.passed[-1]
         rows = ask(
             conn,
-            "SELECT name, match_run_id, changes FROM matches"
-            " JOIN subscriptions ON subscriptions.id = subscription_id",
+            "SELECT name, match_run_id, changes, matched_at FROM matches"
+            " JOIN subscriptions ON subscriptions.id = subscription_id ORDER BY match_run_id",
         )
         for name, wish in file.wishes.items():
             for place in wish.to:
                 if place.startswith("file:"):
                     path = self.life.folder / place.removeprefix("file:")
                     mine = [row for row in rows if row.name == name]
-                    ids = {id_ for row in mine for id_ in unpack(row.changes)}
-                    wanted = {str(change.paper.id) for change in load_changes(conn, ids).values()}
                     content = path.read_bytes()
-                    held = {*re.findall(r"/abs/(2603\.\d{5})", content.decode())}
-                    if held != wanted:
+                    held = {*re.findall(r"/abs/(\d{4}\.\d{5})", content.decode())}
+                    brought = self._date_papers(conn, mine)
+                    begins = max(brought.values(), default=began) - _FEED_SPAN
+                    wanted = {id_ for id_, at in brought.items() if at > begins + _LEEWAY}
+                    if not wanted <= held <= {id_ for id_, at in brought.items() if at > begins - _LEEWAY}:
                         fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
                     texts = tuple(file.queries[query] for query in wish.follow)
                     cause = (texts, [row.match_run_id for row in mine])
@@ -387,3 +427,76 @@ class Watch:
                     if before is not None and before[0] == cause and before[1] != content:
                         fail("a feed stays as it is while nothing changes", place)
                     self._feeds[place] = (cause, content)
+
+    @staticmethod
+    def _date_papers(conn: Connection, rows: list[Any]) -> dict[str, datetime]:
+        """Return when each matched paper last changed in a way that is told, by its id."""
+        changes = load_changes(conn, {id_ for row in rows for id_ in unpack(row.changes)})
+        dated: dict[str, datetime] = {}
+        for row in rows:
+            for id_ in unpack(row.changes):
+                dated[str(changes[id_].paper.id)] = read_moment(row.matched_at)
+        return dated
+
+
+def compare(matches: Any, changes: dict[int, StoredChange], begin: int) -> tuple[tuple[int, ...], ...]:  # noqa: ANN401 - a predicate
+    """Say what enters, stays in and leaves a query."""
+    outcome: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for id_, change in sorted(changes.items()):
+        is_in = matches(change.paper)
+        was_in = change.previous is not None and matches(change.previous)
+        if id_ > begin and (is_in or was_in):
+            outcome[0 if not was_in else 1 if is_in else 2].append(id_)
+    return tuple(map(tuple, outcome))
+
+
+def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange]) -> set[int]:  # noqa: ANN401 - three tuples
+    """Say what of a query's outcome a subscription is told."""
+    new, changed, gone = outcome
+    chosen = set()
+    for id_ in new:
+        kind = "cross-listed" if changes[id_].kind == "edited" else str(changes[id_].kind)
+        is_overtaken = kind == "replaced" and changes[id_].previous is None and "new" in wish.kinds
+        if kind in wish.kinds or is_overtaken:
+            chosen.add(id_)
+    chosen |= {id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}}
+    chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawn"} & {*wish.kinds}}
+    return chosen
+
+
+def find_turn(when: str, now: datetime, disturbed: datetime | None) -> datetime | None:
+    """Return the last turn that has come by now; None where the wish is too young for one."""
+    if when == "at once":
+        return now if disturbed != now else None
+    if when == "on announcement":
+        turn, period = now - _ANNOUNCED_WITHIN, _ANNOUNCED_WITHIN
+    else:
+        days, _, at, zone = when.split()
+        period = _PERIODS[days]
+        allowed = {"daily": range(7), "weekdays": range(5), "mondays": range(1)}[days]
+        day = now.astimezone(ZoneInfo(zone)).date()
+        hour, minute = map(int, at.split(":"))
+        while True:
+            turn = datetime.combine(day, time(hour, minute), ZoneInfo(zone)).astimezone(UTC)
+            if day.weekday() in allowed and turn <= now:
+                break
+            day -= timedelta(days=1)
+    return turn if disturbed is None or turn - disturbed > period else None
+
+
+def look_into(mail: ReceivedMail, content: str) -> None:
+    part = mail.message.get_body(("plain",))
+    assert part is not None
+    shown = {*re.findall(r"arxiv\.org/abs/(\d{4}\.\d{5})", part.get_content())}
+    entries = len(json.loads(content)["entries"])
+    if len(shown) != entries:
+        fail("a mail shows its digest's papers", f"{shown}, not {entries}")
+
+
+def read_moment(value: Any) -> datetime:  # noqa: ANN401 - text on SQLite
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def fail(rule: str, detail: str) -> NoReturn:
+    raise Broken(rule, detail)

@@ -37,7 +37,6 @@ from digest.store.matches import load_due_slots, load_matched_mark, load_pending
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
-from tests.battery.kill_plan import wanted
 
 _WINDOW = 30.0
 _ADVANCED = 10_000
@@ -46,6 +45,11 @@ _RESENT = 4
 
 def between() -> None:
     """Do nothing, where a process may die."""
+
+
+def wanted(marker: Path) -> Path:
+    """Return the file whose being there asks a planted fault to say when it is weakest, by making `marker`."""
+    return marker.with_suffix(".wanted")
 
 
 class Weakness:
@@ -138,7 +142,7 @@ def _move_mark_last() -> Iterator[None]:
 
 
 @contextmanager
-def move_mark_in_its_own_turn() -> Iterator[None]:
+def _move_mark_after_matching() -> Iterator[None]:
     """Do the same within one pass, where nothing is delivered in between."""
     original, move = _match_batch, set_matched_mark
 
@@ -316,3 +320,6 @@ FAULTS = {
         "a turn is taken before its digest is planned", ("late",), _advance_first, needs_death=True
     ),
 }
+
+PLANTS = {name: fault.plant for name, fault in FAULTS.items()} | {"rematch": _move_mark_after_matching}
+"""How each is planted into a single pass."""

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +11,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from digest.model.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
+from digest.model.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreError
 from digest.store import Store, engine, lock_worker, migrate, open_store
 from digest.store.schema import installation, marks
 from tests.later_release import LATER, later_release
@@ -210,31 +209,3 @@ def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_pat
 def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
     with lock_worker(store), lock_worker(store):
         pass
-
-
-def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'digest.db'}"
-    opened = open_store(url, create=True)
-    worker = (
-        "import sys, threading\n"
-        "from sqlalchemy import update\n"
-        "from digest.store import lock_worker, open_store\n"
-        "from digest.store.schema import marks\n"
-        "store = open_store(sys.argv[1])\n"
-        "with lock_worker(store), store.begin() as conn:\n"
-        "    conn.execute(update(marks).values(value=7))\n"
-        "    print('working', flush=True)\n"
-        "    threading.Event().wait()\n"
-    )
-    running = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
-        [sys.executable, "-c", worker, url], stdout=subprocess.PIPE, text=True
-    )
-    with running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "working\n"
-        with pytest.raises(StoreBusy, match=f"process {running.pid} already works"), lock_worker(opened):
-            pass
-        running.kill()
-    with lock_worker(opened), opened.begin() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
-    opened.close()

@@ -2,7 +2,7 @@
 
 A death here is `kill -9`: nothing of ours runs afterwards, no `finally` gives anything back, the kernel
 closes what was open. That matters: an exception that is thrown through the product would let it release
-the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.simulator.dying`
+the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.simulator.deaths`
 it is the process that forks; it takes orders line by line.
 """
 
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,24 +26,20 @@ from typing import Any, Self
 
 from sqlalchemy import create_engine, make_url, text
 
-import digest.deliver.dispatch
-import digest.deliver.transports.slack
-import digest.deliver.transports.smtp
-import digest.serve.steps
 from digest.config import load_config
-from digest.deliver.dispatch import Lane, deliver
+from digest.deliver.dispatch import Lane
 from digest.deliver.step import DeliverReport
 from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.site import Site
+from tests.simulator.planted import PLANTS
 
 ROOT = Path(__file__).parents[2]
 KILLED, ENDED = -signal.SIGKILL, 0
 
+_LOADED_BEFORE = ("digest.deliver.transports.slack", "digest.deliver.transports.smtp", "tests.simulator.planted")
 _MARKS_THAT_FAIL = 3
-_PATIENCE = timedelta(hours=2)
-"""A digest that is due waits for an announcement as `digest serve` lets it: as its cadence says."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ class Nursery:
         self._log = tempfile.TemporaryFile()
         environ = {name: value for name, value in os.environ.items() if not name.startswith("DIGEST_")}
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.simulator.dying"],
+            [sys.executable, "-m", "tests.simulator.deaths"],
             cwd=ROOT,
             env=environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
@@ -88,25 +85,37 @@ class Nursery:
         self._log.close()
 
     def run(
-        self, folder: Path, environ: Mapping[str, str], owner: str, point: Point | None = None, admin: str = ""
+        self,
+        point: Point,
+        *,
+        folder: Path,
+        environ: Mapping[str, str],
+        owner: str,
+        admin: str = "",
+        fault: str = "",
+        patience: timedelta = timedelta(0),
     ) -> int:
         """Live through one `digest run`; return how it ended: `KILLED`, `ENDED`, or another code.
 
         Args:
+            point: where something happens to it.
             folder: where its `digest.toml` is.
             environ: what it finds in its environment.
             owner: its name in claims.
-            point: where something happens to it; None lets it end by itself.
             admin: a database of the same PostgreSQL server, from which the installation's can be shut.
+            fault: the name of a planted one, "" for none.
+            patience: how long a digest that is due may wait for an announcement.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         order = {
+            "point": asdict(point),
             "folder": str(folder),
             "environ": dict(environ),
             "owner": owner,
             "admin": admin,
-            "point": asdict(point) if point else None,
+            "fault": fault,
+            "patience": patience.total_seconds(),
         }
         self._server.stdin.write(json.dumps(order).encode() + b"\n")
         self._server.stdin.flush()
@@ -120,6 +129,8 @@ class Nursery:
 
 def _serve() -> None:
     """Take orders until there are no more."""
+    for module in _LOADED_BEFORE:
+        importlib.import_module(module)
     for line in sys.stdin:
         process = os.fork()
         if process == 0:
@@ -137,9 +148,9 @@ def _live(order: Mapping[str, Any]) -> None:
         clock = RemoteClock(environ["DIGEST_TEST_CLOCK"])
         site = open_site(config, clock, owner=order["owner"], jitter=lambda: 0.5)
         _keep_in_line()
-        if order["point"]:
+        with PLANTS[order["fault"]]() if order["fault"] else nullcontext():
             arm(Point(**order["point"]), site, order["admin"])
-        run_pass(site, patience=_PATIENCE)
+            run_pass(site, patience=timedelta(seconds=order["patience"]))
         site.close()
         code = 0
     except BaseException:  # noqa: BLE001 - whatever it is, the parent reads it in the log
@@ -152,22 +163,22 @@ def _live(order: Mapping[str, Any]) -> None:
 def _keep_in_line() -> None:
     """Let one lane go after the other, mail first: what stands where at a death is then the same every time.
 
-    What a death leaves of one delivery is the same beside others; deaths amid several are `test_kills`'.
+    What a death leaves of one delivery is the same beside others; the kill battery has deaths amid several.
     """
+    deliver = find("digest.deliver.dispatch:deliver")
 
     def in_turn(site: Site, *, lanes: Sequence[Lane], should_stop: Callable[[], bool]) -> DeliverReport:
         for lane in lanes:
             deliver(site, lanes=[lane], should_stop=should_stop)
         return DeliverReport()
 
-    setattr(digest.serve.steps, "deliver", in_turn)  # noqa: B010 - mypy knows that it is not ours to change
+    replace_function("digest.deliver.dispatch:deliver", in_turn)
 
 
 def arm(point: Point, site: Site, admin: str) -> None:
     """Let something happen at a point of this process."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error here, not the end
-    owner, name = find(point.at)
-    original, calls = getattr(owner, name), 0
+    original, calls = find(point.at), 0
 
     def fateful(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - stands for any function
         nonlocal calls
@@ -181,17 +192,36 @@ def arm(point: Point, site: Site, admin: str) -> None:
             _strike(point, site, admin)
         return result
 
-    setattr(owner, name, fateful)
+    replace_function(point.at, fateful)
 
 
-def find(path: str) -> tuple[Any, str]:
-    """Return the owner of a function and its name there, of `module:function` or `module:Class.method`."""
+def find(path: str) -> Any:  # noqa: ANN401 - any function
+    """Return the function at `module:function` or `module:Class.method`."""
+    owner, name = _find_owner(path)
+    return getattr(owner, name)
+
+
+def replace_function(path: str, other: Callable[..., Any]) -> Callable[[], None]:
+    """Put another function in the place of one, wherever it was imported by name; return what undoes that."""
+    owner, name = _find_owner(path)
+    original = getattr(owner, name)
+    modules = [module for key, module in sys.modules.items() if key.startswith(("digest.", "tests."))]
+    holders = [owner, *(one for one in modules if one is not owner and vars(one).get(name) is original)]
+
+    def put(function: Callable[..., Any]) -> None:
+        for holder in holders:
+            setattr(holder, name, function)
+
+    put(other)
+    return lambda: put(original)
+
+
+def _find_owner(path: str) -> tuple[Any, str]:
     module, _, name = path.partition(":")
     owner: Any = importlib.import_module(module)
     *classes, name = name.split(".")
     for part in classes:
         owner = getattr(owner, part)
-    assert hasattr(owner, name), path
     return owner, name
 
 

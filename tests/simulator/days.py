@@ -1,0 +1,245 @@
+"""So many days of an installation, drawn from a seed and judged after each pass: `python -m tests.simulator.days`.
+
+Papers come out, late ones among them, and change; operators edit the file, readers leave and come back; arXiv,
+the mail server and Slack have bad days; and one pass in six dies at one of the points where a process may. A week,
+a month and a year are the same life at another length: only the longer ones meet what is deleted when it is old.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from tests.fakes.spoiling import KINDS as FAULTS
+from tests.fakes.spoiling import THIN_PAGES
+from tests.postgres_servers import create_database, quick_server
+from tests.simulator.deaths import Nursery, Point
+from tests.simulator.fail_points import POINTS
+from tests.simulator.life import CADENCES, CATEGORIES, KINDS, TEXTS, WISHES, WORDS, Life, living
+from tests.simulator.oracle import Broken, Watch
+
+_HOURS = (5, 7, 12)
+"""Between the passes of a day."""
+
+_DEATHS, _TROUBLES, _EVENTS = 1 / 6, 1 / 5, 0.6
+"""How often a pass dies, a request to arXiv is spoiled, and something happens on a day besides papers."""
+
+_TRANSACTIONS = 90
+"""A pass has about as many; it may die before each."""
+
+_BRIEF = 0.3
+"""Real seconds of a silence: long enough to be one."""
+
+_SPOILED = [kind for kind in FAULTS if kind not in ("redirect", "odd_entry", *THIN_PAGES)]
+"""A redirect is a mistake in the file, which nobody makes here. No look can store what a page leaves out, or what
+nobody can read: the next one brings it, as test_faults_lists.py tells."""
+
+
+class Days:
+    """One life being lived day by day, and its oracle.
+
+    Attributes:
+        watch: the oracle.
+        counts: how often each thing happened.
+    """
+
+    def __init__(self, life: Life, seed: int) -> None:
+        self.life, self.watch = life, Watch(life)
+        self.watch.look()
+        self.counts: Counter[str] = Counter()
+        self._draw = random.Random(seed)  # noqa: S311 - the same days for the same seed
+        self._events: list[tuple[int, Callable[[], object]]] = [
+            (12, self.change_paper),
+            (4, self.hold),
+            (4, self.edit_query),
+            (4, self.edit_cadence),
+            (3, self.begin_or_end),
+            (3, self.leave),
+            (3, self.come_back),
+            (6, self.trouble_outside),
+        ]
+
+    def live(self, days: int, tell: Callable[[str], object] = lambda _: None) -> None:
+        """Live so many days, and let everything come to rest.
+
+        Raises:
+            Broken: something that must always be true is not.
+        """
+        for day in range(days):
+            self.live_day()
+            if day % 30 == 29:
+                tell(f"{self.life.clock.now():%a %-d %b}: {self.describe()}")
+        self.come_to_rest()
+
+    def live_day(self) -> None:
+        """Live one day: papers, what else happens, and its passes."""
+        for _ in range(self._draw.choice((0, 1, 1, 2, 3))):
+            self.life.announce(self._draw.choice(CATEGORIES), self._draw.choice(WORDS))
+        for hours in _HOURS:
+            if self._draw.random() < _EVENTS:
+                weights, events = zip(*self._events, strict=True)
+                (event,) = self._draw.choices(events, weights)
+                event()
+                self.counts[event.__name__.replace("_", " ")] += 1
+            self.life.advance(timedelta(hours=hours))
+            if self._draw.random() < _TROUBLES:
+                self.spoil()
+            self.make_pass(self.choose_death() if self._draw.random() < _DEATHS else None)
+
+    def make_pass(self, point: Point | None = None) -> None:
+        """Make one pass, which may die at a point, and look at everything."""
+        self.life.run(point)
+        self.counts["passes"] += 1
+        self.watch.look()
+
+    def choose_death(self) -> Point:
+        """Return a point of the list, or one before any of the transactions of a pass."""
+        if self._draw.random() < 2 / 3:
+            return self._draw.choice(POINTS)
+        return Point("digest.store.engine:Store.begin", skip=self._draw.randrange(_TRANSACTIONS))
+
+    def spoil(self) -> None:
+        """Let one to three requests to arXiv go wrong."""
+        times = self._draw.choice((1, 1, 2, 3))
+        self.life.arxiv.faults.add(self._draw.choice(_SPOILED), times=times, seconds=_BRIEF)
+        self.counts["requests spoiled"] += times
+
+    def hold(self) -> None:
+        """Hold a paper back, or let one that was held come out."""
+        if self.life.held and self._draw.random() < 1 / 2:
+            held = self.life.held.pop(0)
+            self.life.announce(self._draw.choice(CATEGORIES), self._draw.choice(WORDS), held_since=held)
+        else:
+            self.life.hold()
+
+    def change_paper(self) -> None:
+        """Give a paper a new version, another category or a journal, or withdraw it."""
+        paper_id = self._draw.choice(sorted(self.life.papers))
+        match self._draw.choice(("replaced", "cross-listed", "edited", "withdrawn")):
+            case "replaced":
+                self.life.replace_paper(paper_id, self._draw.choice(WORDS))
+            case "cross-listed":
+                self.life.cross_list(paper_id, self._draw.choice(CATEGORIES))
+            case "edited":
+                self.life.edit_paper(paper_id, f"J. Made Up {self._draw.randrange(99)}")
+            case _:
+                self.life.withdraw(paper_id)
+
+    def edit_query(self) -> None:
+        """Give a saved query another text."""
+        texts = {self._draw.choice(("a", "b")): self._draw.choice(sorted(TEXTS))}
+        self.life.edit(replace(self.life.file, queries=self.life.file.queries | texts))
+
+    def edit_cadence(self) -> None:
+        """Give a subscription another cadence, and other kinds."""
+        name = self._draw.choice(("team", "solo", "lab"))
+        self.life.edit_wish(name, when=self._draw.choice(CADENCES), kinds=self._draw.choice(KINDS))
+
+    def begin_or_end(self) -> None:
+        """Take a subscription out of the file, or put it back."""
+        name, wishes = self._draw.choice(("solo", "lab", "board")), dict(self.life.file.wishes)
+        if wishes.pop(name, None) is None:
+            wishes[name] = WISHES[name]
+        self.life.edit(replace(self.life.file, wishes=wishes))
+
+    def leave(self) -> None:
+        """Let somebody leave, now or while messages are on their way."""
+        wishes = self.life.file.wishes
+        name, place = self._draw.choice([(name, to) for name in sorted(wishes) for to in WISHES[name].sent_to])
+        if self._draw.random() < 1 / 2:
+            self.life.leave(place, name)
+        else:
+            self.life.announce("cs.PF", "latency")
+            self.life.advance(timedelta(hours=24))
+            self.life.run(meanwhile=lambda: self.life.leave(place, name))
+            self.watch.look()
+
+    def come_back(self) -> None:
+        """Let somebody who left come back."""
+        if self.life.left:
+            self.life.resubscribe(*self._draw.choice(sorted(self.life.left)))
+
+    def trouble_outside(self) -> None:
+        """Let the mail server or Slack lose, refuse or put off the next message."""
+        mail, slack = self.life.mail.script, self.life.slack.faults
+        match self._draw.randrange(6):
+            case 0:
+                mail.reply("RCPT", "451 4.3.0 try later")
+            case 1 | 2 as number:
+                mail.drop("END", is_stored=number == 2)
+            case number:
+                kinds = ("drop_after", "drop_before", "ratelimited")
+                slack.add(kinds[number - 3], times=1, path="chat.postMessage")
+
+    def come_to_rest(self) -> None:
+        """Let nothing go wrong any more, and give everything its time."""
+        self.life.mail.script.clear()
+        for faults in (self.life.slack.faults, self.life.arxiv.faults):
+            faults.clear()
+        for wait in (timedelta(hours=1), timedelta(days=8), timedelta(days=8)):
+            self.life.advance(wait)
+            self.make_pass()
+        self.watch.look_at_the_end()
+
+    def describe(self) -> str:
+        """Say how much was lived."""
+        counts = self.counts | {
+            "deaths": self.life.deaths,
+            "papers": len(self.life.papers),
+            "mails": len(self.life.mail.mails),
+            "posts": len(self.life.slack.messages),
+        }
+        return ", ".join(f"{number:,} {what}" for what, number in counts.items())
+
+
+@contextmanager
+def beginning(folder: Path, nursery: Nursery, database: str, admin: str, seed: int) -> Iterator[Days]:
+    """Begin a life on an empty database, for as long as a context lasts."""
+    with living(folder, nursery, database, admin) as life:
+        yield Days(life, seed)
+
+
+@contextmanager
+def working_folder() -> Iterator[Path]:
+    """Yield a folder in memory if there is one: who is killed leaves all it wrote to the kernel either way."""
+    memory = Path("/dev/shm")  # noqa: S108 - the folder below it has a name of its own
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
+@click.option("--days", type=click.IntRange(1), default=30, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--database", type=click.Choice(["sqlite", "postgresql"]), default="sqlite", show_default=True)
+def main(*, days: int, seed: int, database: str) -> None:
+    """Live so many days, and exit with 1 if anything is wrong."""
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        folder, nursery = stack.enter_context(working_folder()), stack.enter_context(Nursery())
+        url, admin = f"sqlite:///{folder / 'digest.db'}", ""
+        if database == "postgresql":
+            server = stack.enter_context(quick_server())
+            url = create_database(server, "days")
+            admin = server.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        lived = stack.enter_context(beginning(folder, nursery, url, admin, seed))
+        wrong = ""
+        try:
+            lived.live(days, click.echo)
+        except Broken as broken:
+            wrong = f"BROKEN on {lived.life.clock.now():%a %-d %b %Y %H:%M} UTC: {broken}"
+        said = f"{days} days on {database}, seed {seed}, {time.monotonic() - begun:.0f} s"
+        click.echo(f"{lived.describe()}\n{wrong}\n{said}")
+    raise SystemExit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
