@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,7 +27,7 @@ from digest.store import open_store
 from tests.battery.kill_book import Book
 from tests.battery.kill_clocks import HostClock
 from tests.battery.kill_life import Life, Tally, World
-from tests.battery.kill_plan import KillPlan, write_installation
+from tests.battery.kill_plan import LEASE, MODES, KillPlan, write_installation
 from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
 from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
 from tests.battery.replicas import Replica, count_complaints
@@ -36,7 +37,6 @@ from tests.simulator.planted import FAULTS
 
 _AMBIGUOUS_WAIT = 5
 _PACE = 3.0
-_LEASE = 60.0
 _FEEDS_WITHIN = 60.0
 """Seconds for which feeds may go on lacking something at the end, however busy the machine is."""
 
@@ -119,7 +119,7 @@ def _make_clock(plan: KillPlan, clock: PacedClock, folder: Path, number: int) ->
 
 
 def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
-    if not fault and plan.lease == _LEASE:
+    if not fault and plan.lease == LEASE:
         return ["digest", "serve"]
     options = ["--lease", f"{plan.lease:g}", *(["--fault", fault, "--marker", str(marker)] if fault else [])]
     return ["tests.battery.kill_launcher", *options]
@@ -186,68 +186,42 @@ def _describe_findings(outcome: Outcome) -> str:
 
 @click.command(help=__doc__)
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--mode", type=click.Choice(["postgresql", "sqlite"]), default="postgresql", show_default=True)
-@click.option("--kills", type=int, help="500 on PostgreSQL, 400 on SQLite.")
-@click.option("--deliveries", type=int, default=20_000, show_default=True)
-@click.option("--pauses", type=int, default=60, show_default=True)
-@click.option("--long-pauses", type=int, default=5, show_default=True, help="Of these, longer than a lease.")
-@click.option("--restarts", type=int, default=134, show_default=True)
+@click.option("--mode", type=click.Choice([*MODES, "both"]), default="both", show_default=True)
+@click.option("--kills", type=int, default=200, show_default=True)
+@click.option("--deliveries", type=int, default=8_000, show_default=True)
+@click.option("--pauses", type=int, default=24, show_default=True)
+@click.option("--long-pauses", type=int, default=2, show_default=True, help="Of these, longer than a lease.")
+@click.option("--restarts", type=int, default=54, show_default=True)
 @click.option(
-    "--lease", type=float, default=_LEASE, show_default=True, help="Seconds; shorter ones only for a try."
+    "--lease", type=float, default=LEASE, show_default=True, help="Seconds; shorter ones only for a try."
 )
 @click.option(
     "--lossy", type=float, default=0.03, show_default=True, help="The part of Slack's answers that is lost."
 )
 @click.option(
-    "--skew",
-    type=float,
-    default=0.0,
-    help="Seconds by which hosts' clocks are ahead or behind at random, under libfaketime.",
+    "--skew", type=float, default=0.0, help="Seconds that hosts' clocks are ahead or behind, by libfaketime."
 )
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where the installation lives and stays afterwards."
+    "--folder", type=click.Path(path_type=Path), help="Where the installations live and stay afterwards."
 )
 @click.option("--planted", is_flag=True, help="Build faults in, one after the other, and see each found.")
-def main(
-    *,
-    seed: int,
-    mode: str,
-    kills: int | None,
-    deliveries: int,
-    pauses: int,
-    long_pauses: int,
-    restarts: int,
-    lease: float,
-    lossy: float,
-    skew: float,
-    folder: Path | None,
-    planted: bool,
-) -> None:
-    """Live one battery, print its figures, and exit with 1 where anything is wrong."""
-    begun = time.monotonic()
+def main(*, mode: str, folder: Path | None, planted: bool, **figures: Any) -> None:  # noqa: ANN401 - of a plan
+    """Live one battery on each kind of database, print its figures, and exit with 1 if anything is wrong."""
     signal.signal(signal.SIGTERM, _leave)
     if planted:
-        raise SystemExit(not run_planted(seed, click.echo))
-    plan = KillPlan(
-        seed=seed,
-        mode=mode,
-        deliveries=deliveries,
-        kills=kills if kills is not None else 500 if mode == "postgresql" else 400,
-        pauses=pauses,
-        long_pauses=min(long_pauses, pauses),
-        restarts=restarts,
-        lease=lease,
-        lossy=lossy,
-        skew=skew,
-    )
-    with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
-        home = folder or Path(scratch)
-        home.mkdir(parents=True, exist_ok=True)
-        outcome = run_battery(plan, home, click.echo)
-    click.echo("\n".join(outcome.lines))
-    findings = outcome.verdict.findings
-    click.echo(f"{'BREACHED' if findings else 'held'}: seed {seed}, {mode}, {time.monotonic() - begun:.0f} s")
-    raise SystemExit(bool(findings))
+        raise SystemExit(not run_planted(figures["seed"], click.echo))
+    are_held = []
+    for kind in MODES if mode == "both" else (mode,):
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
+            home = (folder or Path(scratch)) / kind
+            home.mkdir(parents=True, exist_ok=True)
+            outcome = run_battery(KillPlan(mode=kind, **figures), home, click.echo)
+        click.echo("\n".join(outcome.lines))
+        are_held.append(not outcome.verdict.findings)
+        said = "held" if are_held[-1] else "BREACHED"
+        click.echo(f"{said}: seed {figures['seed']}, {kind}, {time.monotonic() - begun:.0f} s")
+    raise SystemExit(not all(are_held))
 
 
 def _leave(number: int, _frame: object) -> None:
