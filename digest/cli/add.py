@@ -35,7 +35,7 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
     command = click.option("--subscription", metavar="NAME", help="Add it to this one; make no new one.")(command)
     command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(command)
     command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(command)
-    return click.option("--to", "places", metavar="TO", multiple=True, help=to)(command)
+    return click.option("--to", "destinations", metavar="TO", multiple=True, help=to)(command)
 
 
 @click.command()
@@ -77,7 +77,7 @@ def plan_addition(
     query: Query,
     name: str | None,
     *,
-    places: Sequence[str],
+    destinations: Sequence[str],
     when: str | None,
     libraries: Sequence[str],
     subscription: str | None,
@@ -90,7 +90,7 @@ def plan_addition(
     """
     file, followed = open_file(ctx), " ".join(query.expression.split())
     if subscription is not None:
-        if places or when or name or libraries:
+        if destinations or when or name or libraries:
             hint = f"`digest subscription edit {subscription}` changes {subscription}."
             raise UsageError("--name, --to, --when and --library are for a new subscription", hint=hint)
         text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
@@ -100,7 +100,7 @@ def plan_addition(
     if libraries:
         values["library"] = write_sources(libraries, file.path.parent)
     others = known.values()
-    for key, given in (("to", [str(read_destination(one)) for one in places]), ("when", when)):
+    for key, given in (("to", [str(read_destination(one)) for one in destinations]), ("when", when)):
         usual = [one.get(key) for one in others]
         if given:
             values[key] = given[0] if len(given) == 1 else given

@@ -74,8 +74,8 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
 def _list_followed(
     queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
 ) -> dict[str, tuple[object, ...]]:
-    wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
-    return wishes | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
+    followed: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
+    return followed | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
 
 
 def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:

@@ -62,7 +62,7 @@ def _show_announcements(here: Installation, conn: Connection, days: int, *, as_j
             write_day(line.announcement, here.now),
             click.style(line.state, fg=_STATES.get(line.state)),
             f"{line.new:>6,}" if line.new else "     –",
-            f"{line.looks:>6}" + (f", {line.failed} failed" if line.failed else ""),
+            f"{line.checks:>6}" + (f", {line.failed} failed" if line.failed else ""),
             here.write(line.checked_at),
             line.failure,
         ]

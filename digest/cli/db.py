@@ -73,8 +73,8 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     Then write the new URL under [store] in digest.toml. Start nothing on the old database again: both would
     send. Links in mails sent before go on working.
     """
-    with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
-        copied = copy_store(here.store, url, tell)
+    with opened_store(ctx) as here, showing_progress(quiet=as_json) as report:
+        copied = copy_store(here.store, url, report)
         before = here.store.url_masked
     after = mask_password(url)
     if as_json:
@@ -107,8 +107,8 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     with opened_store(ctx) as here:
         folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
         path = file or default_backup(folder, here.now)
-        with showing_progress(quiet=as_json) as tell:
-            rows = back_up(here.store, path, tell, replace=force)
+        with showing_progress(quiet=as_json) as report:
+            rows = back_up(here.store, path, report, replace=force)
         removed = prune_backups(folder, keep) if keep is not None else ()
     size = path.stat().st_size
     if as_json:

@@ -316,12 +316,12 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
     The parts behind one that stays held would wait for it, so they stay too.
     """
-    holds = load_held(conn)
+    held = load_held(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
-    stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
+    stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(held.ids), 1))
     for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
         place = (delivery.digest_id, str(delivery.destination))
-        if (delivery.id in holds.doubtful and not anyway) or place in closed:
+        if (delivery.id in held.doubtful and not anyway) or place in closed:
             closed.add(place)
             left.append(delivery.id)
         else:

@@ -53,13 +53,13 @@ _ORDER = list(Verdict)
 @click.option("--quick", is_flag=True, help="Local checks only: no network.")
 @click.option("--send", is_flag=True, help="Then send a test message to alarms.to and to each webhook.")
 @click.option(
-    "--to", "places", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."
+    "--to", "destinations", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."
 )
 @click.option("--share", is_flag=True, help="Leave out addresses, channels and query texts.")
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, *, quick: bool, send: bool, places: tuple[str, ...], share: bool, as_json: bool
+    ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[str, ...], share: bool, as_json: bool
 ) -> None:
     """Check everything, and say what to mend and how.
 
@@ -79,9 +79,9 @@ def command(
 
     ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is a ✗, else 0.
     """  # noqa: D301 - click reads the backspace, which must be one
-    if places and not send:
+    if destinations and not send:
         raise UsageError("--to says where a test message goes", hint="Add --send, or leave --to away.")
-    extra = read_operator_destinations(list(places))
+    extra = read_operator_destinations(list(destinations))
     set_up_logging(ctx)
     config, about_config = _read(ctx, share=share)
     secrets = list_secrets(config) if config else {}
@@ -220,8 +220,8 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
 
     config = site.config
     hooks = [Destination(DestinationKind.WEBHOOK, name) for name in config.webhooks]
-    places = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
-    for place in places:
+    destinations = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
+    for place in destinations:
         try:
             receipt = send_test(site, place)
             yield Finding(Verdict.OK, "test message", f"sent to {place}", more=receipt.detail)
@@ -231,7 +231,7 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
         failures = ping(config)
         verdict = Verdict.PROBLEM if failures else Verdict.OK
         yield Finding(verdict, "sign of life", "; ".join(failures) or "the ping address answered")
-    if not places and not config.alarms.ping_url:
+    if not destinations and not config.alarms.ping_url:
         todo = "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`."
         yield Finding(Verdict.WARNING, "test message", "there is nobody to send one to", todo)
 

@@ -38,12 +38,12 @@ def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: b
         feeds = list(_find_feeds(here, conn))
         if name is not None:
             wanted = require_subscription_feed(conn, name)
-            feeds = [feed for feed in feeds if feed.place == wanted]
+            feeds = [feed for feed in feeds if feed.stored == wanted]
         for feed in feeds if secret else ():
-            if feed.place is not None and (feed.place.is_open or name is not None):
-                feed.addresses |= write_addresses(here, conn, feed.place, feed.place.generation)
+            if feed.stored is not None and (feed.stored.is_open or name is not None):
+                feed.addresses |= write_addresses(here, conn, feed.stored, feed.stored.generation)
     if as_json:
-        print_json([as_dict(feed, "state", "place", "addresses") | feed.addresses for feed in feeds])
+        print_json([as_dict(feed, "state", "stored", "addresses") | feed.addresses for feed in feeds])
     elif secret and name is not None:
         click.echo(feeds[0].addresses["atom"])
     else:
@@ -66,31 +66,31 @@ class Feed:
     state: str
     queries: Sequence[str]
     is_open: bool
-    place: SubscriptionFeed | None
+    stored: SubscriptionFeed | None
     addresses: dict[str, str] = field(default_factory=dict)
 
 
 def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
-    places = {place.name: place for place in load_subscription_feeds(conn)}
+    places = {feed.name: feed for feed in load_subscription_feeds(conn)}
     for due in load_subscriptions(conn):
         one = due.subscription
         for destination in one.destinations:
             if destination.address and destination.is_pulled:
                 is_there = here.config.folder.joinpath(destination.address).exists()
                 state = "written" if is_there else "not written yet: `digest run`"
-                yield Feed(one.name, here.show(destination), state, one.queries, is_open=True, place=None)
+                yield Feed(one.name, here.show(destination), state, one.queries, is_open=True, stored=None)
             elif destination.is_pulled:
-                place = places[one.name]
-                state = _describe_place(here, place)
-                yield Feed(one.name, "feed", state, one.queries, place.is_open, place)
+                feed = places[one.name]
+                state = _describe_feed(here, feed)
+                yield Feed(one.name, "feed", state, one.queries, feed.is_open, feed)
 
 
-def _describe_place(here: Installation, place: SubscriptionFeed) -> str:
-    if not place.is_open:
-        return f"revoked; `digest feed rotate {place.name}` makes another address"
+def _describe_feed(here: Installation, feed: SubscriptionFeed) -> str:
+    if not feed.is_open:
+        return f"revoked; `digest feed rotate {feed.name}` makes another address"
     if not here.config.web.base_url:
         return "needs base_url under [web], and `digest serve`"
-    return "open" + (f", address no. {place.generation + 1}" if place.generation else "")
+    return "open" + (f", address no. {feed.generation + 1}" if feed.generation else "")
 
 
 @command.command()
@@ -103,14 +103,14 @@ def rotate(ctx: click.Context, name: str, *, as_json: bool) -> None:
     The old address ends within half a minute. Feed readers learn that it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        place = require_subscription_feed(conn, name)
-        generation = bump_feed_generation(conn, place.key)
-        addresses = write_addresses(here, conn, place, generation)
+        feed = require_subscription_feed(conn, name)
+        generation = bump_feed_generation(conn, feed.key)
+        addresses = write_addresses(here, conn, feed, generation)
     if as_json:
-        print_json({"subscription": place.name, **addresses})
+        print_json({"subscription": feed.name, **addresses})
     else:
         click.echo(addresses["atom"])
-    if place.is_open and not as_json:
+    if feed.is_open and not as_json:
         say("The old address ends within half a minute: hand out the new one.", err=True)
 
 
@@ -123,9 +123,9 @@ def revoke(ctx: click.Context, name: str) -> None:
     For 30 days it says that the feed was closed. Then it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        place = require_subscription_feed(conn, name)
-        if place.is_open:
-            revoke_feed(conn, place.key, here.now)
+        feed = require_subscription_feed(conn, name)
+        if feed.is_open:
+            revoke_feed(conn, feed.key, here.now)
     say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
 
 
@@ -146,23 +146,23 @@ def require_subscription_feed(conn: Connection, name: str) -> SubscriptionFeed:
         raise UnknownName(
             f"no subscription {name!r} has a feed", hint=suggest_name(name, with_feed, "digest feed list")
         )
-    return next(place for place in load_subscription_feeds(conn) if place.name == name)
+    return next(feed for feed in load_subscription_feeds(conn) if feed.name == name)
 
 
 def write_addresses(
-    here: Installation, conn: Connection, place: SubscriptionFeed, generation: int
+    here: Installation, conn: Connection, feed: SubscriptionFeed, generation: int
 ) -> dict[str, str]:
     """Return a feed's addresses by format."""
     if not here.config.web.base_url:
         raise ConfigurationError(
-            f"the feed of {place.name} has no address: nothing says where `digest serve` can be reached",
+            f"the feed of {feed.name} has no address: nothing says where `digest serve` can be reached",
             hint='Write base_url = "https://…" below [web]; or, without a server, to = "file:feeds/name.atom".',
         )
-    if not place.is_open and generation == place.generation:
+    if not feed.is_open and generation == feed.generation:
         raise UsageError(
-            f"the feed of {place.name} was revoked: no address works",
-            hint=f"Make one: `digest feed rotate {place.name}`.",
+            f"the feed of {feed.name} was revoked: no address works",
+            hint=f"Make one: `digest feed rotate {feed.name}`.",
         )
     maker = make_links(conn, here.config)
-    token = maker.feed_token(place.name, generation)
+    token = maker.feed_token(feed.name, generation)
     return {suffix: maker.write_feed_url(token, suffix) for suffix in ("atom", "json")}

@@ -57,7 +57,7 @@ _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_T
 @click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
 @click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)
 @click.option("--show", metavar="NUMBER", type=click.IntRange(1), help="How many papers a digest shows.")
-@click.option("--to", "places", metavar="TO", multiple=True, help="you@…, #papers, feed, console; repeatable.")
+@click.option("--to", "destinations", metavar="TO", multiple=True, help="you@…, #papers, feed, console, …")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
 @click.option("--login", metavar="NAME", default="", help="Your login name there, if it is not your address.")
@@ -160,7 +160,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
         queries=tuple(query.expression for query in queries),
         library=tuple(write_sources(flags["libraries"], target.parent)),
         show=flags["show"] or 0,
-        to=tuple(map(addresses.read_destination, flags["places"])),
+        to=tuple(map(addresses.read_destination, flags["destinations"])),
         smtp=read("smtp", addresses.read_smtp_url),
         sender=read("sender", addresses.read_mail_address),
         password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),

@@ -226,25 +226,28 @@ def command_send(
         with site.store.read() as conn:
             date = day.date() if day else None
             chosen = choose_digest(conn, site, name, number=number, day=date, wants_next=wants_next)
-        results = [(place, *_try(site, chosen, place)) for place in site.config.alarms.to]
+        results = [(destination, *_try(site, chosen, destination)) for destination in site.config.alarms.to]
     if as_json:
-        sent = [{"to": str(place), "messages": count, "error": failure} for place, count, failure in results]
+        sent = [
+            {"to": str(destination), "messages": count, "error": failure}
+            for destination, count, failure in results
+        ]
         print_json({"digest": chosen.what, "sent": sent})
     else:
         click.echo(chosen.what)
-        for place, count, failure in results:
+        for destination, count, failure in results:
             messages = f"{count} message{'s' * (count != 1)}"
-            click.echo(f"  {place}: " + (f"not taken: {failure}" if failure else f"sent, {messages}"))
+            click.echo(f"  {destination}: " + (f"not taken: {failure}" if failure else f"sent, {messages}"))
     if any(failure for _, _, failure in results):
         ctx.exit(OutsideError.exit_code)
 
 
-def _try(site: Site, chosen: Chosen, place: Destination) -> tuple[int, str]:
+def _try(site: Site, chosen: Chosen, destination: Destination) -> tuple[int, str]:
     """Send it to one place; return how many messages that took, and what went wrong."""
     try:
         wanted = chosen.due.subscription
-        is_own = place in wanted.destinations and site.config.find_reader(wanted) is not None
+        is_own = destination in wanted.destinations and site.config.find_reader(wanted) is not None
         digest = chosen.digest if is_own else chosen.digest.hide_library()
-        return len(send_trial(site, digest, place, chosen.links)), ""
+        return len(send_trial(site, digest, destination, chosen.links)), ""
     except DigestError as error:
         return 0, error.message

@@ -206,13 +206,13 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     with opened_store(ctx) as here, here.store.begin() as conn:
         destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
-        still_left = resubscribe_to(conn, destination, which, how=OPERATOR, at=here.now)
+        still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=here.now)
         turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
-    but = f" but for {', '.join(still_left)}" if still_left else ""
-    begins = "" if name in (LETTERS, *still_left) else f" {_describe_slot(here, turn)}"
+    but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
+    begins = "" if name in (LETTERS, *still_unsubscribed) else f" {_describe_slot(here, turn)}"
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
-    for one in still_left:
+    for one in still_unsubscribed:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
 
 
@@ -223,9 +223,9 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
         return Destination.parse(wanted)
     due = require_subscription(config, conn, name)
     pushed = {
-        str(place.destination): place.destination
-        for place in load_statuses(conn, due.id)
-        if not place.destination.is_pulled
+        str(status.destination): status.destination
+        for status in load_statuses(conn, due.id)
+        if not status.destination.is_pulled
     }
     if wanted not in pushed:
         raise UnknownName(
@@ -251,11 +251,14 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         drift = describe_pending_edits(here.config, conn)
         greeted = find_first_digests(conn, here.config.subscriptions)
     here = replace(here, greeted=greeted)
-    heard = {place for due in dues.values() for place in due.subscription.destinations}
-    resting = {
-        place for line in lines if line.is_personal and not line.is_active(here.now) for place in line.destinations
+    written_to = {status for due in dues.values() for status in due.subscription.destinations}
+    paused = {
+        status
+        for line in lines
+        if line.is_personal and not line.is_active(here.now)
+        for status in line.destinations
     }
-    listed = [_list_person(one, own, heard, resting) for one, own in zip(persons, owns, strict=True)]
+    listed = [_list_person(one, own, written_to, paused) for one, own in zip(persons, owns, strict=True)]
     if as_json:
         print_json({"subscriptions": [_as_json(here, line, dues[line.name]) for line in lines], "people": listed})
         return
@@ -283,15 +286,18 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         print_table(["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"], rows, empty="")
 
 
-def _name_destinations(here: Installation, places: Sequence[Destination]) -> str:
+def _name_destinations(here: Installation, statuses: Sequence[Destination]) -> str:
     """Return the places in a line: all if they are short, else the first one, and how many more there are."""
-    shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
+    shown = [here.show(status).removeprefix("mailto:") for status in statuses] or ["nobody"]
     joined = ", ".join(shown)
     return joined if len(joined) <= find_columns() // 3 else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
 
 
 def _list_person(
-    person: Person, own: DueSubscription | None, heard: AbstractSet[Destination], resting: AbstractSet[Destination]
+    person: Person,
+    own: DueSubscription | None,
+    written_to: AbstractSet[Destination],
+    paused: AbstractSet[Destination],
 ) -> dict[str, object]:
     """Return how somebody who subscribed by themselves stands.
 
@@ -300,9 +306,9 @@ def _list_person(
         heard: destinations that get anything.
         resting: destinations whose own subscription is paused.
     """
-    is_heard, is_resting = person.destination in heard, person.destination in resting
+    is_written_to, is_paused = person.destination in written_to, person.destination in paused
     return as_dict(person, "id") | {
-        "state": "paused" if is_heard and is_resting else "subscribed" if is_heard else "unsubscribed",
+        "state": "paused" if is_written_to and is_paused else "subscribed" if is_written_to else "unsubscribed",
         "queries": len(own.revisions) if own else 0,
         "when": str(own.subscription.cadence) if own else "",
     }
@@ -348,14 +354,14 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
         lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
-        places = load_statuses(conn, due.id)
+        statuses = load_statuses(conn, due.id)
         digests = load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
-        print_json({**_as_json(here, line, due), "destinations": places, "digests": digests})
+        print_json({**_as_json(here, line, due), "destinations": statuses, "digests": digests})
         return
     turn = describe_next_digest(here, line)
-    for label, values in _describe(here, due, line, places, digests, turn=turn).items():
+    for label, values in _describe(here, due, line, statuses, digests, turn=turn).items():
         if any(values):
             print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
 
@@ -368,7 +374,7 @@ def _describe(
     here: Installation,
     due: DueSubscription,
     line: SubscriptionLine,
-    places: list[DestinationStatus],
+    statuses: list[DestinationStatus],
     digests: list[DigestSummary],
     *,
     turn: str,
@@ -384,7 +390,7 @@ def _describe(
     return {
         "name": [f"{subscription.name} · “{subscription.title}”"],
         "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
-        "to": [_describe_place(here, place) for place in places],
+        "to": [_describe_status(here, status) for status in statuses],
         "when": [str(subscription.cadence)],
         "next": [turn],
         "kinds": [", ".join(subscription.kinds)],
@@ -412,15 +418,15 @@ def _describe(
     }
 
 
-def _describe_place(here: Installation, place: DestinationStatus) -> str:
-    shown = here.show(place.destination)
-    if place.state is DestinationState.ACTIVE:
+def _describe_status(here: Installation, status: DestinationStatus) -> str:
+    shown = here.show(status.destination)
+    if status.state is DestinationState.ACTIVE:
         return shown
-    word = "unsubscribed" if place.state is DestinationState.UNSUBSCRIBED else "off"
-    word = "paused" if place.reason == REFUSED else word
-    if place.reason == OPERATOR:
-        return f"{shown}   {word} {here.write(place.since)}, by the {OPERATOR}"
-    return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
+    word = "unsubscribed" if status.state is DestinationState.UNSUBSCRIBED else "off"
+    word = "paused" if status.reason == REFUSED else word
+    if status.reason == OPERATOR:
+        return f"{shown}   {word} {here.write(status.since)}, by the {OPERATOR}"
+    return f"{shown}   {word} since {here.write(status.since)}: {status.reason}"
 
 
 @command.command()

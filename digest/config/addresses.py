@@ -170,8 +170,8 @@ def read_store_url(value: object) -> str:
 def find_remote_hosts(url: str) -> list[str]:
     """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
-    places = [parts.netloc.rpartition("@")[2], *parse_qs(parts.query).get("host", [""])[-1].split(",")]
-    hosts = [urlsplit(f"//{place}").hostname for place in places if not place.startswith(("/", "@", "%2F"))]
+    destinations = [parts.netloc.rpartition("@")[2], *parse_qs(parts.query).get("host", [""])[-1].split(",")]
+    hosts = [urlsplit(f"//{place}").hostname for place in destinations if not place.startswith(("/", "@", "%2F"))]
     return [host for host in hosts if host and host not in LOOPBACK_HOSTS]
 
 
@@ -256,8 +256,8 @@ def read_destinations(value: object) -> tuple[Destination, ...]:
 
 def read_operator_destinations(value: object) -> tuple[Destination, ...]:
     """Read where alarms go: none, one, or a list of destinations that messages are sent to."""
-    places = () if value in ("", []) else read_each(value, read_destination)
-    for place in places:
+    destinations = () if value in ("", []) else read_each(value, read_destination)
+    for place in destinations:
         if place.is_pulled:
             raise ConfigurationError(
                 f"{place} is not pushed to anybody, so an alarm there would come too late",
@@ -265,7 +265,7 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
             )
         if place.address.startswith("@"):
             raise ConfigurationError(f"{place} is a file of addresses", hint="Write each address here.")
-    return tuple(dict.fromkeys(places))
+    return tuple(dict.fromkeys(destinations))
 
 
 def read_members(path: Path) -> tuple[list[Destination], list[str]]:
@@ -324,13 +324,13 @@ def resolve_store_url(url: str, folder: Path) -> str:
     return f"{_SQLITE_PREFIX}{resolve_path(path, folder)}{mark}{options}"
 
 
-def resolve_destinations(places: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
+def resolve_destinations(destinations: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
     """Make the paths among destinations absolute."""
     return tuple(
         Destination(place.kind, f"{resolve_path(place.address, folder)}{'/' * place.address.endswith('/')}")
         if place.kind is DestinationKind.FILE
         else place
-        for place in places
+        for place in destinations
     )
 
 
@@ -385,8 +385,8 @@ def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: 
     """
     named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
     parts = urlsplit(url)
-    places = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
-    name, written = next((one for one in [(origin, configured), *places] if one and one[1]), ("", ""))
+    destinations = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
+    name, written = next((one for one in [(origin, configured), *destinations] if one and one[1]), ("", ""))
     exempt = [*_HERE, *named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()]
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     if not written or any(_covers(one, parts.hostname or "", port) for one in exempt):

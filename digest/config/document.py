@@ -218,15 +218,17 @@ def _read_subscription(
     )
 
 
-def _list_readers(draft: ConfigDraft, key: str, places: Iterable[Destination]) -> Iterator[Destination]:
+def _list_readers(draft: ConfigDraft, key: str, destinations: Iterable[Destination]) -> Iterator[Destination]:
     """Yield destinations, those of a file of addresses in its place; odd lines are named and left out."""
-    for place in places:
-        if place.kind is not DestinationKind.MAIL or not place.address.startswith("@"):
-            yield place
+    for destination in destinations:
+        if destination.kind is not DestinationKind.MAIL or not destination.address.startswith("@"):
+            yield destination
             continue
-        read = draft.read(key, place.address[1:], lambda name: read_members(draft.folder / expand_home(name)))
+        read = draft.read(
+            key, destination.address[1:], lambda name: read_members(draft.folder / expand_home(name))
+        )
         found, wrong = read or ([], [])
-        draft.origins[key] += f", {place.address[1:]}"
+        draft.origins[key] += f", {destination.address[1:]}"
         draft.warnings += wrong
         yield from found
 
@@ -318,10 +320,14 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
         if subscription.shared and subscription.joinable:
             key, what = f"subscriptions.{subscription.name}.shared", "can't be joined by single people"
             yield key, what, "Take out `joinable` or `shared`."
-        for place in subscription.destinations:
-            owner = owners.setdefault(str(place), subscription.name) if place.kind is DestinationKind.FILE else ""
-            if place.is_pulled and owner not in ("", subscription.name):
-                what = f"{place} is also written by {owner}"
+        for destination in subscription.destinations:
+            owner = (
+                owners.setdefault(str(destination), subscription.name)
+                if destination.kind is DestinationKind.FILE
+                else ""
+            )
+            if destination.is_pulled and owner not in ("", subscription.name):
+                what = f"{destination} is also written by {owner}"
                 hint = "Choose another file; `digest add` takes it with --to."
                 yield f"subscriptions.{subscription.name}.to", what, hint
     outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]

@@ -45,11 +45,11 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
     latest = {change.paper_key: change for _, change in sorted(changes.items())}
     exclusion = read_exclusion(due.subscription)
     excluded = {key for key, change in latest.items() if exclusion.covers(change)}
-    told = (
+    matched = (
         spread_moments((changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought)
         for row in rows
     )
-    return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
+    return [one for one in itertools.chain.from_iterable(matched) if one.change.paper_key not in excluded]
 
 
 def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:

@@ -180,6 +180,6 @@ def is_of_all(refusals: Collection[str]) -> bool:
     Args:
         refusals: the address of each mail, a colon, and why it was refused.
     """
-    told = dict(refusal.partition(": ")[::2] for refusal in refusals)
-    alike = {OF_ONE.sub("", answer) for answer in told.values()}
-    return len(told) > 1 and len(alike) == 1 and not any(map(names_recipient, alike))
+    reasons = dict(refusal.partition(": ")[::2] for refusal in refusals)
+    alike = {OF_ONE.sub("", answer) for answer in reasons.values()}
+    return len(reasons) > 1 and len(alike) == 1 and not any(map(names_recipient, alike))

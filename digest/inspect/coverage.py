@@ -99,7 +99,7 @@ class AnnouncementLine:
     announcement: date
     state: AnnouncementState
     new: int
-    looks: int
+    checks: int
     failed: int
     checked_at: datetime | None
     failure: str
@@ -170,7 +170,7 @@ def _assess_announcement(
         announcement=announcement,
         state=state,
         new=new,
-        looks=sum(poll.is_complete for poll in made),
+        checks=sum(poll.is_complete for poll in made),
         failed=sum(not poll.is_complete for poll in made),
         checked_at=max((poll.finished_at for poll in made), default=None),
         failure=last.failure

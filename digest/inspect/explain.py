@@ -353,11 +353,11 @@ def explain_paper(
     ids = sorted(planned | find_first_notes(conn, due.id))
     loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
     digests = {
-        key: told
-        for key, told in loaded.items()
-        if (told.place or key in planned) and (told.deliveries or not only)
+        key: shown
+        for key, shown in loaded.items()
+        if (shown.place or key in planned) and (shown.deliveries or not only)
     }
-    reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
+    reached = {None: Verdict.WAITING} | {digest_id: shown.reached for digest_id, shown in digests.items()}
     kept = {}
     for change_id, (run_id, digest_id, matched_at) in rows.items():
         later = [key for key in digests if digest_id is not None and key not in planned and key > digest_id]
@@ -384,7 +384,7 @@ def _explain_feeds(
     if not pulled:
         return
     was_matched = any(one.matched_at is not None for one in histories)
-    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
+    shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
     keys = {one.change.paper_key for one in histories}
     open_ids = {place.key for place in load_subscription_feeds(conn) if place.is_open}
     for destination in pulled:
@@ -392,7 +392,7 @@ def _explain_feeds(
         why_not = judge_feed(
             is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
             was_matched=was_matched,
-            is_shown=any(found[0].change.paper_key in keys for found in told),
+            is_shown=any(found[0].change.paper_key in keys for found in shown),
             is_excluded=read_exclusion(due.subscription).covers(histories[-1].change),
         )
         yield destination, why_not

@@ -148,8 +148,8 @@ def load_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredL
     kept = []
     for paper in held:
         if (answer := asked.get(str(paper.arxiv_id))) and not paper.abstract:
-            told = replace(paper, title=answer.title or paper.title, abstract=answer.abstract)
-            kept.append(StoredLibraryPaper(told, asked_at=answer.asked_at))
+            answered = replace(paper, title=answer.title or paper.title, abstract=answer.abstract)
+            kept.append(StoredLibraryPaper(answered, asked_at=answer.asked_at))
         else:
             kept.append(StoredLibraryPaper(paper))
     return kept

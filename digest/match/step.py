@@ -61,10 +61,12 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
     at = site.clock.now()
     with site.store.read() as conn:
         owed = load_first_digests(conn)
-        looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
-        candidates = _find_candidates(conn, looks, at) if looks else []
-        ordered = load_ordered(conn) if looks else []
-    found, interests = zip(looks, candidates, strict=True), Interests(site.config)
+        owed_digests = _find_ready(
+            conn, site, [first_digest for first_digest in owed if first_digest.revision.canonical not in awaiting]
+        )
+        candidates = _find_candidates(conn, owed_digests, at) if owed_digests else []
+        ordered = load_ordered(conn) if owed_digests else []
+    found, interests = zip(owed_digests, candidates, strict=True), Interests(site.config)
     for id_, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
         together = list(group)
         lists = [chosen for _, chosen in together]
@@ -76,65 +78,80 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
                     lists = interests.sort(conn, due, newest) or lists
         sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
-            for look, chosen in together:
-                _make_first_digest(conn, look, [change for change in chosen if change.id in sample], report, at)
+            for first_digest, chosen in together:
+                _make_first_digest(
+                    conn, first_digest, [change for change in chosen if change.id in sample], report, at
+                )
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
     """Return those whose source was read to its end: an empty first digest would be the only one."""
     source = Source(site.config.arxiv.source)
-    looked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
-    if "" in looked:
+    checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
+    if "" in checked:
         return list(owed)
-    return [look for look in owed if source is Source.QUERY and look.revision.canonical in looked]
+    return [
+        first_digest
+        for first_digest in owed
+        if source is Source.QUERY and first_digest.revision.canonical in checked
+    ]
 
 
-def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetime) -> list[list[StoredChange]]:
+def _find_candidates(
+    conn: Connection, owed_digests: Sequence[FirstDigest], at: datetime
+) -> list[list[StoredChange]]:
     """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
-    kept: list[list[StoredChange]] = [[] for _ in looks]
-    wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
+    kept: list[list[StoredChange]] = [[] for _ in owed_digests]
+    wanted = [(number, first_digest) for number, first_digest in enumerate(owed_digests) if first_digest.days > 0]
     if not wanted:
         return kept
-    queries = {revision.canonical: query for revision, query in readable(look.revision for _, look in wanted)}
-    theirs = load_subscriptions(conn, sorted({look.subscription_id for _, look in wanted}))
+    queries = {
+        revision.canonical: query
+        for revision, query in readable(first_digest.revision for _, first_digest in wanted)
+    }
+    theirs = load_subscriptions(conn, sorted({first_digest.subscription_id for _, first_digest in wanted}))
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = {}
-    for number, look in wanted:
-        by_text.setdefault(look.revision.canonical, []).append(number)
+    for number, first_digest in wanted:
+        by_text.setdefault(first_digest.revision.canonical, []).append(number)
     latest = load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         index = PaperIndex(change.paper for change in batch)
         for text, met in zip(queries, index.find(queries.values()), strict=True):
             for number in by_text[text] if met else ():
-                look = looks[number]
-                exclusion = exclusions.get(look.subscription_id, Exclusion())
+                first_digest = owed_digests[number]
+                exclusion = exclusions.get(first_digest.subscription_id, Exclusion())
                 found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
-                fresh = _drop_seen(conn, look, found)
+                fresh = _drop_seen(conn, first_digest, found)
                 # What is chosen of a part and the next part is what would be chosen of both.
-                kept[number] = list(choose_first_digest([*kept[number], *fresh], look.days, at))
+                kept[number] = list(choose_first_digest([*kept[number], *fresh], first_digest.days, at))
     return kept
 
 
-def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:
-    seen = load_seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
+def _drop_seen(conn: Connection, first_digest: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:
+    seen = load_seen_papers(conn, first_digest.subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
 
 def _make_first_digest(
-    conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], report: MatchReport, at: datetime
+    conn: Connection,
+    first_digest: FirstDigest,
+    candidates: Sequence[StoredChange],
+    report: MatchReport,
+    at: datetime,
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
     mark = load_matched_mark(conn, lock=True)
-    if load_first_runs(conn, look.subscription_id).get(look.query_id, 0) is not None:
+    if load_first_runs(conn, first_digest.subscription_id).get(first_digest.query_id, 0) is not None:
         return
     # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
-    chosen = _drop_seen(conn, look, candidates)
+    chosen = _drop_seen(conn, first_digest, candidates)
     occasion = Occasion.FIRST_DIGEST
     run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
     ids = tuple(sorted(change.id for change in chosen))
     if ids:
-        save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
-    close_first_digest(conn, look, run_id)
+        save_matches(conn, run_id, {first_digest.subscription_id: ids}, at=at, occasion=occasion)
+    close_first_digest(conn, first_digest, run_id)
     report.first_digests += bool(ids)
     report.first_digest_papers.update(change.paper_key for change in chosen)
 
@@ -169,8 +186,8 @@ class MatchReport:
         news = self._describe_news()
         if not self.first_digest_papers:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
-        looks = f"{count(len(self.first_digest_papers), 'paper')} for a first digest"
-        return f"{news}, and {looks}" if news else looks
+        owed_digests = f"{count(len(self.first_digest_papers), 'paper')} for a first digest"
+        return f"{news}, and {owed_digests}" if news else owed_digests
 
     def _describe_news(self) -> str:
         brought = {name: number for name, number in self.by_query.items() if number}

@@ -22,7 +22,7 @@ class SubscriberState(StrEnum):
     """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
 
     CONFIRMED = "confirmed"
-    UNSUBSCRIBED = "left"
+    UNSUBSCRIBED = "unsubscribed"
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)

@@ -64,7 +64,7 @@ SUBJECTS = {
 def accept_request(
     conn: Connection,
     maker: LinkMaker,
-    ask: RequestKind,
+    kind: RequestKind,
     address: str,
     choices: SignupRequest,
     *,
@@ -76,7 +76,7 @@ def accept_request(
     If a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
     start_counting(conn)
-    limits = {"all": REQUESTS} if ask in (RequestKind.SUBSCRIBE, RequestKind.MOVE) else {}
+    limits = {"all": REQUESTS} if kind in (RequestKind.SUBSCRIBE, RequestKind.MOVE) else {}
     if "/" in network:
         wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
         limits[count_name(maker, str(wide))] = REQUESTS_WIDE
@@ -86,7 +86,7 @@ def accept_request(
     for name in limits if free_at is None else (REFUSED,):
         count_request(conn, name, at)
     if free_at is None:
-        save_signup(conn, ask, address, choices, at=at)
+        save_signup(conn, kind, address, choices, at=at)
     return free_at
 
 
@@ -183,7 +183,7 @@ def write_letter(
     """Write a letter as the bytes that are sent; the same for every attempt."""
     from digest.render.contexts import LetterContext  # noqa: PLC0415 - only if something is sent
 
-    ask = letter.slot.partition(":")[0]
+    kind = letter.slot.partition(":")[0]
     base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
     to = delivery.destination
     token = letter_token(maker, letter.slot, to)
@@ -195,9 +195,9 @@ def write_letter(
     }
     contact = site.config.arxiv.contact
     context = LetterContext(
-        kind=ask,
+        kind=kind,
         subject=letter.title,
-        link=links[RequestKind(ask)],
+        link=links[RequestKind(kind)],
         host=urlsplit(base).hostname or "",
         contact=contact if "@" in contact and ":" not in contact else "",
         sender=identity.from_name,

@@ -365,8 +365,8 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
-    for left in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
-        save_unsubscription(conn, signup.destination, left, how="moved", at=at)
+    for unsubscribed in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
+        save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
     change_address(conn, before.person, signup.address, at=at)
     person = load_person(conn, signup.address)
     assert person is not None  # noqa: S101 - stored just now
@@ -463,8 +463,8 @@ def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
-    left = load_unsubscribed(conn, preferences.person.destination)
-    which = EVERYTHING if EVERYTHING in left else name
+    unsubscribed = load_unsubscribed(conn, preferences.person.destination)
+    which = EVERYTHING if EVERYTHING in unsubscribed else name
     resubscribe_to(conn, preferences.person.destination, which, how=PAGE, at=at)
 
 

@@ -55,10 +55,10 @@ class StoredSignup:
         return Destination(DestinationKind.MAIL, self.address)
 
 
-def save_signup(conn: Connection, ask: RequestKind, address: str, choices: SignupRequest, *, at: datetime) -> int:
+def save_signup(conn: Connection, kind: RequestKind, address: str, choices: SignupRequest, *, at: datetime) -> int:
     """Store a request; return its number. Known and unknown addresses make the same row."""
     row = {
-        "kind": ask,
+        "kind": kind,
         "address": address,
         "choices": choices.write(),
         "token": "",  # until its letter is made
@@ -79,7 +79,7 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
     conn.execute(update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at))
 
 
-def load_signup(conn: Connection, token_hash: str, ask: RequestKind | None, now: datetime) -> StoredSignup | None:
+def load_signup(conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime) -> StoredSignup | None:
     """Return the request that a letter's link is for, of one kind only if given; None once it is over.
 
     Pressing its button deletes it, so that the row is locked where the connection writes.
@@ -88,7 +88,7 @@ def load_signup(conn: Connection, token_hash: str, ask: RequestKind | None, now:
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()
     row = conn.execute(found).one_or_none() if token_hash else None
-    return _read(row) if row is not None and ask in (None, row.kind) else None
+    return _read(row) if row is not None and kind in (None, row.kind) else None
 
 
 def delete_signup(conn: Connection, signup_id: int) -> None:

@@ -74,19 +74,19 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
 
 def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Unsubscription | None:
     """Unsubscribe from what a link names, and return it; None if there is no such link. Twice is as once."""
-    departure = find_unsubscription(conn, token)
-    if departure is None:
+    unsubscription = find_unsubscription(conn, token)
+    if unsubscription is None:
         return None
-    save_unsubscription(conn, departure.destination, departure.subscription, how=how, at=at)
+    save_unsubscription(conn, unsubscription.destination, unsubscription.subscription, how=how, at=at)
     return find_unsubscription(conn, token)
 
 
 def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubscription | None:
     """Resubscribe to what a link names if that is still offered; return what holds now. Twice is as once."""
-    departure = find_unsubscription(conn, token)
-    if departure is None or not departure.can_undo(at):
-        return departure
-    resubscribe_to(conn, departure.destination, departure.subscription, how=PAGE, at=at)
+    unsubscription = find_unsubscription(conn, token)
+    if unsubscription is None or not unsubscription.can_undo(at):
+        return unsubscription
+    resubscribe_to(conn, unsubscription.destination, unsubscription.subscription, how=PAGE, at=at)
     return find_unsubscription(conn, token)
 
 

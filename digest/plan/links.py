@@ -31,7 +31,7 @@ class LinkMaker:
 
     def unsubscribe_token(self, destination: Destination, subscription: str) -> str:
         """Return the token that ends one destination's part in a subscription."""
-        return secrets.derive_token(self.secret, "leave", str(destination), subscription)
+        return secrets.derive_token(self.secret, "unsubscribe", str(destination), subscription)
 
     def feed_token(self, subscription: str, generation: int) -> str:
         """Return the token of a subscription's feed; another generation is another address."""
@@ -128,7 +128,7 @@ def remember_tokens(
             if destination.kind is mail:
                 leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
                 place = str(destination)
-                rows.append(make_token_row(leave, "leave", destination=place, subscription=name))
+                rows.append(make_token_row(leave, "unsubscribe", destination=place, subscription=name))
                 mine = secrets.token_hash(maker.preferences_token(destination))
                 rows.append(make_token_row(mine, "preferences", destination=place))
     save_tokens(conn, rows, at=at)

@@ -376,7 +376,7 @@ class FeedContext(WebContext):
 
 @dataclass(frozen=True, slots=True)
 class UnsubscribeContext(WebContext):
-    """`web/leave.html`, `web/left.html`: asks whether to unsubscribe; confirms that nothing more comes.
+    """`web/unsubscribe.html`, `web/unsubscribed.html`: asks whether to unsubscribe; confirms it.
 
     Attributes:
         title: what the subscription is called, "" if the page may not tell.
@@ -663,7 +663,7 @@ _TEMPLATES: dict[type[DataclassInstance], str] = {
     PageContext: "web/digest.html web/likes.html",
     ArchiveContext: "web/archive.html",
     FeedContext: "web/feed.html",
-    UnsubscribeContext: "web/leave.html web/left.html",
+    UnsubscribeContext: "web/unsubscribe.html web/unsubscribed.html",
     PreferencesContext: "web/preferences.html",
     QueryContext: "web/query.html",
     PrivateContext: "web/private.html",

@@ -135,7 +135,7 @@ class Renderer:
         return fit_feed(partial(write_json_feed, self.templates), feed)
 
     def render_web(self, name: str, context: DataclassInstance) -> str:
-        """Render a page of the web shell, `leave.html` or `web/leave.html`, from its context dataclass."""
+        """Render a page of the web shell, `error.html` or `web/error.html`, from its context dataclass."""
         return self.templates.render(f"web/{name.removeprefix('web/')}", context)
 
     def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:

@@ -174,7 +174,7 @@ def default_backup(folder: Path, now: datetime) -> Path:
 
 
 def back_up(
-    store: Store, path: Path, tell: Callable[[str, int], None], *, replace: bool = False
+    store: Store, path: Path, report: Callable[[str, int], None], *, replace: bool = False
 ) -> dict[str, int]:
     """Write a backup, prove it, and only then give it its name; return how many rows each table holds.
 
@@ -192,9 +192,9 @@ def back_up(
     if path.exists() and not replace:
         raise StoreError(f"{path} exists already", hint="Name another file, or add --force to write over it.")
     with _unfinished(path) as copy:
-        tell("copy", 0)
+        report("copy", 0)
         _copy_file(store.path, copy)
-        tell("check", 0)
+        report("check", 0)
         rows = _finish(copy, f"the copy for {path}")
         copy.replace(path)
     return rows
@@ -259,7 +259,7 @@ _SEEDED = (installation, marks, gate)
 """Tables that are never empty: what a new database holds is replaced."""
 
 
-def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dict[str, int]:
+def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> dict[str, int]:
     """Copy everything from SQLite into an empty PostgreSQL database; nothing may work on the source from then on.
 
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
@@ -289,11 +289,11 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
             into.execute(table.delete())
         for table in metadata.sorted_tables:
             rows, through = select(table).order_by(*table.primary_key.columns), 0
-            tell(table.name, through)
+            report(table.name, through)
             for batch in out.execute(rows.execution_options(yield_per=PORTION)).mappings().partitions():
                 into.execute(insert(table), [dict(row) for row in batch])
                 through += len(batch)
-                tell(table.name, through)
+                report(table.name, through)
         _set_sequences(into)
         before, after = count_rows(out), count_rows(into)
         if before != after:
@@ -341,7 +341,7 @@ def restore_backup(
     url: str,
     backup: Path,
     now: datetime,
-    tell: Callable[[str, int], None],
+    report: Callable[[str, int], None],
     *,
     settle: Callable[[Connection], None],
 ) -> RestoreReport:
@@ -368,12 +368,12 @@ def restore_backup(
     if path.exists() and path.samefile(backup):
         raise StoreError(f"{backup} is the database itself", hint="Name one that `digest db backup` has written.")
     with lock_file(path), _unfinished(path) as copy:
-        tell("copy", 0)
+        report("copy", 0)
         _copy_file(backup, copy)
         _bring_up(copy, backup)
-        tell("check", 0)
+        report("check", 0)
         rows = _finish(copy, str(backup), settle)
-        tell("put in place", 0)
+        report("put in place", 0)
         try:
             kept = _put_in_place(copy, path, now)
         except OSError as error:

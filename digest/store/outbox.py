@@ -342,14 +342,14 @@ def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
     """Keep the first to each destination that takes one message at a time."""
     kept, met = [], set()
     for delivery in taken:
-        if delivery.destination.kind in SLACK_KINDS and _place(delivery) in met:
+        if delivery.destination.kind in SLACK_KINDS and _find_destination(delivery) in met:
             continue
-        met.add(_place(delivery))
+        met.add(_find_destination(delivery))
         kept.append(delivery)
     return kept
 
 
-def _place(delivery: Delivery) -> str:
+def _find_destination(delivery: Delivery) -> str:
     """Return where a delivery goes, as the other side calls it once that is known: `slack:C024BE7LR`."""
     return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
 

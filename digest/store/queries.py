@@ -66,10 +66,10 @@ def load_subscription_feeds(conn: Connection) -> list[SubscriptionFeed]:
         .where(places.destination == str(Destination(DestinationKind.FEED)))
         .order_by(subscriptions.c.name)
     )
-    return [_read_place(row) for row in conn.execute(found)]
+    return [_read_feed(row) for row in conn.execute(found)]
 
 
-def _read_place(row: Row[Any]) -> SubscriptionFeed:
+def _read_feed(row: Row[Any]) -> SubscriptionFeed:
     closed = [
         row.feed_revoked_at,
         row.ended_at if row.state == SubscriptionState.ENDED else None,

@@ -158,7 +158,7 @@ class DestinationState(StrEnum):
     """`LEFT`: its reader unsubscribed. `DISABLED`: the file no longer names it."""
 
     ACTIVE = "active"
-    UNSUBSCRIBED = "left"
+    UNSUBSCRIBED = "unsubscribed"
     DISABLED = "disabled"
 
 
@@ -191,7 +191,7 @@ _ASKED = (
         subscription_destinations.c.state.label("place_state"),
         subscription_destinations.c.reason.label("place_reason"),
         subscription_destinations.c.since.label("place_since"),
-        _LEAVE.label("left"),
+        _LEAVE.label("unsubscribed"),
         _READER.label("reader_state"),
         digests.c.occasion,
         digests.c.slot,
@@ -243,7 +243,7 @@ def save_unsubscription(
     ids = _subscriptions_of(conn, key, subscription)
     conn.execute(
         update(subscription_destinations)
-        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE)
+        .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE)
         .values(state=DestinationState.UNSUBSCRIBED, reason=how, since=at)
     )
     waiting = deliveries.c.destination == key
@@ -308,7 +308,7 @@ def save_resubscription(
         conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
     conn.execute(
         update(subscription_destinations)
-        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
+        .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
         .values(state=DestinationState.ACTIVE, reason=how, since=at)
     )
     mine = subscribers.c.address == key.removeprefix("mailto:")
@@ -373,8 +373,8 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
         return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
-    if row.left is not None:
-        return f"unsubscribed ({row.left})"
+    if row.unsubscribed is not None:
+        return f"unsubscribed ({row.unsubscribed})"
     kind, _, address = row.destination.partition(":")
     if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
         return ""
@@ -408,7 +408,7 @@ def _lock_person(conn: Connection, key: str) -> None:
     conn.execute(select(subscribers.c.id).where(mine).with_for_update())
 
 
-def _is_place(key: str, ids: list[int]) -> ColumnElement[bool]:
+def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
     places = subscription_destinations.c
     return and_(places.destination == key, places.subscription_id.in_(ids))
 
@@ -436,7 +436,7 @@ def _log_unsubscribe(conn: Connection, key: str, subscription: str, how: str, at
         return  # a channel, or an address that never was a subscriber: the suppression says it all
     if subscription == EVERYTHING:
         conn.execute(update(subscribers).where(mine).values(state=SubscriberState.UNSUBSCRIBED, how=how, since=at))
-    _log_consent(conn, subscriber_id, subscription=subscription, event="left", how=how, at=at)
+    _log_consent(conn, subscriber_id, subscription=subscription, event="unsubscribed", how=how, at=at)
 
 
 def _log_consent(

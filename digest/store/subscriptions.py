@@ -433,14 +433,14 @@ class _Syncing:
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
         self._check_name(subscription, row)
-        had_way_out = _needs_digests(self._places.get(row.id, {}))
+        had_destination = _needs_digests(self._places.get(row.id, {}))
         has_moved = self._sync_destinations(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)
         values = {
             name: value for name, value in list_settings(subscription).items() if getattr(row, name) != value
         }
-        has_way_out = _needs_digests(self._places.get(row.id, {}))
-        values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
+        has_destination = _needs_digests(self._places.get(row.id, {}))
+        values |= self._choose_turn(subscription, row, values, had=had_destination, has=has_destination)
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
         if not {"library", "not_like"}.isdisjoint(values):

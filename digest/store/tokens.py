@@ -17,7 +17,7 @@ from digest.store.schema import installation, tokens
 class TokenPurpose(StrEnum):
     """What a token opens, and nothing else. `ENDED`: nothing any more, for good."""
 
-    UNSUBSCRIBE = "leave"
+    UNSUBSCRIBE = "unsubscribe"
     WEB = "web"
     PREFERENCES = "preferences"
     ARCHIVE = "archive"

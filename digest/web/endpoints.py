@@ -245,8 +245,8 @@ def ask_to_unsubscribe(request: Request) -> Response:
     """Show what would be left, and a button. Programs that follow links in mails change nothing here."""
     shell = shell_of(request)
     with shell.site.store.read() as conn:
-        departure = find_unsubscription(conn, request.path_params["token"])
-    return _show_unsubscription(request, departure, is_earlier=True)
+        unsubscription = find_unsubscription(conn, request.path_params["token"])
+    return _show_unsubscription(request, unsubscription, is_earlier=True)
 
 
 def confirm_unsubscribe(request: Request) -> Response:
@@ -260,30 +260,30 @@ def confirm_unsubscribe(request: Request) -> Response:
     form = Form(()) if is_click else read_form(request)
     if not is_click:
         require_own_form(request, form)
-    answer = "leave" if is_click else form.get("answer")
-    if answer not in ("leave", "undo"):
+    answer = "unsubscribe" if is_click else form.get("answer")
+    if answer not in ("unsubscribe", "undo"):
         raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
     with shell.site.store.begin() as conn:
         at = shell.site.clock.now()
         if answer == "undo":
-            departure = resubscribe_by_link(conn, token, at=at)
+            unsubscription = resubscribe_by_link(conn, token, at=at)
         else:
-            departure = unsubscribe_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
-    if departure is None and is_click:
-        return shell.pages.show("left.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
-    return _show_unsubscription(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
+            unsubscription = unsubscribe_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
+    if unsubscription is None and is_click:
+        return shell.pages.show("unsubscribed.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
+    return _show_unsubscription(request, unsubscription, is_back=answer == "undo", is_earlier=answer == "undo")
 
 
 def _show_unsubscription(
-    request: Request, departure: Unsubscription | None, *, is_back: bool = False, is_earlier: bool = False
+    request: Request, unsubscription: Unsubscription | None, *, is_back: bool = False, is_earlier: bool = False
 ) -> Response:
     shell = shell_of(request)
-    if departure is None:
+    if unsubscription is None:
         return shell.pages.fail(404)
-    last = departure.undo_until if departure.can_undo(shell.site.clock.now()) else None
+    last = unsubscription.undo_until if unsubscription.can_undo(shell.site.clock.now()) else None
     context = UnsubscribeContext(
-        departure.title,
-        address=mask(departure.destination),
+        unsubscription.title,
+        address=mask(unsubscription.destination),
         is_back=is_back,
         is_earlier=is_earlier,
         undo_until=write_day(last, shell.site.clock.now()) if last else "",
@@ -293,7 +293,9 @@ def _show_unsubscription(
         # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
         action=request.path_params["token"],
     )
-    return shell.pages.show("left.html" if departure.has_unsubscribed else "leave.html", context)
+    return shell.pages.show(
+        "unsubscribed.html" if unsubscription.has_unsubscribed else "unsubscribe.html", context
+    )
 
 
 def mask(destination: Destination) -> str:

@@ -87,10 +87,10 @@ class Visit:
     network: str
     at: datetime
 
-    def ask(self, ask: RequestKind, address: str, choices: SignupRequest, said: str) -> str:
+    def request(self, kind: RequestKind, address: str, choices: SignupRequest, said: str) -> str:
         """Have a mail with a link sent; return what is said of it, or that too many were asked for."""
         maker, at = make_links(self.conn, self.config), self.at
-        free_at = accept_request(self.conn, maker, ask, address, choices, network=self.network, at=at)
+        free_at = accept_request(self.conn, maker, kind, address, choices, network=self.network, at=at)
         if free_at is None:
             return said
         again = write_with_zone(free_at, self.config.zone, at)
@@ -256,13 +256,13 @@ def _forget(visit: Visit) -> str:
 def _fresh(visit: Visit) -> str:
     said = "A mail with a fresh link comes within minutes, unless you got three with a link today."
     said += " It works once, for 30 minutes."
-    return visit.ask(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
+    return visit.request(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
 
 
 def _end(visit: Visit) -> str:
     end_links(visit.conn, visit.found.person.destination)
     said = "A mail with a new link comes within minutes, unless you got three with a link today."
-    return visit.ask(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
+    return visit.request(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
 
 
 _BUTTONS = _save, _pause, _resume, _unsubscribe, _undo, _delete, _forget, _fresh, _end

@@ -99,7 +99,7 @@ def _move(visit: Visit) -> str:
     if not (admission.is_off or admission.admits(address)):
         raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
     said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
-    return visit.ask(RequestKind.MOVE, address, SignupRequest(old_address=visit.found.person.address), said)
+    return visit.request(RequestKind.MOVE, address, SignupRequest(old_address=visit.found.person.address), said)
 
 
 def _renew_feed(visit: Visit) -> str:

@@ -93,21 +93,21 @@ def fill_form(
     )
 
 
-def _ask(request: Request, ask: RequestKind, address: str, choices: SignupRequest) -> Response:
+def _ask(request: Request, kind: RequestKind, address: str, choices: SignupRequest) -> Response:
     shell = shell_of(request)
     site, config, now = shell.site, shell.site.config, shell.site.clock.now()
     if not config.mail.from_address:
         return shell.pages.fail(404)
     network, maker = name_network(request, config), LinkMaker(config, shell.secret())
     with site.store.begin() as conn:
-        free_at = accept_request(conn, maker, ask, address, choices, network=network, at=now)
+        free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
     if free_at is not None:
         wait = str(ceil((free_at - now).total_seconds()))
         hint = f"Try again after {write_with_zone(free_at, config.zone, now)}."
         message = "Too many people asked for a mail in the last hour."
         return shell.pages.fail(429, message, hint, {"Retry-After": wait})
-    is_selective = ask is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
-    return show_link(shell, "sent.html", address, is_link=ask is RequestKind.LINK, is_selective=is_selective)
+    is_selective = kind is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
+    return show_link(shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective)
 
 
 def link(request: Request) -> Response:

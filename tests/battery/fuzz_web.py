@@ -67,7 +67,7 @@ SOUND = {
     "zone": ("Europe/Berlin", "UTC", ""),
     "kinds": ("new", "cross-listed"),
     "until": ("2026-12-24", "2027-03-01", ""),
-    "answer": ("yes", "not-me", "leave", "undo"),
+    "answer": ("yes", "not-me", "unsubscribe", "undo"),
 }
 """What people write. The rest of what is drawn is what they do not."""
 ODD = b"\0 %00 %ff %ed%a0%80 % & = ; \r\n \xff\xfe %F0%9F%98%80 + %0d%0a".split(b" ")

@@ -176,11 +176,11 @@ def test_letters_look_as_they_did(
 
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
     contexts: dict[str, Any] = {
-        "leave": UnsubscribeContext(
+        "unsubscribe": UnsubscribeContext(
             "demo-team", "r…@example.org", action=SAMPLE_LINKS.unsubscribe, token="sample"
         ),
         "leave-back": UnsubscribeContext("demo-team", "r…@example.org", is_back=True, action="x", token="sample"),
-        "left": UnsubscribeContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
+        "unsubscribed": UnsubscribeContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
         "left-before": UnsubscribeContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),

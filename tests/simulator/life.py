@@ -351,7 +351,7 @@ class Life:
         if self._site is not None:
             for transport in self._site._transports.values():
                 if isinstance(transport, SmtpTransport):
-                    for connection in (*transport._resting, *transport._lent):
+                    for connection in (*transport._idle, *transport._lent):
                         connection.drop()
             self._site.client.close()
             self._site.store.engine.dispose()

@@ -80,13 +80,13 @@ def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Trans
     Raises:
         ConfigurationError: nothing is ever sent to this kind, or the settings cannot be used.
     """
-    way = TRANSPORTS.get(kind)
-    if way is None:
+    entry = TRANSPORTS.get(kind)
+    if entry is None:
         raise ConfigurationError(
             f"nothing is sent to {str(kind)!r}: readers fetch it themselves",
             hint=f"Kinds of destination: {', '.join(map(str, TRANSPORTS))}.",
         )
-    return construct(way.path, way.configure(config, clock))
+    return construct(entry.path, entry.configure(config, clock))
 
 
 def construct(path: str, settings: Mapping[str, object]) -> Transport:

@@ -50,7 +50,7 @@ class SmtpTransport:
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
-        self._resting: list[SmtpConnection] = []
+        self._idle: list[SmtpConnection] = []
         self._lent: set[SmtpConnection] = set()
         self._lock = threading.Lock()
         self._asked_again_at = 0.0
@@ -108,10 +108,10 @@ class SmtpTransport:
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
         with self._lock:
-            resting, self._resting = self._resting, []
+            idle, self._idle = self._idle, []
             for connection in self._lent:
                 connection.break_off()
-        for connection in resting:
+        for connection in idle:
             connection.quit()
 
     @contextmanager
@@ -119,7 +119,7 @@ class SmtpTransport:
         """Lend this thread a connection of its own: the one that rested least, so that others grow old."""
         with self._lock:
             new = SmtpConnection(self._server, self._patience, self._tls)
-            connection = self._resting.pop() if self._resting else new
+            connection = self._idle.pop() if self._idle else new
             connection.is_broken_off = False
             self._lent.add(connection)
         try:
@@ -127,9 +127,9 @@ class SmtpTransport:
         finally:
             with self._lock:
                 self._lent.remove(connection)
-                self._resting.append(connection)
-                old = [one for one in self._resting if one.is_old]
-                self._resting = [one for one in self._resting if not one.is_old]
+                self._idle.append(connection)
+                old = [one for one in self._idle if one.is_old]
+                self._idle = [one for one in self._idle if not one.is_old]
             for one in old:
                 one.quit()
 

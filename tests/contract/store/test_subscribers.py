@@ -84,15 +84,15 @@ def test_leaving_beats_the_file(store: Store) -> None:
     assert leave(store, subscription="")
     with store.begin() as conn:
         confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
-        assert conn.execute(select(subscribers_table.c.state)).scalar() == "left"
-    assert events(store) == [("team", "confirmed", "operator"), ("", "left", "one-click")]
+        assert conn.execute(select(subscribers_table.c.state)).scalar() == "unsubscribed"
+    assert events(store) == [("team", "confirmed", "operator"), ("", "unsubscribed", "one-click")]
 
 
 def test_leaving_twice_is_leaving_once(store: Store) -> None:
     store_digest(store)
     assert leave(store)
     assert not leave(store)
-    assert events(store)[1:] == [("team", "left", "one-click")]
+    assert events(store)[1:] == [("team", "unsubscribed", "one-click")]
 
 
 @pytest.mark.parametrize("spelling", ["mailto:READER@example.org", "mailto:reader@EXAMPLE.org"])
@@ -168,7 +168,7 @@ def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> N
     with store.read() as conn:
         (found,) = load_subscriptions(conn)
     assert (found.plan_after, found.subscription.destinations) == (run_id, (MAIL,))
-    assert events(store)[1:] == [("team", "left", "one-click"), ("team", "returned", "page")]
+    assert events(store)[1:] == [("team", "unsubscribed", "one-click"), ("team", "returned", "page")]
     store_digest(store, slot="2026-11-21")
     assert try_to_send(store) == {str(MAIL): DeliveryState.SENDING}
 
@@ -209,7 +209,7 @@ def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Sto
     assert resubscribe(store)
     with store.read() as conn:
         assert load_subscriptions(conn)[0].subscription.destinations == ()
-        assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["left"]
+        assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["unsubscribed"]
 
 
 def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(store: Store) -> None:
@@ -243,7 +243,7 @@ def test_an_odd_address_is_still_one_address() -> None:
 def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Store) -> None:
     with store.begin() as conn:
         for name in ("team", "other"):
-            row = make_token_row("f00d", "leave", destination=str(MAIL), subscription=name)
+            row = make_token_row("f00d", "unsubscribe", destination=str(MAIL), subscription=name)
             save_tokens(conn, [row], at=NOW)
         assert load_token(conn, "f00d") == StoredToken(TokenPurpose.UNSUBSCRIBE, str(MAIL), "team", None)
         assert load_token(conn, "beef") is None

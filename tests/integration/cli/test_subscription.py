@@ -159,7 +159,7 @@ def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(worl
     }
     assert to == {
         "mailto:second@digest.example": "active",
-        "mailto:ada@digest.example": "left",
+        "mailto:ada@digest.example": "unsubscribed",
         "mailto:bob@digest.example": "disabled",
         "mailto:cleo@digest.example": "active",
     }

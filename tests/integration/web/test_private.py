@@ -105,7 +105,7 @@ def test_everything_stored_of_a_person_is_in_their_export(house: House) -> None:
     assert exported["address"] == ME
     assert [query["text"] for query in stored["query_revisions"]] == ["abs:measure", "ti:clocks"]
     assert [row["papers"] for row in stored["digests"]] == [3]
-    assert [row["event"] for row in stored["consents"]] == ["left", "returned"]
+    assert [row["event"] for row in stored["consents"]] == ["unsubscribed", "returned"]
     assert len(stored["deliveries"]) == len(stored["attempts"]) == 2
     assert OTHER not in answer.text
     left_out = {
@@ -165,7 +165,7 @@ def test_after_moving_everything_comes_to_the_new_address_alone(house: House) ->
     assert [(address, LATER.title in text) for address, text in house.live(hours=9)] == [(NEW, True)]
     token = re.search(r'name="token" value="([\w-]+)"', house.http.get(leave).text)
     assert token is not None
-    house.http.post(leave, data={"token": token[1], "answer": "leave"}, headers=ORIGIN)
+    house.http.post(leave, data={"token": token[1], "answer": "unsubscribe"}, headers=ORIGIN)
     assert "You unsubscribed on Mon 23 Nov." in house.open(house.path(NEW)).text, "by a link of an old mail"
     house.live(days=3)
     assert f"'mailto:{ME}'" not in house.dump(), "no token, no destination, no delivery, and the letter is over"

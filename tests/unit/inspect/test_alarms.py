@@ -39,7 +39,7 @@ ONE = Overdue(1, "mailto:a@b.example", SINCE, 3)
 
 
 def look(state: AnnouncementState, failure: str = "") -> AnnouncementLine:
-    return AnnouncementLine(ANNOUNCEMENT, state, new=0, looks=0, failed=0, checked_at=None, failure=failure)
+    return AnnouncementLine(ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=failure)
 
 
 def find(facts: AlarmFacts) -> tuple[Alarm, ...]:

@@ -43,7 +43,7 @@ def states(*looks: PollSummary, counts: dict[date, int] | None = None) -> list[A
 def test_each_announcement_that_was_looked_at_to_its_end_is_complete() -> None:
     looks = [*night(MON, 10), *night(TUE, 20), *night(WED, 30), *night(THU, 40)]
     lines = assess(*looks, counts={THU: 10, WED: 10})
-    assert [(line.announcement, line.state, line.new, line.looks) for line in lines] == [
+    assert [(line.announcement, line.state, line.new, line.checks) for line in lines] == [
         (THU, "complete", 10, 2),
         (WED, "complete", 10, 2),
         (TUE, "complete", 0, 2),
@@ -82,7 +82,7 @@ def test_an_announcement_that_is_not_there_by_the_morning_is_late() -> None:
 
 def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
     (thursday, *_) = assess(*night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset"))
-    assert (thursday.state, thursday.looks, thursday.failed, thursday.failure) == ("incomplete", 0, 2, "reset")
+    assert (thursday.state, thursday.checks, thursday.failed, thursday.failure) == ("incomplete", 0, 2, "reset")
 
 
 def test_before_the_first_digest_nothing_is_claimed() -> None:

@@ -30,7 +30,11 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
             "# {{ digest.title }}",
             "Slack would refuse it: there is no fallback",
         ),
-        ("web/left.html", "{% if undo_until and not contact %}{{ nobody }}{% endif %}", "left.html, line 1"),
+        (
+            "web/unsubscribed.html",
+            "{% if undo_until and not contact %}{{ nobody }}{% endif %}",
+            "unsubscribed.html, line 1",
+        ),
         ("web/frame.html", "{{ nobody }}", "frame.html, line 1: there is no 'nobody' here"),
     ],
 )

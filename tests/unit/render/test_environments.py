@@ -84,7 +84,7 @@ def test_a_missing_template_names_the_folders_and_those_there_are(tmp_path: Path
     with pytest.raises(TemplateError, match=r"no template web/nothing\.html") as caught:
         Templates([tmp_path], SHIPPED).render("web/nothing.html", _Seen(""))
     assert str(tmp_path) in caught.value.hint
-    assert "web/leave.html" in caught.value.hint
+    assert "web/unsubscribe.html" in caught.value.hint
 
 
 def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_another() -> None:

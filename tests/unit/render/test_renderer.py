@@ -53,8 +53,10 @@ def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Ren
 
 
 CONTEXTS: dict[str, Any] = {
-    "leave.html": UnsubscribeContext("demo <b>", "r…@example.org", action="/u/token?a=1&b=2", token="sample"),
-    "left.html": UnsubscribeContext("demo <b>"),
+    "unsubscribe.html": UnsubscribeContext(
+        "demo <b>", "r…@example.org", action="/u/token?a=1&b=2", token="sample"
+    ),
+    "unsubscribed.html": UnsubscribeContext("demo <b>"),
     "stored.html": StoredContext(STORED),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
     "start.html": sample_start(sample_trials()[0]),
