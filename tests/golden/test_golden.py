@@ -179,9 +179,11 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "unsubscribe": UnsubscribeContext(
             "demo-team", "r…@example.org", action=SAMPLE_LINKS.unsubscribe, token="sample"
         ),
-        "leave-back": UnsubscribeContext("demo-team", "r…@example.org", is_back=True, action="x", token="sample"),
+        "unsubscribe-back": UnsubscribeContext(
+            "demo-team", "r…@example.org", is_back=True, action="x", token="sample"
+        ),
         "unsubscribed": UnsubscribeContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
-        "left-before": UnsubscribeContext(
+        "unsubscribed-before": UnsubscribeContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
         "subscribe": SubscribeContext(
