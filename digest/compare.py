@@ -26,12 +26,12 @@ INDEX_LAG = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class KnownBefore:
-    """What a source had already announced when Digest first checked arXiv: behind it, nothing is new.
+    """What a source had already announced when Digest first checked arXiv: up to there, nothing is new.
 
     Attributes:
         is_bootstrap: this run is that first check itself.
         mark: `ArxivId.announcement_order` of the newest paper then; a never-stored first version is
-            new only above it. (0, 0) where the source shows only what is recent anyway.
+            new only above it. (0, 0) if the source shows only what is recent anyway.
         since: a never-stored higher version is new only if submitted from this moment on (UTC); an
             older one was merely edited. None: never.
         began_on: UTC day of that first check; what was last touched before it was public then, whatever its
@@ -48,7 +48,7 @@ _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois"
 """Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
 
 _ASKED_FOR = ("report_no", "license")
-"""Fields that saved queries may ask for and only the harvest tells."""
+"""Fields that saved queries may ask for and only the harvest has."""
 
 _ONLY_HARVEST_HAS = (*_ASKED_FOR, "versions")
 """Fields the search API never carries: their absence there says nothing."""
@@ -67,7 +67,7 @@ def compare_papers(
 
     Args:
         papers: of one page.
-        as_of: arXiv's own time of the page (UTC); None if it tells none.
+        as_of: arXiv's own time of the page (UTC); None if it has none.
     """
     changes = (_compare_one(paper, known.get(paper.id), known_before, as_of) for paper in keep_latest(papers))
     return tuple(change for change in changes if change is not None)
@@ -86,8 +86,8 @@ def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
 def content_hash(paper: Paper) -> str:
     """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
 
-    The same text must hash alike however its accents were written. What the search does not tell is filled
-    in from what is stored before; the version history, which only the harvest tells, is left out.
+    The same text must hash alike however its accents were written. What the search does not have is filled
+    in from what is stored before; the version history, which only the harvest has, is left out.
     """
     names = (*_TEXT_FIELDS, *_ASKED_FOR)
     visible = [*(_comparable(paper, name) for name in names), sorted(paper.categories), paper.is_withdrawn]
@@ -98,8 +98,8 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
     """Whether a paper as it came shows an older state than the stored one.
 
     arXiv answers from replicas and caches, some of them hours behind, with today's date on the answer.
-    What tells: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
-    the same day, a text that was stored before and left behind. The search tells no datestamp and follows
+    What decides: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
+    the same day, a text that was stored before and replaced since. The search has no datestamp and follows
     the harvest with some delay, so for that long it is not asked about a version the harvest has brought.
     """
     stored = known.paper
@@ -134,7 +134,7 @@ def _compare_one(
     if kind is None or is_outdated(paper, known, as_of):
         return None
     if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
-        return None  # the search words names and notes in its own way; the harvest's words stand
+        return None  # the search words names and notes in its own way; the harvest's words are kept
     return Change(
         Kind.KNOWN if known_before.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields
     )
@@ -185,7 +185,7 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
 
 
 def _find_first_known(paper: Paper, stored: Paper) -> tuple[str, ...]:
-    """Return what the harvest tells first of a paper that a search brought: saved queries may ask for it."""
+    """Return what only the harvest says of a paper that a search brought: saved queries may ask for it."""
     if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
         return ()
     return tuple(name for name in _ASKED_FOR if getattr(paper, name) != getattr(stored, name))

@@ -1,8 +1,8 @@
-"""Makes one exchange over HTTP: it ends in any case, and its error tells whether the request was out.
+"""Makes one exchange over HTTP: it ends in any case, and its error says whether the request was out.
 
 Three limits hold: seconds of silence, seconds for the whole, however slowly an answer drips, and bytes of a
 body once unpacked. Each exchange has a connection of its own. Redirects are not followed. A proxy is asked
-where one is named, and certificates are checked against one store, whoever is asked.
+if one is named, and certificates are checked against one store, for every server.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Wire:
         headers: of every request, beside the usual ones.
         deadline: seconds a whole exchange may take.
         limit: bytes a body may have, unpacked.
-        now: the time, for a server that does not tell it.
+        now: the time, for a server that does not say it.
     """
 
     def __init__(

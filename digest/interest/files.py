@@ -1,4 +1,4 @@
-"""Reads a library's file: BibTeX, RIS, CSL-JSON, or lines of ids and addresses; its content tells which. Pure."""
+"""Reads a library's file: BibTeX, RIS, CSL-JSON, or lines of ids and addresses; its content says which. Pure."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _ZOTERO_SECONDS, _ZOTERO_BYTES = 120.0, 20_000_000
 """How long one answer of Zotero's may take, and how long it may be."""
 
 _COUNTED: Final = 10_000
-"""That many of the newest stored papers tell how rare a word is."""
+"""How many of the newest stored papers are read to know how rare a word is."""
 
 _COUNTS_LAST = timedelta(days=30)
 
@@ -78,7 +78,7 @@ class LibraryReport:
 
     Attributes:
         read: the sources whose papers were read.
-        troubles: sentences, each told once: what can't be read.
+        troubles: what can't be read, a sentence each, each once.
     """
 
     read: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class LibraryReport:
 
 
 def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) -> LibraryReport:
-    """Read what changed, forget what no live subscription names, and count words where that is due.
+    """Read what changed, forget what no live subscription names, and count words if that is due.
 
     Args:
         polled: what the check of arXiv just came to; if it failed, arXiv is asked for nothing more.

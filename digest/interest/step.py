@@ -35,7 +35,7 @@ FEW = 30
 """An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
 
 YARDSTICK = 1_000
-"""That many of the newest papers then tell what the top tenth is."""
+"""How many of the newest papers then decide what the top tenth is."""
 
 
 def load_weights(conn: Connection) -> Weights:

@@ -67,7 +67,7 @@ class StoredLibrary:
     """A library as it was last read.
 
     Attributes:
-        version: tells the state that was read from another.
+        version: names the state that was read; another state has another one.
         read_at: when what is stored was read (UTC); None before the first time.
         asked_at: when its source was last asked whether it changed (UTC).
         trouble: why the source could not be read last; "" if it could.
@@ -132,7 +132,7 @@ def save_library(
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
     if held is not None:
         values |= {"read_at": at, "version": version, "troubles": troubles}
-    # Whoever else reads it now waits here, and then stores the same.
+    # Another process that reads it now waits here, and then stores the same.
     conn.execute(update(libraries).where(libraries.c.id == key).values(values))
     if held is not None:
         conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
@@ -224,7 +224,7 @@ def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
 def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, LibraryPaper]:
     """Return the stored papers that a library has, as they read now, by the id and by each DOI they are known by.
 
-    Few papers have a DOI, so that all of them are looked through, however many are asked for.
+    Few papers have a DOI, so all of them are read, however many are asked for.
     """
     ids = [str(paper.arxiv_id) for paper in held if paper.arxiv_id]
     dois = {paper.doi for paper in held if paper.doi and not paper.arxiv_id}

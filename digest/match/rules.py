@@ -94,7 +94,7 @@ def find_idle(subscription: Subscription, named: Collection[str]) -> list[tuple[
     """Return what is not done since a query can't be read, `what perf-team excludes`, and what is wrong with it.
 
     Args:
-        named: names of saved queries, which are told of by themselves.
+        named: names of saved queries, each of which is reported by itself.
     """
     texts = (
         ("excludes", subscription.exclude, ()),
@@ -145,7 +145,7 @@ def read_saved(text: str) -> Query | None:
 
 
 def index_changes(changes: Sequence[StoredChange]) -> PaperIndex:
-    """Read the papers of changes; behind them those that were replaced."""
+    """Read the papers of changes; after them those that were replaced."""
     before = [change.previous for change in changes if change.previous is not None]
     return PaperIndex([*(change.paper for change in changes), *before])
 
@@ -197,7 +197,7 @@ def select_for_subscription(
 
     A cross-list or an edit is shown only if it brings the paper into a query; inside a query that
     held the paper already it is not new. It needs the kind cross-listed either way. A withdrawal is
-    shown even where its last text no longer matches: somebody may have read the paper.
+    shown even if its last text no longer matches: somebody may have read the paper.
 
     Args:
         overtaken: replacements of papers that came out and were replaced before a check (see
@@ -239,7 +239,7 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
         candidates: the newest change of each paper that matches, in any order.
         days: how far to look back; 0 for no first digest.
 
-    A paper counts by the submission of its present version: the stored history tells no announcement
+    A paper counts by the submission of its present version: the stored history has no announcement
     dates from before Digest first checked arXiv.
     """
     if days <= 0:

@@ -131,7 +131,7 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
 
 
 def count_name(maker: LinkMaker, what: str) -> str:
-    """Return the name under which requests of an address or a network are counted: a hash, which tells neither."""
+    """Return the name under which requests of an address or a network are counted: a hash, which shows neither."""
     return secrets.token_hash(secrets.derive_token(maker.secret, "count", what))
 
 

@@ -238,9 +238,9 @@ def apply_signup_request(
 def save_query(
     conn: Connection, config: Config, preferences: Preferences, name: str, text: str, *, at: datetime
 ) -> None:
-    """Give one of a person's saved queries another text, or add one where no name is given; either is on then.
+    """Give one of a person's saved queries another text, or add one if no name is given; either is on then.
 
-    An edited one goes on where matching stands: it sends nothing again, and no first digest. Its name follows
+    An edited one goes on from where matching is: it sends nothing again, and no first digest. Its name follows
     its words.
 
     Raises:

@@ -82,7 +82,7 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
 def load_signup(conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime) -> StoredSignup | None:
     """Return the request that a letter's link is for, of one kind only if given; None once it is over.
 
-    Pressing its button deletes it, so that the row is locked where the connection writes.
+    Pressing its button deletes it, so the row is locked if the connection writes.
     """
     found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now)
     if not conn.get_execution_options().get("postgresql_readonly"):
@@ -142,7 +142,7 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
 
 
 def count_request(conn: Connection, name: str, at: datetime) -> None:
-    """Count one more under a name. Names are hashes: what is stored tells no address and no network."""
+    """Count one more under a name. Names are hashes: what is stored shows no address and no network."""
     row = {"name": name, "hour": _hour_of(at), "count": 1}
     one_more = {"count": request_counts.c.count + 1}
     upsert = dialect_insert(conn, request_counts).values(row)

@@ -87,7 +87,7 @@ class Membership:
 
 
 def load_person(conn: Connection, address: str) -> Person | None:
-    """Return who has a mail address, given in its one spelling; locked where the connection writes."""
+    """Return who has a mail address, given in its one spelling; locked if the connection writes."""
     found = select(subscribers).where(subscribers.c.address == address)
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()  # two changes at once take turns

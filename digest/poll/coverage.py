@@ -30,7 +30,7 @@ def extend_coverage(
     """Say of a digest that is for several announcements which these are, and how many papers they all brought.
 
     Args:
-        first: the earliest announcement that brought a paper it holds, None if none is known: it tells where no
+        first: the earliest announcement that brought a paper it holds, None if none is known: it decides if no
             turn came before.
         covered_until: the moment up to which earlier turns are for what was announced (UTC).
     """

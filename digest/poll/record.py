@@ -81,7 +81,7 @@ class FollowedQuery:
     """A query that somebody has watched for without a break.
 
     Attributes:
-        oldest: papers whose present version is older (UTC) are none; None if their ids tell.
+        oldest: papers whose present version is older (UTC) are none; None if their ids show that.
     """
 
     known_before: KnownBefore
@@ -116,7 +116,7 @@ class NoveltyRules:
         """Return by what searches for saved queries decide what is new: to a query that waited for it.
 
         The first search for a query found all that was there then, if no older than it reached: what was not met
-        is new, if late or cross-listed later. After a harvest the ids tell what came out later.
+        is new, if late or cross-listed later. After a harvest the ids show what came out later.
         """
         watched = [
             (text, FollowedQuery(known_before, _find_oldest(known_before)))
@@ -126,7 +126,7 @@ class NoveltyRules:
 
 
 def _find_oldest(known_before: KnownBefore) -> datetime | None:
-    """Return how far back (UTC) the first search for a query reached; None if ids tell what came out later."""
+    """Return how far back (UTC) the first search for a query reached; None if ids show what came out later."""
     if known_before.mark > (0, 0) or known_before.since is None:
         return None
     return known_before.since + rules.EDIT_MARGIN - timedelta(days=rules.LONGEST_LOOKBACK)
@@ -365,7 +365,7 @@ class RecordedRun:
     def note_shortfall(self, reason: str, reader_message: str = "") -> None:
         """Note that not all was asked for or came, though what came is good: the run is partial.
 
-        `told` says why to readers.
+        `reader_message` says why to readers.
         """
         self._shortfall, self._reader_message = self._shortfall or reason, self._reader_message or reader_message
 

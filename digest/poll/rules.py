@@ -147,7 +147,7 @@ BOOTSTRAP_DAYS = 10
 """How far the very first harvest reaches back."""
 
 WIDER_BOOTSTRAP_DAYS = 35
-"""How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
+"""How far it reaches back if that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
 """A harvest starts that many days before the last complete one if none so wide was made for so long, else one day.
@@ -170,7 +170,7 @@ REQUESTS_A_DAY = 30
 """The most requests of checks that can wait; a check that is due makes all it needs."""
 
 MOST_IDS_ASKED = 60
-"""Searches of a day for the newest papers of new saved queries; more at once look back over what is stored."""
+"""Searches of a day for the newest papers of new saved queries; more at once are answered from what is stored."""
 
 LONGEST_ID_SEARCH = timedelta(hours=1)
 """So long after the first of them no other begins: first digests have waited long enough."""
@@ -236,7 +236,7 @@ def choose_reach(
 
     Args:
         steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
-        least: the days where none of them is due.
+        least: the days if none of them is due.
         last_reaching: when the last complete check started that reached that many days or more (UTC).
     """
     for days, every in steps:
@@ -263,7 +263,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
     Args:
         complete_from: UTC date on which the last complete harvest started; None before the first.
-        overlap: days to go back behind it, or behind today.
+        overlap: days to go back before it, or before today.
         newest: datestamp of the newest paper stored; None if none is.
     """
     today = now.astimezone(UTC).date()
@@ -274,7 +274,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
 
 FIRST_DIGEST_PAPERS = 15
-"""Shown of a new saved query where its last days hold fewer."""
+"""How many papers a new saved query shows if its last days hold fewer."""
 
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
 """When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
@@ -302,10 +302,10 @@ def assess_coverage(
     A harvest shows an announcement when its newest paper is newer than before the announcement. The announcement
     is complete when two complete harvests at least half an hour apart end at the same newest paper, or when
     after one of them no id below its newest is missing without arXiv having been asked for it; then it has come
-    to its end, too, where that harvest was made late enough. A search shows too little of all of arXiv for
+    to its end, too, if that harvest was made late enough. A search shows too little of all of arXiv for
     all that: it counts when it is made late enough.
 
-    Where the announcement before was not searched for either, newer papers may all be of that one, so the papers
+    If the announcement before was not searched for either, newer papers may all be of that one, so the papers
     known to be of this one decide.
 
     Args:
@@ -360,7 +360,7 @@ def _find_arrived(
 ) -> list[PollSummary]:
     """Return the complete harvests since an announcement that went further than any before it.
 
-    If no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
+    If no complete one before met any paper, nothing shows how far arXiv had come, and the hour counts as well.
 
     Args:
         polls: see `assess_coverage`.

@@ -1,6 +1,6 @@
 """Asks arXiv's search: by choice, in place of a harvest that fails, and for the past of a new saved query.
 
-If very many saved queries are new at once, most look back over what is stored, so that a thousand of them cost no
+If very many saved queries are new at once, most are answered from what is stored, so a thousand of them cost no
 more of arXiv's time than sixty.
 """
 
@@ -56,7 +56,7 @@ PAPERS = 50
 
 
 _FAILURES = 2
-"""After so many look-ups that failed no other is made now."""
+"""After that many failed searches no other is made now."""
 
 
 def fetch_first_digest_papers(site: Site, report: PollReport) -> None:

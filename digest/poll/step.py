@@ -2,7 +2,7 @@
 
 What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
 that arXiv does not know is asked for again for a week and then given up. A check is a line of the ledger
-even where nothing is missing: it is what shows that an announcement is all there.
+even if nothing is missing: it is what shows that an announcement is all there.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _poll_harvest(
 def _walk(
     site: Site, from_date: date, broken_off: PollRun | None, *, is_bootstrap: bool
 ) -> Iterator[Fetched[OaiPage]]:
-    """Go through the harvest; where one was broken off, from there on.
+    """Go through the harvest; if one was broken off, from there on.
 
     A first check continues with the page after the last one stored. Any other reads that page's day from its
     beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
@@ -214,10 +214,10 @@ def _walk(
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
-    """Return the last harvest where it was broken off after a page, while its token is good and it is fresh.
+    """Return the last harvest if it was broken off after a page, while its token is good and it is fresh.
 
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
-    meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
+    meanwhile moves to its end, so nothing is missed after the day from which it goes on.
     """
     runs = load_last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:

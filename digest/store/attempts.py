@@ -39,7 +39,7 @@ _MAY_BECOME = {
     DeliveryState.DEAD: _BEGUN,
     DeliveryState.SUPPRESSED: (DeliveryState.CLAIMED,),
 }
-"""Out of which states a delivery that was not sent comes to where it waits or ends."""
+"""The states from which a delivery that was not sent may come to a state in which it waits or ends."""
 
 _OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
 """States in which even a late answer under the last claim counts: nobody has claimed it since."""
@@ -81,7 +81,7 @@ def begin_sending(
 
     The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
     same and has not refused them for their size. Whether the destination may still be written to is decided here,
-    in the same transaction; where it may not, the delivery and the parts after it end `suppressed`.
+    in the same transaction; if it may not, the delivery and the parts after it end `suppressed`.
 
     Args:
         delivery: as claimed; its `remote_address` is kept.
@@ -132,7 +132,7 @@ def mark_sent(
 ) -> bool:
     """Record that the other side took a delivery; try again until the database takes this.
 
-    A late answer is an answer: it also counts where the attempt was given up meanwhile, as long as nobody has
+    A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as nobody has
     claimed the delivery since. Then False is returned, and nothing is changed.
     """
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
@@ -160,7 +160,7 @@ def mark_unsent(
     """Record what becomes of a claimed delivery that was not sent, as far as known.
 
     Args:
-        to: `READY` for another attempt, `UNKNOWN` where it may have arrived, `HELD` for the operator, `DEAD` or
+        to: `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
             `SUPPRESSED`, and the parts after it with it.
         not_before: from when on it is claimed or checked again; None for at once.
         shorter: what it shows from now on, since it was refused for its size: the next attempt has other bytes.
@@ -234,7 +234,7 @@ def settle_ready(
 def settle_held(
     conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_missing: bool = False
 ) -> bool:
-    """Leave an unknown delivery to the operator: nobody can tell if it arrived, or (`is_missing`) it never did."""
+    """Leave an unknown delivery to the operator: nobody knows if it arrived, or (`is_missing`) it never did."""
     outcome = DeliveryState.HELD if is_missing else IN_DOUBT
     step = Transition(DeliveryState.HELD, now, reason, outcome=outcome)
     return change_state(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
@@ -255,7 +255,7 @@ class HeldDeliveries:
 
     Attributes:
         ids: their numbers, growing.
-        doubtful: those of them that may have arrived, where the other side can't be asked whether they did.
+        doubtful: those of them that may have arrived, if the other side can't be asked whether they did.
         reason: why the last of them is held; "" if none is.
     """
 
@@ -304,7 +304,7 @@ def retry_delivery(
 ) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
-    What may have arrived is searched for first where the other side can be asked. The parts given up because of
+    What may have arrived is searched for first if the other side can be asked. The parts given up because of
     it return with it, and the pause of its destination ends. With `anyway` nothing is searched for: it may arrive
     twice.
 
@@ -453,8 +453,8 @@ class Attempt:
         number: from 1.
         started_at: when the intent was recorded (UTC).
         ended_at: when an answer was (UTC); None while none is.
-        outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
-            the same was sent again, `in doubt` where it may have and a person has to say.
+        outcome: the state it led to; `sending` while it lasts, `repeated` if it may have arrived and
+            the same was sent again, `in doubt` if it may have and a person has to say.
     """
 
     number: int

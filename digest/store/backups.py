@@ -119,7 +119,7 @@ class Violation:
 
 
 def load_violations(conn: Connection) -> list[Violation]:
-    """Ask a database for every invariant; return those that do not hold, none where all is well."""
+    """Ask a database for every invariant; return those that do not hold, none if all is well."""
     counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
     return [
         *(Violation(name, count) for name, count in counts.items() if count),
@@ -160,7 +160,7 @@ def set_sent_until(conn: Connection, until: datetime) -> None:
 
 
 FOLDER = "backups"
-"""Beside a SQLite database; where nothing else is said."""
+"""The folder of backups beside a SQLite database, if nothing else is said."""
 
 _NAMED = re.compile(r"digest-\d{8}T\d{6}Z\.db")
 
@@ -169,7 +169,7 @@ _LOGS = ("-wal", "-journal", "-shm")
 
 
 def default_backup(folder: Path, now: datetime) -> Path:
-    """Return the file a backup goes into where none is named."""
+    """Return the file a backup goes into if none is named."""
     return folder / f"digest-{now:%Y%m%dT%H%M%SZ}.db"
 
 

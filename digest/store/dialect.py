@@ -129,7 +129,7 @@ class Keys(TypeDecorator[Collection[int]]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Return an array where the database has them."""
+        """Return an array if the database has them."""
         return dialect.type_descriptor(ARRAY(BigInteger()) if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Collection[int] | None, dialect: Dialect) -> list[int] | str:
@@ -320,7 +320,7 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return what the driver stores: UTC, without a zone where the database knows none."""
+        """Return what the driver stores: UTC, without a zone if the database knows none."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -386,12 +386,12 @@ seconds = _columns(Double)
 
 
 def day(name: str) -> Column[date]:
-    """Return a date, NULL where there is none."""
+    """Return a date, NULL if there is none."""
     return Column(name, Date)
 
 
 def partial_index(name: str, *columns: str, where: TextClause) -> Index:
-    """Return an index of the rows that meet a condition, which stands in its `info`.
+    """Return an index of the rows that meet a condition, which is kept in its `info`.
 
     SQLAlchemy's own `postgresql_where` would have every start on SQLite load all of that dialect.
     """

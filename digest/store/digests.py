@@ -58,7 +58,7 @@ class DigestSummary:
 
 @dataclass(frozen=True, slots=True)
 class DigestDraft:
-    """A digest ready to be stored, with its deliveries and the match runs whose rows it tells."""
+    """A digest ready to be stored, with its deliveries and the match runs whose rows it shows."""
 
     subscription_id: int
     digest: Digest
@@ -251,7 +251,7 @@ def _save_deliveries(
 
 
 def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
-    """Return as JSON text what of a digest no column says; papers stand in it by the keys of their texts.
+    """Return as JSON text what of a digest no column says; it names papers by the keys of their texts.
 
     `texts` says the key of the stored text each of its changes is about, by change id.
     """

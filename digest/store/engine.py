@@ -160,7 +160,7 @@ class Store:
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """Open a transaction that writes: committed at the end, rolled back where anything is raised.
+        """Open a transaction that writes: committed at the end, rolled back if anything is raised.
 
         Raises:
             StoreBusy: another process, or another thread of this one, writes for too long.
@@ -206,7 +206,7 @@ class Store:
         except FileNotFoundError:
             is_same = False
         except OSError:
-            return  # nobody can tell for now
+            return  # nobody knows for now
         if not is_same:
             raise StoreError(
                 f"the database {self.path} was deleted or replaced while it was in use",
@@ -354,7 +354,7 @@ def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
 
 
 def _set_mode(connection: SqliteConnection, statement: str) -> None:
-    """Set a mode, waiting for others who do: where the journal's is switched SQLite itself does not wait."""
+    """Set a mode, waiting for others who do: SQLite itself does not wait while the journal's is switched."""
     for _ in range(_MODE_ATTEMPTS):
         try:
             connection.execute(statement).close()

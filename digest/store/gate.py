@@ -38,7 +38,7 @@ PASSER_BY = "try:"
 """How holders are called that ask once and keep no worker's lock."""
 
 SIMULATED_MARGIN = 1.0
-"""Added to the spacing under a simulated clock, which may tell whole seconds only."""
+"""Added to the spacing under a simulated clock, which may know whole seconds only."""
 
 FIRST_BACKOFF = 60.0
 LONGEST_BACKOFF = 3600.0
@@ -68,7 +68,7 @@ class StoreGate:
     """Implements `digest.model.clock.Gate` on the one row.
 
     Args:
-        clock: waits; and tells the time where it is simulated.
+        clock: waits; and gives the time if it is simulated.
         holder: this process's name, shown to those who wait.
         spacing: seconds from the end of one request to the start of the next.
         lease: seconds a grant holds the gate unless it is released.
@@ -218,7 +218,7 @@ def is_current(conn: Connection, token: int) -> bool:
 def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
-    Its last request may have lived until a moment ago, so the spacing starts now; so it does where the clock has
+    Its last request may have lived until a moment ago, so the spacing starts now; so it does if the clock has
     gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
     Args:
@@ -237,7 +237,7 @@ def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passe
 
 
 def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
-    """Return the state of the circuit breaker; the clock matters where it is simulated."""
+    """Return the state of the circuit breaker; the clock matters if it is simulated."""
     row, now = _look(conn, clock)
     return Breaker(max(row.breaker_until - now, 0.0), row.breaker_reason, row.breaker_failures)
 

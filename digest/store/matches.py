@@ -470,7 +470,7 @@ def load_due_slots(
 
     Args:
         conn: any transaction; with `lock` a writing one.
-        after: only those behind this due time (UTC) and subscription: where the last batch ended.
+        after: only those after this due time (UTC) and subscription: where the last batch ended.
         lock: keep other processes from them until the transaction ends, and leave out what others keep.
 
     Raises:

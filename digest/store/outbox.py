@@ -67,7 +67,7 @@ _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Where a delivery goes.
+    """The state that a delivery goes to.
 
     Attributes:
         said: what went wrong, or what the other side answered; "" for nothing.
@@ -234,7 +234,7 @@ def next_claimable_at(
     """Return the earliest moment from which `claim` would find something, None if it never would.
 
     A delivery after an unsent part, or to a destination being written to, counts once that is over. Only
-    deliveries on some kinds of destination are checked where `kinds` names them.
+    deliveries on some kinds of destination are checked if `kinds` names them.
     """
     blocked_until = (
         select(destination_addresses.c.blocked_until)
@@ -305,7 +305,7 @@ def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Deliv
 
 
 def _is_claimable() -> tuple[ColumnElement[bool], ...]:
-    """Ready, behind no unsent part, and its destination is not being written to if that takes one at a time."""
+    """Ready, after no unsent part, and its destination is not being written to if that takes one at a time."""
     before = deliveries.alias("before")
     beside = deliveries.alias("beside")
     is_behind = exists().where(
@@ -451,7 +451,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """How the outbox stands.
+    """What the outbox holds.
 
     Attributes:
         counts: deliveries by state, states without any left out.

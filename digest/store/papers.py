@@ -243,7 +243,7 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     """Forget the texts of papers that matched nothing and did not change since a moment (UTC).
 
     Ids stay, so that nothing comes as new again or is taken for missing; so do versions, and 6 bytes of the texts'
-    hashes. Return how many changes were looked at.
+    hashes. Return how many changes were read.
     """
     matched = load_mark(conn, MATCHED, lock=True)  # nobody gives a first digest meanwhile
     is_due = (changes_table.c.id > load_mark(conn, FORGOTTEN)) & (changes_table.c.id <= matched)

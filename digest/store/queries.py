@@ -45,8 +45,8 @@ class SubscriptionFeed:
 
     Attributes:
         generation: of the address that works; earlier ones are no longer valid.
-        is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
-        excluded: what it never tells of, as written.
+        is_open: it may be read. Not if it was revoked, what it is made of ended, or the file names it no more.
+        excluded: what it never shows, as written.
     """
 
     key: int
@@ -138,7 +138,7 @@ class StoredQuery:
     Attributes:
         name: unique within `origin`.
         origin: `FILE`, or a person's.
-        canonical: as printed; where it can't be read, as it was read before, "" if it never could be.
+        canonical: as printed; if it can't be read, as it was read before, "" if it never could be.
         problem: why it can't be read, "" if it can.
         revision: counts the meanings it had, from 1.
     """
@@ -158,7 +158,7 @@ def sync_queries(
 ) -> SyncReport:
     """Make the saved queries of an origin exactly these; doing it twice changes nothing.
 
-    A new query starts after the last stored change. An edited one goes on where matching stands, so
+    A new query starts after the last stored change. An edited one goes on from where matching is, so
     no change falls between two revisions. One that can't be read any more keeps its revision, so that
     nothing falls between what it meant before and what it means once mended.
 
@@ -273,7 +273,7 @@ def _current() -> Select[tuple[Any, ...]]:
 
 
 def choose_text(row: Row[Any]) -> str:
-    """Return the text to ask of a revision: as written, or as it was read before where it can't be now.
+    """Return the text to ask of a revision: as written, or as it was read before if it can't be now.
 
     One that never could be read is returned as written; reading it shows why.
     """
@@ -281,7 +281,7 @@ def choose_text(row: Row[Any]) -> str:
 
 
 def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:
-    """Return a query with what it meant before as its canonical text, where what is written can't be read."""
+    """Return a query with what it meant before as its canonical text, if what is written can't be read."""
     text, canonical, problem = query
     return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
 

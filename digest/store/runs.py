@@ -65,7 +65,7 @@ class PollRun:
         is_bootstrap: the source's first check: nothing it found is new.
         failure: why it is not complete, "" if it is; `reader_message` says it to readers.
         requests: how many requests it took, retries among them.
-        lookback: days it was to reach back after the last complete check, or behind its own start.
+        lookback: days it was to reach back after the last complete check, or before its own start.
         next_token: asks for the page after the last one stored; "" if there is none.
     """
 
@@ -175,7 +175,7 @@ def load_last_start(conn: Connection) -> datetime | None:
 def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:
     """Return the finished runs of a source of the last four days.
 
-    After a longer pause also those since the last complete one, which tells how far arXiv had come by then.
+    After a longer pause also those since the last complete one, which shows how far arXiv had come by then.
     """
     before = select(func.max(poll_runs.c.finished_at)).where(
         poll_runs.c.source == source,
@@ -372,7 +372,7 @@ def count_requests(conn: Connection, since: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """An entry of arXiv's pages that could not be read: where it stood, why, and its first bytes."""
+    """An entry of arXiv's pages that could not be read: its place, why, and its first bytes."""
 
     run_id: int
     page: int

@@ -1,4 +1,4 @@
-"""People: who agreed to be written to, where, and who left. Leaving beats everything else."""
+"""Subscribers: who agreed to get mails, where they go, and who unsubscribed. Unsubscribing beats all else."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def save_resubscription(
 
 
 def load_unsubscribed(conn: Connection, destination: Destination | str) -> frozenset[str]:
-    """Return the names of the subscriptions a destination left, `EVERYTHING` among them where it left for good."""
+    """Return the names of the subscriptions a destination left, `EVERYTHING` among them if it left for good."""
     left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
     return frozenset(conn.execute(left).scalars())
 

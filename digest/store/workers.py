@@ -50,7 +50,7 @@ class JobTurn:
 
 
 def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
-    """Keep how a worker's jobs stand."""
+    """Keep what a worker's jobs do, and how they ended."""
     for turn in turns:
         row = asdict(turn) | {"owner": owner, "trouble": make_storable(turn.trouble)}
         kept = dialect_insert(conn, job_turns).values(row)
