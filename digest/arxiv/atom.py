@@ -51,7 +51,7 @@ _ERROR_ID = re.compile(r"https?://[^/\s]+/api/errors\b")
 _PAPER_ID = re.compile(r"https?://(?:www\.|export\.)?arxiv\.org/abs/")
 _USUAL_ADDRESS: Final = "http://arxiv.org/abs/"
 _NO_NAME = re.compile(r"&\s|(?:and|for|on behalf of|representing|others|et al)\b", re.ASCII)
-"""How no name begins: what stands between names, in lower case."""
+"""How no name begins: what is between names, in lower case."""
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
 """An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
@@ -215,7 +215,7 @@ def _add_author(authors: list[Author], element: Element) -> None:
 
 
 def _read_again(authors: list[Author]) -> tuple[Author, ...]:
-    """Return the authors; where arXiv's own reader took a word of the line for a name, ours reads the line.
+    """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line.
 
     So both interfaces name the authors of a paper alike, and nobody is called "and Bo Sample".
     """

@@ -20,7 +20,7 @@ from digest.model.papers import Author
 from digest.tex import to_plain
 
 SHARED_LIMIT = 100
-"""An affiliation is shared by at most so many names before it; beyond that it is one name's own."""
+"""An affiliation is shared by at most that many names before it; beyond that it is one name's own."""
 
 _TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
 _ENDER = re.compile(r"[,;]")
@@ -76,7 +76,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _Segment:
-    """One name with the parentheses behind it."""
+    """One name with the parentheses after it."""
 
     name: str = ""
     groups: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ def _read_line(line: str) -> tuple[Author, ...]:
 
 
 def read_name(text: str) -> str:
-    """Return one name as people write it: TeX resolved, "F.A.Li" as "F. A. Li", no marks behind it."""
+    """Return one name as people write it: TeX resolved, "F.A.Li" as "F. A. Li", no marks after it."""
     name = fold_line(text)
     if _TEX.search(name):
         name = fold_line(to_plain(name))
@@ -204,7 +204,7 @@ def _split_tokens(line: str) -> Iterator[_Token]:
 
 
 def _split_names(text: str) -> Iterator[_Token]:
-    """Split what stands between two marks at each "and", and before "for the …"."""
+    """Split what is between two marks at each "and", and before "for the …"."""
     for number, part in enumerate(_BEHALF.split(text) if "the" in text.lower() else (text,)):
         names = [part] if number or not any(word in part for word in _AND_WORDS) else _AND.split(part)
         for place, name in enumerate(names):

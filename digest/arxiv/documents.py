@@ -1,4 +1,4 @@
-"""Opens bodies from outside safely: tells errors from answers before parsing, and sets bad entries aside.
+"""Opens bodies from outside safely: separates errors from answers before parsing, and sets bad entries aside.
 
 Nothing is trusted: not the status, not the content type. A body is XML in UTF-8 without a document
 type, of a bearable size, well-formed to its last byte, or it is an error of the `ArxivError` tree.
@@ -95,7 +95,7 @@ class Document:
 
     Raises (while iterating):
         ArxivThrottled, ArxivHostile, ArxivUnreadable: see `check_body`; or the root is another element,
-            or there is an entry where none belongs, or text between entries.
+            or there is an entry in a place where none belongs, or text between entries.
         ArxivTruncated: it breaks off or is not well-formed.
     """
 
@@ -126,7 +126,7 @@ class Document:
             open_elements.pop()
             if element.tag == self._entry:
                 if len(open_elements) != self._depth:
-                    raise ArxivUnreadable("there is an entry where none belongs", hint=TRY_AGAIN)
+                    raise ArxivUnreadable("there is an entry in a place where none belongs", hint=TRY_AGAIN)
                 yield element
                 del element[:]
             elif len(open_elements) < self._depth and any(child.tag == self._entry for child in element):
@@ -218,7 +218,7 @@ _FROM_ELSEWHERE = re.compile(
     r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
     re.IGNORECASE,
 )
-"""What comes after "withdrawn" where a journal or a conference loses the paper, and not arXiv."""
+"""What comes after "withdrawn" if a journal or a conference loses the paper, and not arXiv."""
 
 
 def clean(text: str) -> str:

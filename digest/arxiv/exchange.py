@@ -35,7 +35,7 @@ class ArxivRequest:
         url: the whole of it, as a GET would be written; also if a form is sent instead.
         name: in words, for people: "papers 0-99 of 'cat:cs.PF'".
         read_seconds: how long arXiv may be silent.
-        form: sent by POST to the address without its query, where the address would be too long.
+        form: sent by POST to the address without its query, if the address would be too long.
     """
 
     url: str
@@ -104,7 +104,7 @@ def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: 
 
     Args:
         read: reads a body of the kind asked for; an error page often says more than its status.
-        place: the setting that names the address and the address, for where nothing is there.
+        place: the setting that names the address and the address, for the case that nothing is there.
 
     Raises:
         ArxivThrottled: 429, 406, 503, or "Rate exceeded." under any status.

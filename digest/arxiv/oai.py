@@ -157,7 +157,7 @@ def _read_token(root: Element, listed: Element, records: int) -> str | None:
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_OAI + "request")
     if not tokens and request is not None and request.get("resumptionToken"):
-        # Where a list came in pages its last one says so, by an empty token; only a single page need not.
+        # If a list came in pages, its last one says so, by an empty token; only a single page need not.
         raise ArxivShort("the list continues from a token and does not say where it ends", hint=TRY_AGAIN)
     return token or None
 

@@ -1,7 +1,7 @@
 """Walks through a harvest or a search, page by page, to its end.
 
 Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
-the token on each tell whether something is missing.
+the token on each show whether something is missing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
 
 
 def find_day(token: str) -> date | None:
-    """Return the UTC day that a page's papers were touched on, by its token; None if that does not tell.
+    """Return the UTC day that a page's papers were touched on, by its token; None if the token does not say it.
 
     arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
     """
@@ -248,7 +248,7 @@ class _Reader:
 
 
 def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
-    """Cut a part that is too wide: evenly where all of it is wanted, else in halves."""
+    """Cut a part that is too wide: evenly if all of it is wanted, else in halves."""
     window = part.window
     if window is None:
         raise AssertionError("the whole search is cut at a date")
@@ -312,7 +312,7 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
 
 
 def _check_complete(walk: _Walk, query: str) -> None:
-    """Raise where papers are missing at the end of those there were at the beginning."""
+    """Raise if papers are missing at the end of those there were at the beginning."""
     missing = (walk.first_total or 0) - walk.found
     if missing > 0:
         raise ArxivShort(

@@ -220,7 +220,7 @@ def split_bind(bind: str) -> tuple[str, int]:
 def read_destination(text: str) -> Destination:
     """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
 
-    A mail address and a Slack channel may stand alone: `you@example.org`, `#papers`. A file of mail addresses,
+    A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
     `mailto:@members.txt`, is not read yet.
 
     Raises:
@@ -247,7 +247,7 @@ def read_destination(text: str) -> Destination:
 
 
 def read_destinations(value: object) -> tuple[Destination, ...]:
-    """Read where digests go: one place or several."""
+    """Read where digests go: one destination or several."""
     destinations = read_each(value, read_destination)
     if not destinations:
         raise ConfigurationError("names no destination", hint='Write for example to = "feed".')
@@ -271,7 +271,7 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
 def read_members(path: Path) -> tuple[list[Destination], list[str]]:
     """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
 
-    What stands after a `#`, at the start or after a blank, is a comment.
+    What follows a `#`, at the start or after a blank, is a comment.
 
     Returns:
         The addresses, each once, and what is wrong with other lines.
@@ -378,7 +378,7 @@ def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: 
     Args:
         environ: of a variable in both cases the small one counts, as for curl.
         configured: what `network.proxy` says, "" for nothing.
-        origin: where it says so.
+        origin: the place in the settings that says so.
 
     Raises:
         ConfigurationError: what is named there is no proxy that can be used.

@@ -62,7 +62,7 @@ def load_config(
     Args:
         path: the file; None for a configuration of defaults and environment alone.
         environ: what the process was given.
-        folder: what relative paths count from where there is no file.
+        folder: what relative paths count from if there is no file.
         content: what the file is about to hold; None for what it holds.
 
     Raises:
@@ -134,7 +134,7 @@ def _suggest_syntax(message: str) -> str:
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
-    """Read a table of single settings into the attributes of its class; "" for what stands above all tables."""
+    """Read a table of single settings into the attributes of its class; "" for what is above all tables."""
     settings = [setting for setting in SETTINGS if setting.table == table]
     others = {"": [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)], "slack": ["webhooks"]}.get(
         table, []
@@ -283,7 +283,7 @@ def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str
 def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     draft: ConfigDraft, queries: int, subscriptions: Iterable[Subscription], destinations: Collection[Destination]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield key, mistake and hint where settings contradict one another, or lack what others need."""
+    """Yield key, mistake and hint if settings contradict one another, or lack what others need."""
     values = draft.values
     is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
     if not values["mail.from"] and any(one.kind is DestinationKind.MAIL for one in destinations):

@@ -41,7 +41,7 @@ class ConfigDraft:
     Attributes:
         data: the file, as `tomllib` reads it.
         folder: what relative paths count from.
-        values: key → value of each single setting, the default where it could not be read.
+        values: key → value of each single setting, the default if it could not be read.
         wrong: keys whose value has to be mended.
     """
 
@@ -70,10 +70,10 @@ class ConfigDraft:
         others: Iterable[str] = (),
         inherited: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Read the settings of a table by name; the default counts where one is missing or wrong.
+        """Read the settings of a table by name; the default counts if one is missing or wrong.
 
         Args:
-            key: the table's; "" for what stands above all tables.
+            key: the table's; "" for what is above all tables.
             written: the table as written; None if it is not.
             others: what else may, which is read elsewhere.
             inherited: name → value that counts instead of the default, in a table whose keys have no variables.
@@ -96,7 +96,7 @@ class ConfigDraft:
         }
 
     def check_table(self, key: str, written: object) -> Mapping[str, Any]:
-        """Return a table; an empty one where none is written, or it is wrong, which is reported."""
+        """Return a table; an empty one if none is written, or it is wrong, which is reported."""
         if written is None or isinstance(written, dict):
             return written or {}
         follow = " To follow queries without names, write follow = …" if key == "queries" else ""
@@ -215,7 +215,7 @@ class ConfigDraft:
 
 
 def parse_variable(text: str, default: object) -> object:
-    """Return what a variable's text would be in TOML, where the default is of another type; else the text."""
+    """Return what a variable's text would be in TOML, if the default is of another type; else the text."""
     word = text.strip()
     match default:
         case bool():

@@ -49,7 +49,7 @@ class _Table:
         return max((at for at, one in enumerate(self.statements, 1) if one.data.keys() & _KEYS), default=0)
 
     def write(self, key: str, value: object) -> None:
-        """Write a value: in the lines where its key is, else below the last key; None takes it out."""
+        """Write a value: in the lines that have its key, else below the last key; None takes it out."""
         at = next((at for at, one in enumerate(self.statements) if key in one.data), None)
         if at is None:
             if value is not None:
@@ -161,7 +161,7 @@ def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
 
 
 def read_assignment(text: str) -> tuple[str, object]:
-    """Read `key=value` of a subscription as it is typed; None for the value where nothing stands behind the sign.
+    """Read `key=value` of a subscription as it is typed; None for the value if nothing follows the sign.
 
     Lists are written `one,two`, or as in TOML.
 

@@ -44,7 +44,7 @@ class Provider:
 
 
 def add_login(server: str, login: str) -> str:
-    """Return a server as in `mail.smtp` with a login name; as it was where that is ""."""
+    """Return a server as in `mail.smtp` with a login name; as it was if that is ""."""
     scheme, _, host = server.partition("://")
     return f"{scheme}://{quote(login, safe='@')}@{host}" if login else server
 
@@ -113,5 +113,5 @@ def find_provider(host: str) -> Provider | None:
 
 
 def guess_provider(address: str) -> Provider | None:
-    """Return the provider of an address by its domain; None if that does not tell."""
+    """Return the provider of an address by its domain; None if the domain is nobody's we know."""
     return next((one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None)

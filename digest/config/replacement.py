@@ -27,7 +27,7 @@ class ConfigFile:
 
     @property
     def target(self) -> Path:
-        """The file itself, where the path leads to it by links."""
+        """The file itself, if the path leads to it by links."""
         return self.path.resolve()
 
     def list_before(self) -> list[Path]:
@@ -70,7 +70,7 @@ def read_file_before(file: ConfigFile) -> bytes:
 
 
 def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
-    """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
+    """Replace a file by another content; what it held is kept beside it from then on. Mode and owner stay.
 
     Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
     renamings leaves the file as it was, and what it was to hold under a name of its own beside it.

@@ -411,7 +411,7 @@ class Config:
         folder: absolute; what relative paths in the configuration count from.
         warnings: sentences the operator should see.
         origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
-        choose_proxy: tells which proxy a request goes through.
+        choose_proxy: says which proxy a request goes through.
     """
 
     templates: Path | None = declare(
@@ -509,7 +509,7 @@ TABLES: dict[str, type] = {
     "alarms": AlarmSettings,
     "defaults": DefaultSettings,
 }
-"""The tables of single settings, in the order they are written; "" for what stands above all tables."""
+"""The tables of single settings, in the order they are written; "" for what is above all tables."""
 
 SETTINGS: tuple[Setting, ...] = tuple(
     setting for table, owner in TABLES.items() for setting in list_settings(table, owner)
@@ -517,7 +517,7 @@ SETTINGS: tuple[Setting, ...] = tuple(
 """Every setting, in that order."""
 
 INHERITED: dict[str, Setting] = {setting.name: setting for setting in SETTINGS if setting.table == "defaults"}
-"""What a subscription takes from `[defaults]` where it says nothing else."""
+"""What a subscription takes from `[defaults]` if it says nothing else."""
 
 QUERY = Setting(
     values.read_query_text, None, "A saved query, written as in arXiv's search.", name="NAME", table="queries"

@@ -121,7 +121,7 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
     If one logs in with an address, mail comes from it.
 
     Raises:
-        ConfigurationError: the region can't stand in a server's name.
+        ConfigurationError: the region can't be a part of a server's name.
     """
     login = login or (known.sender or known.address) * provider.is_account
     lacks = not (provider.server and login) or (provider.has_regions and not region)
@@ -139,7 +139,7 @@ def suggest_schedule(zone: str) -> str:
 
 
 def complete_schedule(phrase: str, zone: str) -> str:
-    """Return a schedule in its usual words, in a zone where it names none itself.
+    """Return a schedule in its usual words, in a zone if it names none itself.
 
     Raises:
         ConfigurationError: it can't be understood, or there is no such zone.

@@ -58,7 +58,7 @@ def describe_type(value: object) -> str:
 
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
-    """Return a hint that names the nearest known word; where none is near all of them, after `what`."""
+    """Return a hint that names the nearest known word; if none is near all of them, after `what`."""
     words = list(map(str, known))
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
@@ -193,7 +193,7 @@ def read_queries(value: object) -> tuple[str, ...]:
 
 
 def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
-    """Read papers by id, in any spelling; a version written behind it counts for nothing."""
+    """Read papers by id, in any spelling; a version written after it counts for nothing."""
     try:
         ids = tuple(ArxivId.parse(text) for text in read_lines(value))
     except UsageError as error:
@@ -203,7 +203,7 @@ def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
 
 
 def read_followed(value: object) -> tuple[str, ...]:
-    """Read names and texts of queries; whether there is such a name is asked where all are known."""
+    """Read names and texts of queries; whether there is such a name is asked once all are known."""
     followed = read_queries(value)
     if not followed:
         raise ConfigurationError("follows nothing", hint='Write for example follow = "cat:cs.PF AND abs:GPU".')

@@ -30,7 +30,7 @@ ALARM_TIME = time(6, 0)
 _FRIDAY = 4
 _DAYS_END = time(23, 59)
 _NEIGHBOURS = 20
-"""Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. Where
+"""Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. If
 announcements are small, so few that no whole announcement is."""
 
 _NO_ANNOUNCEMENT_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
@@ -96,10 +96,10 @@ def next_announcement(moment: datetime) -> date:
 
 
 def find_announcement(found_at: datetime, datestamp: date | None) -> date | None:
-    """Return the Eastern date of the announcement that brought what was found; None if nothing tells.
+    """Return the Eastern date of the announcement that brought what was found; None if nothing shows it.
 
     It became public on the day of its record, which begins on the evening of the announcement. Of a new paper
-    the ids around it tell more (see `estimate_announcements`).
+    the ids around it say more (see `estimate_announcements`).
 
     Args:
         found_at: when it was found (UTC).
@@ -145,7 +145,7 @@ def estimate_announcements(submitted: Sequence[datetime], candidates: Sequence[d
     """Return which of several announcements brought each of some papers, from the order of their ids.
 
     Ids grow from announcement to announcement, and within one most papers were submitted just before it; the few
-    that were held back stand between neighbours that were not.
+    that were held back are between neighbours that were not.
 
     Args:
         submitted: when the first versions were submitted (UTC), in the order of the papers' ids.
@@ -191,7 +191,7 @@ class Change:
     """One finding about one paper.
 
     Attributes:
-        paper: the paper as it is now; fields the source could not tell are filled from what was stored.
+        paper: the paper as it is now; fields the source does not have are filled from what was stored.
         known: the paper as stored before; None for one never stored.
         fields: names of what differs from `known`, in a fixed order; "forgotten" for one that was.
     """
@@ -213,7 +213,7 @@ class StoredChange:
         paper_key: the stored paper's key, the same for all changes of one paper.
         text_key: the key of the stored text it found; 0 if nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.
-        announced_on: Eastern date of the announcement that brought it; None if only `found_at` tells.
+        announced_on: Eastern date of the announcement that brought it; None if only `found_at` is known.
     """
 
     id: int

@@ -18,7 +18,7 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long after its time a digest waits for an announcement that is not complete, where nothing else is said."""
+"""How long after its time a digest waits for an announcement that is not complete, if nothing else is said."""
 
 LONGEST_WAIT = timedelta(hours=12)
 """The most that can be said: the wait of one day must be over well before the next day's begins."""
@@ -40,10 +40,10 @@ _HALF_DAY = 12
 _QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
 
 FIRST_FORTNIGHT = date(1970, 1, 5)
-"""The Monday from which every second week is counted, where a phrase names no date of its own."""
+"""The Monday from which every second week is counted, if a phrase names no date of its own."""
 
 LAST_YEAR = 2999
-"""The last year a pause may end in: for turns behind it there must be dates."""
+"""The last year a pause may end in: for turns after it there must be dates."""
 
 _MACHINES_OWN = frozenset({"localtime", "posixrules", "Factory"})
 _OTHER_COUNTS = ("posix/", "right/")
@@ -119,7 +119,7 @@ class Cadence:
 
     @property
     def latest(self) -> time:
-        """The wall-clock time at which it waits no longer; the next day's where it is not after `at`."""
+        """The wall-clock time at which it waits no longer; the next day's if it is not after `at`."""
         return (datetime.combine(date.min, self.at) + self.wait).time()
 
     def has_day(self, day: date) -> bool:
@@ -156,7 +156,7 @@ class QuietHours:
 
     Attributes:
         begin: local wall-clock time from which it is quiet.
-        end: until when; the next day's where it is not after `begin`.
+        end: until when; the next day's if it is not after `begin`.
         zone: IANA name; "" for the cadence's own zone.
     """
 
@@ -354,7 +354,7 @@ def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime
 
 _DAY = timedelta(days=1)
 _MOST_ENDS = 3
-"""Where clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
+"""If clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:

@@ -3,7 +3,7 @@
 Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
 `SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in
 for arXiv that keeps `/_control/now`), so that real processes live through months in minutes;
-`ManualClock` stands still until it is moved.
+`ManualClock` is still until it is moved.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:POR
 class Clock(Protocol):
     """Tells the time and waits.
 
-    `is_simulated` is true where waiting costs no real time; spacing between requests is then kept
+    `is_simulated` is true if waiting costs no real time; spacing between requests is then kept
     in this clock's time rather than in the database's.
     """
 
@@ -196,7 +196,7 @@ def read_rfc_date(text: str) -> datetime:
 
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Linux's `CLOCK_MONOTONIC` stands still while the machine is suspended, and leases do not."""
+"""Linux's `CLOCK_MONOTONIC` stops while the machine is suspended, and leases do not."""
 
 
 def monotonic() -> float:

@@ -38,7 +38,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 _POINTED: Final = 30
-"""Characters shown of a long query before the place that is meant, and behind it: 80 columns hold them."""
+"""Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
 
 
 class DigestError(Exception):
@@ -137,7 +137,7 @@ class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
     `retry_after` is how many seconds arXiv asked us to wait, None if it said nothing usable.
-    `request` names what was asked, for logs and messages. `told` says it to readers, without particulars.
+    `request` names what was asked, for logs. `reader_message` says it to readers, without particulars.
     """
 
     reader_message: ClassVar[str] = "arXiv has not answered"

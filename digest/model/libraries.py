@@ -39,8 +39,8 @@ class LibraryReading:
     """What a source held when it was read.
 
     Attributes:
-        troubles: what could not be read, one sentence each, with its line where there is one.
-        version: tells this state from another: a hash of the file, or Zotero's version.
+        troubles: what could not be read, one sentence each, with its line if there is one.
+        version: names this state; another has another one: a hash of the file, or Zotero's version.
     """
 
     papers: tuple[LibraryPaper, ...]

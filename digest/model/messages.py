@@ -48,11 +48,11 @@ _OF_PAST = (*_SAMPLES, Occasion.TRIAL)  # each mention of an enumeration's membe
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was checked before a digest was planned: the sentence that tells a quiet day from a failure.
+    """What was checked before a digest was planned: the sentence that parts a quiet day from a failure.
 
     Attributes:
         announcement: Eastern date of the newest announcement searched for; None before the first run.
-        is_complete: every paper of that announcement has been seen, as far as the source can tell.
+        is_complete: every paper of that announcement has been seen, as far as the source can show.
         compared: papers that run compared.
         matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
             where an earlier digest showed what matched.
@@ -65,8 +65,8 @@ class Coverage:
         is_awaited: arXiv was checked, and nothing of that announcement was there.
         since: Eastern date of an earlier announcement from which on this digest is for all; None if it
             is for that one alone, or it is not known.
-        announcements: how many announcements were expected from `since` on; 1 where it is for one alone.
-        total: papers a search on its own names, where only the newest were checked and older ones may belong
+        announcements: how many announcements were expected from `since` on; 1 if it is for one alone.
+        total: papers a search on its own names, if only the newest were checked and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
         last_shown_at: of a digest without papers, when an earlier one last showed papers of these announcements
             (UTC); None if none did: then nothing in them matched.
@@ -99,13 +99,13 @@ class StoredText:
 
 @dataclass(frozen=True, slots=True)
 class Sequel:
-    """What became of a paper after what its entry tells, before the digest was planned.
+    """What became of a paper after what its entry shows, before the digest was planned.
 
     Attributes:
         kind: replacement or withdrawal.
         day: Eastern date of the announcement that brought it.
         before: the paper as it is shown.
-        after: the paper as it has been since; it may be the entry's own, where both are shown.
+        after: the paper as it has been since; it may be the entry's own, if both are shown.
     """
 
     kind: Kind
@@ -211,7 +211,7 @@ class Digest:
         entries: every paper, in the order shown; see `digest.plan.order`.
         groups: their headings, and how much is said of each.
         shown: how many of `entries` are shown; the rest are counted and linked.
-        queries: (name, text) of the saved queries behind it.
+        queries: (name, text) of the saved queries it comes from.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
         is_nearest: of the newest papers it holds those nearest to a library: a first digest with one.
@@ -273,9 +273,9 @@ class Links:
     Attributes:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
-        refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
+        refs: what `/2611.14886.bib` or `.ris` is added to for a paper's BibTeX or RIS.
         preferences: the page where the one person a mail goes to changes what comes.
-        likes: the page where the one reader of a digest says of which papers more or less should come.
+        likes: the page on which the one reader of a digest says of which papers more or less should come.
         ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
     """
 
@@ -295,11 +295,11 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Which papers of a digest one Slack message tells.
+    """Which papers of a digest one Slack message shows.
 
     Attributes:
         first: place of the first, from 0.
-        end: place after the last one; the same as `first` for a message in the channel if the thread tells
+        end: place after the last one; the same as `first` for a message in the channel if the thread shows
             all papers, those listed in the channel too.
         shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
             titles it lists at most.
@@ -342,7 +342,7 @@ class Delivery:
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         last_error: what went wrong last, "" if nothing did.
-        share: which papers it tells; None unless it goes to Slack.
+        share: which papers it shows; None unless it goes to Slack.
     """
 
     id: int
@@ -541,7 +541,7 @@ class Transport(Protocol):
         """Hand the message over, once, and return the answer.
 
         Args:
-            is_ours: asked right before the point of no return, where handing it over twice does harm.
+            is_ours: asked right before the point of no return, if a second copy does harm.
 
         Raises:
             DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.

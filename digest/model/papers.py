@@ -64,7 +64,7 @@ class ArxivId:
 
     @classmethod
     def parse_versioned(cls, text: str) -> tuple[Self, int | None]:
-        """Read an id and the version written behind it, None if there is none.
+        """Read an id and the version written after it, None if there is none.
 
         Raises:
             UsageError: the text is no arXiv identifier.
@@ -186,8 +186,8 @@ class Version:
     Attributes:
         number: 1 for the first.
         submitted: when it was submitted (UTC); never when it was announced.
-        size: as arXiv prints it ("221kb"), "" where unknown.
-        source_type: arXiv's letters for the source ("D" PDF only, "I" withdrawn …), "" where unknown.
+        size: as arXiv prints it ("221kb"), "" if unknown.
+        source_type: arXiv's letters for the source ("D" PDF only, "I" withdrawn …), "" if unknown.
     """
 
     number: int
@@ -216,12 +216,12 @@ class Paper:
         authors: in order; collaborations are authors too.
         categories: primary first, then cross-lists in arXiv's order.
         dois: every DOI, trimmed of stray punctuation.
-        report_no: only OAI-PMH tells; "" otherwise.
-        license: address of the licence; only OAI-PMH tells; "" otherwise.
+        report_no: only OAI-PMH has it; "" otherwise.
+        license: address of the licence; only OAI-PMH has it; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
-        versions: the history as far as the source tells it (OAI: all; Atom: none).
+        versions: the history as far as the source has it (OAI: all; Atom: none).
         datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
-            None if the source does not say. It tells of arXiv's handling, not of the paper.
+            None if the source does not say. It is about arXiv's handling, not about the paper.
     """
 
     id: ArxivId

@@ -33,7 +33,7 @@ UNDO = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many in a span of time."""
+    """At most that many in a span of time."""
 
     most: int
     span: timedelta
@@ -73,7 +73,7 @@ class Signup:
         return self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
 
     def takes(self, address: str) -> bool:
-        """Whether a request for an address is taken. All are where single ones are listed: none learns which."""
+        """Whether a request for an address is taken. All are if single ones are listed: nobody learns which."""
         return bool(self.addresses) or self.admits(address)
 
     def __str__(self) -> str:

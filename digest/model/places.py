@@ -20,7 +20,7 @@ _VERBS = {
     "presented at": r"(?:(?:to|will)\sbe\s)?presented",
     "proceedings of": r"proceedings?(?=\s(?:volume\s)?(?:of|from|for)\b|\s[A-Z]|\Z)|proc\.?(?=\sof\b)",
 }
-"""What a reader is told before a place, by how authors say it; what tells most comes first."""
+"""What a reader reads before a place, by how authors say it; what says most comes first."""
 
 _VERB = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({verb})' for verb in _VERBS.values())})(?![\w-])", re.IGNORECASE)
 _UNSURE = re.compile(
@@ -33,7 +33,7 @@ _UNSURE = re.compile(
     r"|\b(?:addendum|comment|reply|supplement|extension|parts?|report|based)\s(?:of|to|on)\b",
     re.IGNORECASE,
 )
-"""What stands before a verb that is not true, not true yet, or true of another paper."""
+"""What precedes a verb that is not true, not true yet, or true of another paper."""
 
 _LEAD = re.compile(
     r"""(?:[\s:,"'“\u2018`]|(?:[aA](?!\s&)|An|journal|conference|workshop|section|track|volume|book|research)\s"""
@@ -45,7 +45,7 @@ _LEAD = re.compile(
 _MONTH = r"(?:Jan|Feb|Mar(?:ch)?|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)(?:[a-z]*(?:ary|ril|ust|ber))?\b"
 _END = re.compile(
     r"""\s?[;()\[\]"“”]|\Z|\s(?:-{1,3}|[–—])\s|(?<!Phys\.)(?<!Physics):\s|\s(?=\d+\s*\+?\s*(?:p[ap]?g|pp|fig|table))"""
-    # A full stop ends it, unless a short word stands before it: "Phys. Rev. Lett".
+    # A full stop ends it, unless a short word precedes it: "Phys. Rev. Lett".
     r"|\.(?=\s*(?:\d|v\d|arXiv|http|doi|DOI|An?\s[a-z]|The\s|This|These|We\s|It\s|In\s|All\s|Our|See|Also|Codes?\s"
     r"|Comments?\s|Version|Updated|Revised|Added|Minor|Inclu|Contain|Supple|Submi|Accepted|Published|Title|Fig|Soft|Source|\Z"
     r"|Copyright|Correct|Extended|Final|Fixed))|(?:(?<=[a-z]{4}s)(?<!phys)(?<!Condens)|(?<=Matter))\.(?!\w)"
@@ -71,7 +71,7 @@ _BEFORE = re.compile(
     rf"(?:\A|[\s(])({_WORDS_BEFORE}(?:\s(?:{_WORDS_BEFORE}|\d+))*)(?:,\s|\s\(|(?<=[A-Z]..)\s|(?<=[A-Z].)\s|(?<=[A-Z])\s)"
     r"(?:conference\s)?\Z"
 )
-"""A place that stands before its verb: "Phys. Rev. B, in press"."""
+"""A place that precedes its verb: "Phys. Rev. B, in press"."""
 
 _BARE = re.compile(
     rf"(?:\A|[.;,(]\s?|\b(?:in|at)\s)(?!{_MONTH})((?:Findings\sof\s)?(?:[A-Z][\w/]*\s)?"
@@ -191,7 +191,7 @@ def find_links(paper: Paper) -> tuple[Link, ...]:
 
 
 def _read_links(text: str) -> Iterator[tuple[bool, str, str]]:
-    """Yield whether only words tell what an address is, what it is, and the address."""
+    """Yield whether only words say what an address is, what it is, and the address."""
     text = unescape(text)
     for pattern, written in _TEX:
         text = pattern.sub(written, text)

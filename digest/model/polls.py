@@ -45,7 +45,7 @@ class PollSummary:
         papers: how many papers it compared.
         failure: why it is not complete, "" if it is.
         reader_message: the same in a reader's words.
-        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
+        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) if it met none.
     """
 
     source: str

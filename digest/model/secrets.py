@@ -77,7 +77,7 @@ def _encode(text: str) -> bytes:
 def feed_uri(scope: str, *parts: str) -> str:
     """Return the permanent name of a feed or of an entry in it (a `urn:uuid:`, RFC 9562 §5.5).
 
-    No host stands in it: a feed may move, and its readers must not be shown again what they have read.
+    No host is in it: a feed may move, and its readers must not be shown again what they have read.
 
     Args:
         scope: names the installation apart from every other one, and never changes.

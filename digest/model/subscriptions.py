@@ -126,7 +126,7 @@ class Destination:
 def normalise_address(text: str) -> str:
     """Return a mail address in the one spelling it is stored and compared in: ASCII, lower case.
 
-    Case is folded on both sides of the @, since no mail server in use tells `Reader@` from `reader@` and
+    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from `reader@` and
     who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
     and 5322 (as the package email-validator reads them); no server is asked.
 
@@ -233,7 +233,7 @@ class Subscription:
         title: what people see of it everywhere; its name written as a title if none is given.
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
-        quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
+        quiet_hours: when nothing goes out; None for never. With `zone` filled in if the cadence has none.
         joinable: people may join it by themselves, on the first page.
         shared: several people read each of its addresses, so none of them can end it for all by a link.
         library: sources of papers by which its digests are put in order: paths, and libraries at Zotero.
@@ -297,7 +297,7 @@ class ActiveRevision:
     Attributes:
         id: the revision's key: another text is another revision.
         query_id: the saved query's key, the same over all revisions.
-        text: as written, or in its one form where what is written can't be read any more.
+        text: as written, or in its one form if what is written can't be read any more.
         canonical: as printed; equal queries have equal canonical texts.
         active_from_change: changes above this id are matched against it.
     """

@@ -1,1 +1,1 @@
-"""Which digests are due, what stands in each, and where its parts go."""
+"""Which digests are due, what is in each, and where its parts go."""

@@ -117,7 +117,7 @@ def plan_deliveries(
     Keys follow from what is delivered where, never from an attempt or a clock.
 
     Args:
-        divide: which papers each of its messages at a destination tells; None for one that tells them all.
+        divide: which papers each of its messages at a destination shows; None for one that shows them all.
         scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
             installations, and a name may be given to another subscription later.
     """
@@ -216,7 +216,7 @@ def make_entry(
     *,
     ready: AnalysedPaper | None = None,
 ) -> DigestEntry:
-    """Make the entry of one paper; it names no saved query where none of them is met, now or before.
+    """Make the entry of one paper; it names no saved query if none of them is met, now or before.
 
     Args:
         shown: what is shown of it.

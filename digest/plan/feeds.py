@@ -16,7 +16,7 @@ from digest.query import Query
 
 
 class Matched(NamedTuple):
-    """A change that a feed tells of.
+    """A change that a feed shows.
 
     Attributes:
         matched_at: when it was matched (UTC).
@@ -72,7 +72,7 @@ def plan_feed(
 
 
 def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
-    """Return the papers of the days a feed goes back, the newest first, each as the changes that tell of it.
+    """Return the papers of the days a feed goes back, the newest first, each as its changes.
 
     A feed holds the first ones of them.
     """
@@ -106,7 +106,7 @@ def _make_feed_entry(
 
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:
-    """Return the saved queries as they read at a moment; as they read first where there were none then."""
+    """Return the saved queries as they read at a moment; as they read first if there were none then."""
     then = {
         one.name: query
         for one, query in wordings.items()

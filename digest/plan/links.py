@@ -26,7 +26,7 @@ class LinkMaker:
 
     @property
     def installation(self) -> str:
-        """A name no other installation has, which tells nothing of the secret."""
+        """A name no other installation has, which shows nothing of the secret."""
         return secrets.derive_token(self.secret, "installation")
 
     def unsubscribe_token(self, destination: Destination, subscription: str) -> str:
@@ -42,7 +42,7 @@ class LinkMaker:
         return secrets.derive_token(self.secret, "web", subscription, slot)
 
     def preferences_token(self, destination: Destination, generation: int = 0) -> str:
-        """Return the token of the page where one person changes what comes to them; see `find_generation`."""
+        """Return the token of the page on which one person changes what comes to them; see `find_generation`."""
         return secrets.derive_token(self.secret, "preferences", str(destination), str(generation))
 
     def archive_token(self, subscription: str) -> str:
@@ -55,7 +55,7 @@ class LinkMaker:
         return f"{base}/f/{token}.{suffix}" if base else ""
 
     def links(self, destination: Destination, digest: Digest, generation: int = 0) -> Links:
-        """Return what a message that tells one destination of a digest may link to."""
+        """Return what a message that shows a digest to one destination may link to."""
         base = self.config.web.base_url.rstrip("/")
         is_shared = any(one.shared and destination in one.destinations for one in self.config.subscriptions)
         is_mail = destination.kind is DestinationKind.MAIL and not is_shared
@@ -80,7 +80,7 @@ class LinkMaker:
 def make_refs_url(config: Config) -> str:
     """Return the address below which papers are served as BibTeX and RIS, "" for none.
 
-    It is public, so there is none where arXiv is asked for saved queries alone: what is stored there would
+    It is public, so there is none if arXiv is asked for saved queries alone: what is stored there would
     show anybody what somebody searches for.
     """
     base = config.web.base_url.rstrip("/")
@@ -101,7 +101,7 @@ def find_generation(conn: Connection, maker: LinkMaker, destination: Destination
 
 
 def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime) -> str:
-    """Make the address answer where one person changes what comes to them; return its token."""
+    """Make the address answer at which one person changes what comes to them; return its token."""
     token = maker.preferences_token(destination, find_generation(conn, maker, destination))
     row = make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
     save_tokens(conn, [row], at=at)

@@ -92,7 +92,7 @@ def arrange(
     show: int | None = None,
     precedence: Precedence = _NO_PRECEDENCE,
 ) -> tuple[tuple[DigestEntry, ...], tuple[Group, ...]]:
-    """Return the entries of a digest in the order it tells them, and the headings they have.
+    """Return the entries of a digest in the order it shows them, and the headings they have.
 
     Papers that are new to the reader come before new versions, the minor ones last, and withdrawals. What is to be
     read last has a heading of its own after the other papers.
@@ -173,7 +173,7 @@ def is_minor(entry: DigestEntry) -> bool:
 
     A comment that does not fit what is shown of minor changes is none.
     """
-    from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only who tells a change pays for it
+    from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only a digest with a change pays for it
 
     parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)} if entry.before else {}
     changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0

@@ -35,7 +35,7 @@ class Slot:
         name: unique within the subscription.
         due_at: when it is due (UTC).
         latest_at: until when it waits for an incomplete announcement at most (UTC), not before `due_at`; an
-            announcement's own turn has no such moment, and stands here for itself.
+            announcement's own turn has no such moment, and is here itself.
     """
 
     name: str
@@ -65,7 +65,7 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
     """Return the turn that a due moment of old is now, after the quiet hours have changed.
 
-    That is the turn due nearest to it; the next one where that was taken, and None if only an event
+    That is the turn due nearest to it; the next one if that was taken, and None if only an event
     makes it due.
     """
     if cadence.kind is CadenceKind.AT_ONCE:
@@ -257,7 +257,7 @@ def next_due(
 
 
 def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
-    """Return the first turn of a subscription from a moment on; `at once` tells at that moment what waits."""
+    """Return the first turn of a subscription from a moment on; `at once` shows at that moment what waits."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     return _find_next(subscription, begin - _INSTANT, taken) or leave_quiet(cadence, quiet, begin)
 
@@ -379,7 +379,7 @@ def _decide_postponed(subscription: Subscription | Timing, last: Slot, facts: Sl
 def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
     """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
 
-    Where checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.
+    If checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.
     """
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""

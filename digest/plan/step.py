@@ -72,7 +72,7 @@ from digest.store.subscriptions import (
 _INSTANT = timedelta(microseconds=1)
 
 _KEPT_ENTRIES = 50_000
-"""Entries kept at once; where each subscription has its own saved queries, keeping them gains nothing."""
+"""Entries kept at once; if each subscription has its own saved queries, keeping them gains nothing."""
 
 _KEPT_PAPERS = 3_000
 """Papers kept analysed from one batch of subscriptions to the next, about 26 KB each: those of a full day."""
@@ -176,7 +176,7 @@ class Drafts:
 
         Args:
             conn: the transaction that stores it.
-            rows: the matches it tells, which were read.
+            rows: the matches it shows, which were read.
             is_missed: it is sent as the turn before the last, and covers the announcement before the last, as far
                 as no paper is of the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
@@ -274,7 +274,7 @@ class Drafts:
         return self._reached[key]
 
     def _make_entry(self, shown: Shown, queries: Mapping[str, Query]) -> DigestEntry:
-        """Make the entry of a paper: other digests with the same saved queries tell the same."""
+        """Make the entry of a paper: other digests with the same saved queries show the same."""
         last = shown.changes[-1]
         ready = self._ready.get(last.id)
         if ready is None:
@@ -386,7 +386,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
 
 def make_waiting_due(conn: Connection, now: datetime) -> None:
-    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
+    """Let subscriptions that wait for no turn show what was found in a pause, or while they still had turns."""
     end_pauses(conn, now)
     waiting = load_subscriptions(conn, load_undue_subscriptions(conn))
     for due in waiting:
@@ -415,7 +415,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
             report.add(part)
         if not batch:
             return
-        after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins behind
+        after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins after them
         site.progress.update(f"{len(report.digests):,} digests")
 
 
@@ -460,7 +460,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     late = [f"“{one.name}”" for one in due.revisions if begun.get(one.query_id, 0) is None]
     remark = f"Those for {', '.join(late)} come later." if late else ""
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
-    # new papers wait for it only if there were digests before. A later one tells of the new queries alone.
+    # new papers wait for it only if there were digests before. A later one shows the new queries alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     rows = pending
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))

@@ -50,7 +50,7 @@ _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"
 """What a query that only excludes is taken from: arXiv can't negate a group by itself."""
 
 _NOTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_FIRST_MINUTE}]"
-"""Before arXiv began: excluded where anything that arXiv understands would exclude too much."""
+"""Before arXiv began: excluded if anything that arXiv understands would exclude too much."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _PLAIN_NAME = re.compile(r"[a-z]+")
@@ -144,7 +144,7 @@ def _write_spellings(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
 
 @lru_cache(maxsize=2**10)
 def _spell(text: str) -> Sequence[str]:
-    """Return a text as written, without its accents and, where formulas may be meant, as they may be written.
+    """Return a text as written, without its accents and, if formulas may be meant, as they may be written.
 
     Here these are one, at arXiv not: it folds no accents, and parts words where formulas and their indices begin.
     """
@@ -163,7 +163,7 @@ def _spell(text: str) -> Sequence[str]:
 
 
 def _part(word: str) -> list[str]:
-    """Return the parts of a word: those it has, and those it may have where a formula is written out: `h0`."""
+    """Return the parts of a word: those it has, and those it may have if a formula is written out: `h0`."""
     found = part_word(word) or (fold_word(word),)
     return [name for part in found for run in _FIGURES.split(part) if run for name in part_names(run)]
 
@@ -246,7 +246,7 @@ def _write_author(condition: Condition, *, is_wanted: bool) -> str:
 
 
 def _write_person(condition: Condition, *, is_wanted: bool) -> str:
-    """Ask for the last name with the first initial, and for both names in any order where all are written out."""
+    """Ask for the last name with the first initial, and for both names in any order if all are written out."""
     if not is_wanted:
         return _NOTHING
     person = PersonPattern.parse(condition.text)

@@ -82,7 +82,7 @@ def measure_nesting(node: Node) -> int:
 def canonicalise(node: Node) -> Node:
     """Return the tree all equal spellings share: flattened, without repetitions, in one order.
 
-    Double negations cancel. Operands stand in the order of their text, negated ones last.
+    Double negations cancel. Operands are in the order of their text, negated ones last.
     """
     match node:
         case Condition():

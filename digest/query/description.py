@@ -62,7 +62,7 @@ def _quote(condition: Condition) -> str:
 
 
 def _enclose(node: Node) -> str:
-    """Describe a part of a query: in parentheses, but if all of it looks into one field."""
+    """Describe a part of a query: in parentheses, unless all of it looks into one field."""
     if not isinstance(node, And | Or):
         return describe_query(node)
     places = set(map(_find_place, node.operands))
@@ -113,6 +113,6 @@ def _list_wanted(node: Node) -> Iterator[Condition]:
 
 
 def guess_person(text: str) -> str:
-    """Return the query for a person's papers where two or three words may be a name, else ""."""
+    """Return the query for a person's papers if two or three words may be a name, else ""."""
     name = text.strip().strip('"')
     return f'author:"{name}"' if _NAME.fullmatch(name) else ""

@@ -1,4 +1,4 @@
-"""Holds a query against one paper: true where it is meant, with the places that match.
+"""Holds a query against one paper: true if it is meant, with the places that match.
 
 Each condition becomes a closure over what it searches for, each operator a closure over its operands, so
 that a query costs about a microsecond a paper once both are prepared.
@@ -60,7 +60,7 @@ class PlainText:
 
     @cached_property
     def _shift(self) -> int | None:
-        """How far behind its plain place each character stands in the raw text; None if that varies."""
+        """How far after its plain place each character is in the raw text; None if that varies."""
         first = self._pieces[0]
         is_whole = len(self._pieces) == 1 and first.text == self._raw[first.start : first.end]
         return first.start if is_whole else None
@@ -92,7 +92,7 @@ class WordText(PlainText):
     """A text searched by words; its plain text has the edges of formulas marked.
 
     Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases keep their
-    gaps. Where any word has parts, the text is numbered a second time from far behind, each part by itself.
+    gaps. If any word has parts, the text is numbered a second time with far larger numbers, each part by itself.
 
     Attributes:
         numbers: term -> the numbers of its words; terms are stems if the field is stemmed.
@@ -176,7 +176,7 @@ class NameText(PlainText):
         self.parts = self.spellings[0]
 
     def find_meant(self, pattern: NamePattern | PersonPattern) -> tuple[int, ...]:
-        """Return which parts a pattern means under either spelling, () where it means somebody else."""
+        """Return which parts a pattern means under either spelling, () if it means somebody else."""
         return next(filter(None, map(pattern.find_parts, self.spellings)), ())
 
     @cached_property
@@ -262,7 +262,7 @@ class Run(NamedTuple):
 
     Attributes:
         terms: folded words, or their stems.
-        places: how far behind the first of them each stands.
+        places: how far after the first of them each is.
     """
 
     terms: tuple[str, ...]
@@ -394,7 +394,7 @@ VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
 
 
 def compile_tree(node: Node) -> Test:
-    """Return a function that tells whether a paper meets the tree."""
+    """Return a function that says whether a paper meets the tree."""
     match node:
         case Condition():
             return compile_condition(node)
@@ -436,7 +436,7 @@ def _join_tests(tests: tuple[Test, ...], *, decides: bool = True) -> Test:
 
 
 def compile_condition(condition: Condition) -> Test:
-    """Return a function that tells whether a paper meets one condition."""
+    """Return a function that says whether a paper meets one condition."""
     match condition.prefix:
         case Prefix.ALL:
             return _compile_all(condition)
@@ -519,7 +519,7 @@ def _is_about_whole_parts(condition: Condition) -> bool:
 
 
 def _compile_names(conditions: Iterable[Condition]) -> Test:
-    """Return a function that tells whether any of such conditions is met."""
+    """Return a function that says whether any of such conditions is met."""
     enough: set[str] = set()
     closer: dict[str, list[NamePattern]] = {}
     for condition in chain.from_iterable(map(spread_condition, conditions)):

@@ -5,7 +5,7 @@
 
 Each word, name and value is listed with the papers that have it. A set of papers is an integer whose bits are
 papers: AND, OR and NOT take hardly longer for thousands of papers than for one. What a condition means is found
-once, however many queries have it. Phrases are looked for only in papers that have all of their words. The answer
+once, however many queries have it. Phrases are checked only in papers that have all of their words. The answer
 is that of `matches` for every query and paper.
 """
 
@@ -134,7 +134,7 @@ def _read_name(name: str) -> list[str]:
 
 
 class _Words(dict[str, str]):
-    """What stands between blanks -> its words as they are compared, not yet stemmed; each is read once."""
+    """What is between blanks -> its words as they are compared, not yet stemmed; each is read once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -382,7 +382,7 @@ def _unpack(packed: bytes) -> int:
 
 
 def _look_for(run: Run) -> Callable[[str], bool]:
-    """Return what tells whether a text has the words of a run at their distances, in one of its readings."""
+    """Return a check whether a text has the words of a run at their distances, in one of its readings."""
     if run.places[-1] == len(run.terms) - 1:
         side_by_side = _enclose(run.terms)
         return lambda text: side_by_side in text

@@ -27,7 +27,7 @@ _ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOS
 
 @cache
 def _part_pattern(ending: str = "") -> re.Pattern[str]:
-    """Return the pattern of one part of a name, and what may stand behind it."""
+    """Return the pattern of one part of a name, and what may follow it."""
     run = rf"[\w{list_marks()}]+"
     return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
 
@@ -45,11 +45,11 @@ _WRITTEN_OUT = str.maketrans(
 )
 
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
-"""What may stand after a last name without being one."""
+"""What may follow a last name without being one."""
 
 
 def is_generation(word: str) -> bool:
-    """Tell whether a word stands after a last name without being one: `Jr.`, `III`."""
+    """Whether a word may follow a last name without being one: `Jr.`, `III`."""
     return fold(word.strip(".")) in GENERATIONS
 
 
@@ -85,8 +85,8 @@ def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
 def fold_umlauts(part: str) -> str:
     """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
 
-    arXiv's index does so wherever they stand, and makes Xue one with Xu, Michael one with Michal. Here a
-    consonant or u must follow (not `Xue`), no vowel, q, x or y stand before (not `Bauer`), and a last -el or
+    arXiv's index does so in any place, and makes Xue one with Xu, Michael one with Michal. Here a
+    consonant or u must follow (not `Xue`), no vowel, q, x or y precede (not `Bauer`), and a last -el or
     -ez stays (`Páez`).
     """
     return _UMLAUTS.sub(r"\1", part)
@@ -108,7 +108,7 @@ def list_spellings(part: str) -> tuple[str, ...]:
 
 
 def spell_name(text: str) -> str:
-    """Return a name as written in a query in its one spelling, `""` where no part is left.
+    """Return a name as written in a query in its one spelling, `""` if no part is left.
 
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
@@ -150,7 +150,7 @@ class NamePattern:
         return cls(last=parts, given=tuple(map(_read_part, given.split()))) if comma else cls(anywhere=parts)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
-        """Return which parts of a folded name are meant, () where the name is another one."""
+        """Return which parts of a folded name are meant, () if the name is another one."""
         return self._find_last_and_given(name) if self.last else self._find_anywhere(name)
 
     def _find_anywhere(self, name: Sequence[str]) -> tuple[int, ...]:
@@ -200,7 +200,7 @@ _FIRST_IDEOGRAPH = "\u2e80"
 """From here on one sign is a whole name, not the first letter of one."""
 
 SEVERAL = re.compile(r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}")
-"""What stands between two names or after one, and within none."""
+"""What may be between two names or after one, and within none."""
 
 _VOWELS = frozenset("aeiouyäöü")
 _MOST_INITIALS = 3
@@ -260,7 +260,7 @@ class Person:
 
     @property
     def text(self) -> str:
-        """The one spelling: as printed where that is read back as the same person, else `last, given`."""
+        """The one spelling: as printed if that is read back as the same person, else `last, given`."""
         parts = [*self.given, *self.last]
         is_short = len(self.last) == 1 and _is_initial(fold(self.last[0]))
         if _find_last_name(parts) == len(self.given) and not is_short:
@@ -269,7 +269,7 @@ class Person:
 
 
 def _refuse_unclear(text: str) -> None:
-    """Refuse a text whose signs tell that it is not one full name."""
+    """Refuse a text whose signs show that it is not one full name."""
     word = text.strip()
     if "*" in word:
         raise UnclearPerson("A full name cannot have a *")
@@ -287,14 +287,14 @@ def _drop_generation(name: Sequence[str]) -> Sequence[str]:
 
 
 def _move_particles(last: list[str], given: list[str]) -> tuple[list[str], list[str]]:
-    """Return last and given names, particles behind the given ones moved to the last: `Gogh, Vincent van`."""
+    """Return last and given names, particles after the given ones moved to the last: `Gogh, Vincent van`."""
     while len(given) > 1 and fold(given[-1]) in PARTICLES:
         last, given = [given[-1], *last], list(_drop_generation(given[:-1]))
     return last, given
 
 
 def _find_last_name(parts: Sequence[str]) -> int:
-    """Return where the last name of a name as printed begins; one part at least stands before it."""
+    """Return where the last name of a name as printed begins; one part at least is before it."""
     start = len(parts) - 1
     while start > 1 and fold(parts[start - 1]) in PARTICLES:
         start -= 1
@@ -309,7 +309,7 @@ class PersonPattern:
         initial: how the first given name begins, folded.
         last_names: the last name under each form it may have: parts with blanks and hyphens between, spelled
             by `fold_umlauts`.
-        swapped_names: given names, spelled so too, that may follow the last name; none where only initials are
+        swapped_names: given names, spelled so too, that may follow the last name; none if only initials are
             known.
     """
 
@@ -336,7 +336,7 @@ class PersonPattern:
         return frozenset(last[-1] for last in self.last_names)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
-        """Return which parts of a folded name are meant, () where the name is somebody else's."""
+        """Return which parts of a folded name are meant, () if the name is somebody else's."""
         parts = tuple(_drop_generation(name))
         return tuple(range(len(parts))) if self._is_meant(parts) else ()
 
@@ -448,7 +448,7 @@ def _is_same(one: _Given, other: _Given) -> bool:
 
 
 def _abbreviates(short: _Given, long: _Given) -> bool:
-    """Tell whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
+    """Whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
     if not short.are_initials or short.text[:1] != long.text[:1]:
         return False
     letters = iter(long.text)

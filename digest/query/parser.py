@@ -84,13 +84,13 @@ _NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_W
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
-"""So would these where TeX wrote them: as signs of an address. They part words as blanks do."""
+"""So would these if TeX wrote them: as signs of an address. They part words as blanks do."""
 
 
 def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | None) -> Condition | None:
     """Return what a term asks for; None if it says nothing by itself and is left out, with a note.
 
-    `inherited` is the prefix of the group it stands in. Raises QueryError if the field can't be asked like that.
+    `inherited` is the prefix of the group it is in. Raises QueryError if the field can't be asked like that.
     """
     prefix = term.prefix or inherited or Prefix.ALL
     if term.is_exact and _READERS[prefix] is not _read_words:
@@ -222,7 +222,7 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
 
 
 def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
-    """Say what finds a category or a paper that stands alone."""
+    """Say what finds a category or a paper that is written alone."""
     if term.prefix is not Prefix.ALL and (keywords := spread_keyword(condition.text)):
         said = "is searched for in every field"
         if not any(said in note.message for note in source.notes):
@@ -234,7 +234,7 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
-    if term.value and not term.value.strip(",;"):  # of which `_note_commas` tells
+    if term.value and not term.value.strip(",;"):  # `_note_commas` speaks of those
         return
     if term.prefix is not None or term.is_quoted:
         source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
@@ -362,7 +362,7 @@ _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition |
 
 
 _PHRASED = frozenset((None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author))))
-"""What may stand before words that are meant side by side, or as one name."""
+"""What may precede words that are meant side by side, or as one name."""
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
 _LONGEST_PHRASE = 8
@@ -513,7 +513,7 @@ class _Parser:
             self._source.note(NoteKind.READ_AS, commas[0], f"a comma does not mean OR; {form} finds any of them")
 
     def _find_formula(self) -> str:
-        """Return how to search for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
+        """Return how to search for a formula such as `SU(2)`, at its parenthesis; else ""."""
         match self._tokens[self._index - 1 : self._index + 3]:
             case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
                 prefix = f"{name.prefix}:" if name.prefix else ""
@@ -523,7 +523,7 @@ class _Parser:
                 return ""
 
     def _find_phrase(self) -> str:
-        """Return how to search for words in a row side by side, where the second of them stands; else ""."""
+        """Return how to search for words in a row side by side, at the second of them; else ""."""
         *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
         if not _is_plain_word(first) or _ends_row(first):
             return ""

@@ -6,13 +6,13 @@
     arxiv.org/a/warner_s_1                                     what one author wrote
     arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds, also /catchup/cs.PF/2026-08-20
     arxiv.org/abs/2603.10026                                   one paper
-    search_query=…&id_list=…, query=…&searchtype=…             what stands behind the ? of a search
-    cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what stands behind search_query=
+    search_query=…&id_list=…, query=…&searchtype=…             what follows the ? of a search
+    cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what follows search_query=
     cs.AI+cs.CV, or cs.AI, cs.CV                               any of these categories
 
 A `+` is a blank only if something shows that it comes from an address: an escape such as %22, a parameter such
 as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
-what stands between quotation marks.
+what is between quotation marks.
 
 Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py`.
 """
@@ -146,7 +146,7 @@ def _describe(described: str, query: str, lost: Sequence[str] = ()) -> Pasted:
 
 
 def _read_parameters(query: str) -> dict[str, str] | None:
-    """Return the parameters of an address; None if something else stands beside it."""
+    """Return the parameters of an address; None if something else is beside it."""
     parameters = {name: _unescape(value) for name, value in parse_qsl(query) if value.strip()}
     others = [part for part in query.split("&") if part.partition("=")[0] not in _SEARCHED]
     return None if "://" in query or re.search(r"\s", "&".join(others)) else parameters

@@ -71,7 +71,7 @@ def _denies(node: Node) -> bool:
 def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:
     """Tell whether a paper is meant by a query.
 
-    Pass an `analyse`d paper where many queries read it, and a Query rather than its tree where one
+    Pass an `analyse`d paper if many queries read it, and a Query rather than its tree if one
     reads many papers: either is then prepared once.
     """
     test = query.test if isinstance(query, Query) else compile_tree(query)
@@ -91,7 +91,7 @@ def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
 
 
 def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Reason, ...]:
-    """Return the clauses through which a paper matches, in the order written; () where it doesn't.
+    """Return the clauses through which a paper matches, in the order written; () if it doesn't.
 
     Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and has
     no spans. Spans are offsets into the paper's raw fields, TeX and all.

@@ -1,4 +1,4 @@
-"""A query's text cut into tokens that know where they stand."""
+"""A query's text cut into tokens that know where they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from digest.model.errors import QueryError
 from digest.query.tree import Prefix
 
 WILDCARDS: Final = "a * may only end a word, and no other sign stands for letters"
-"""What is said of a sign in a place where it cannot stand."""
+"""What is said of a sign in a place where it cannot be."""
 
 
 class NoteKind(StrEnum):
@@ -133,7 +133,7 @@ _LIKELY_MEANT = {
 }
 
 CURLY_QUOTES = "“”„‟«»「」『』《》"
-"""Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
+"""Quotation marks that word processors and web pages put for ": read as these in each place where one may be."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
@@ -171,7 +171,7 @@ _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 class Scanner:
     """Walks over a query's text, one token at a time.
 
-    `scan_tokens` ends with an `EndToken`. Every method raises QueryError where the text can't be cut:
+    `scan_tokens` ends with an `EndToken`. Every method raises QueryError if the text can't be cut:
     a quote or bracket left open, an unknown prefix, one without a value, too long, too many terms.
     """
 
@@ -290,7 +290,7 @@ class Scanner:
         return known
 
     def _begins_anew(self) -> bool:
-        """Tell whether an operator or another prefix stands here, which the prefix before can't mean."""
+        """Whether an operator or another prefix is here, which the prefix before can't mean."""
         word = self._match(_WORD)[0]
         prefix = _PREFIX.match(word)
         is_prefix = prefix is not None and prefix[1].casefold() in PREFIXES
@@ -348,7 +348,7 @@ class Scanner:
         return term._replace(prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
 
     def _scan_closed(self, prefix: Prefix | None, start: int) -> TermToken:
-        """Scan what stands between two quotation marks, or a range in square brackets."""
+        """Scan what is between two quotation marks, or a range in square brackets."""
         opening, is_range = self._place, prefix is Prefix.SUBMITTED
         found = (_RANGE if is_range else _QUOTED).match(self._text, opening)
         if found is None and is_range:

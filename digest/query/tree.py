@@ -110,7 +110,7 @@ LICENCES = (
 
 
 def spell_licence(address: str) -> str:
-    """Return which of `LICENCES` stands at an address, as OAI-PMH gives it; "" if it is another, or none."""
+    """Return which of `LICENCES` is at an address, as OAI-PMH gives it; "" if it is another, or none."""
     kind, name = found.groups() if (found := _LICENCE.search(address)) else ("", "")
     if name in ("nonexclusive-distrib", "assumed-1991-2003"):
         return "arxiv"
@@ -122,7 +122,7 @@ def spell_licence(address: str) -> str:
 class Shape(StrEnum):
     """How a condition's text is meant.
 
-    `WORD`: all its words, anywhere in the field (one word as a rule, several where punctuation parts
+    `WORD`: all its words, anywhere in the field (one word as a rule, several if punctuation parts
     them, as in `self-supervised`); for identifiers and categories the whole value.
     `PHRASE`: its words one after the other; for authors, several words about one name.
     `EXACT`: its words one after the other as written, none stemmed, none too common: `=news`.
@@ -208,7 +208,7 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
 
 
 def _spell_both(condition: Condition) -> tuple[Condition, ...]:
-    """Return a condition on authors and, where `fold_umlauts` tells it from that, one with umlauts written out."""
+    """Return a condition on authors and, if `fold_umlauts` changes it, one with umlauts written out."""
     written_out = write_out(condition.text)
     spellings = (tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out))
     if written_out == condition.text or len(set(spellings)) == 1:
@@ -253,5 +253,5 @@ def is_doi(text: str) -> bool:
 
 
 def spell_id(id_: ArxivId, version: int | None) -> str:
-    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` where a version is asked for."""
+    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` if a version is asked for."""
     return f"{id_}v{version}" if version else str(id_)

@@ -6,7 +6,7 @@ are too common to count but keep their place in a phrase, and titles and abstrac
 Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and Greek letters are
 spelled by their names.
 
-A text is read twice, since words stand beside formulas: whole, and with its words parted at each `_`, at raised
+A text is read twice, since words are beside formulas: whole, and with its words parted at each `_`, at raised
 and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before `cdm`.
 """
 
@@ -55,7 +55,7 @@ def _find_mark_ranges() -> Iterator[str]:
 
 @cache
 def list_marks() -> str:
-    """Return combining marks and invisible characters, to stand between brackets in a pattern.
+    """Return combining marks and invisible characters, to be put between brackets in a pattern.
 
     Wherever a word may be written with accents apart, these go on with it; they never begin one.
     """
@@ -79,7 +79,7 @@ _ASCII_WORD = re.compile(
 )
 
 _JOINING = ".,;'’·"
-"""The signs that may stand within a word."""
+"""The signs that may be within a word."""
 
 _PARTING = f"{EDGE}·"
 """Those that part it if it is not read whole; units are written with the second: `V·s`."""
@@ -145,7 +145,7 @@ def split_words(text: str) -> Iterator[Word]:
 
 
 def place_words(text: str) -> list[tuple[int, int]]:
-    """Return where the words of a plain text stand, as code points from the first to after the last."""
+    """Return where the words of a plain text are, as code points from the first to after the last."""
     return list(map(re.Match.span, _find_pattern(text).finditer(text)))
 
 
@@ -170,7 +170,7 @@ def spell_word(raw: str) -> str:
 
 @lru_cache(maxsize=2**14)
 def read_word(written: str) -> str:
-    """Return a word as it is compared where it is read whole, not yet stemmed; for a stop word its sign.
+    """Return a word as it is compared if it is read whole, not yet stemmed; for a stop word its sign.
 
     No stem leaves a part out: `beta_s` is no plural, so it ends in a sign that Porter leaves alone.
     """
@@ -188,7 +188,7 @@ def read_word(written: str) -> str:
 
 
 def part_word(written: str) -> tuple[str, ...]:
-    """Return a word's parts as they are compared, not yet stemmed; () where it is not parted."""
+    """Return a word's parts as they are compared, not yet stemmed; () if it is not parted."""
     return _part_word(written) if _may_have_parts(written) else ()
 
 
@@ -202,7 +202,7 @@ def _part_word(written: str) -> tuple[str, ...]:
 
 
 def read_parted(words: Sequence[str]) -> list[str]:
-    """Return words as they are compared where they are parted; [] where none has parts."""
+    """Return words as they are compared if they are parted; [] if none has parts."""
     parted = list(map(part_word, words))
     if not any(parted):
         return []
@@ -210,7 +210,7 @@ def read_parted(words: Sequence[str]) -> list[str]:
 
 
 def read_named(words: Sequence[str]) -> list[str]:
-    """Return a query's words parted from names of Greek letters; [] where none is: `lambdacdm` may be `Λ-CDM`."""
+    """Return a query's words parted from names of Greek letters; [] if none is: `lambdacdm` may be `Λ-CDM`."""
     named = [part for word in words for part in part_names(fold_word(word))]
     return list(map(read_word, named)) if len(named) > len(words) else []
 
@@ -222,7 +222,7 @@ def part_names(word: str) -> list[str]:
 
 
 def split_parts(written: str) -> Sequence[Word]:
-    """Cut a word into its parts, each folded and where it stands in the word; () where it is not parted.
+    """Cut a word into its parts, each folded, with its place in the word; () if it is not parted.
 
     None of them is a stop word: the `a` of `x_a` counts.
     """

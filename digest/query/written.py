@@ -30,7 +30,7 @@ _LABEL = (
     rf"(?<![\w.:=/{CURLY_QUOTES}\"'-])(?!(?i:cat)\s*:)"
     r"(?i:cat(?:egor(?:y|ies))?|subjects?|primary)\s*(?:[:.=]|-*>)+\s*(?:cat:)?"
 )
-"""What may stand before a category in place of `cat:`."""
+"""What may precede a category in place of `cat:`."""
 _QUOTES = f"\"{CURLY_QUOTES}'`"
 _ALONE = re.compile(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)')
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
