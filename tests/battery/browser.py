@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,13 +26,14 @@ def find_chromium() -> str | None:
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
+def shrink(picture: bytes) -> bytes:
+    """Return a PNG with at most 256 colours; it takes `pngquant` (apt-get install pngquant)."""
+    return subprocess.run(["pngquant", "--speed", "1", "-"], input=picture, capture_output=True, check=True).stdout  # noqa: S607 - wherever it is installed
+
+
 @contextmanager
 def open_browser(path: str) -> Iterator[Browser]:
-    """Run one Chromium, with a profile of its own, as long as a context lasts.
-
-    Args:
-        path: its program.
-    """
+    """Run one Chromium, of a path, with a profile of its own, as long as a context lasts."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
         yield browser

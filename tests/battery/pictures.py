@@ -4,16 +4,15 @@ Every mail is painted as it comes out on a phone and on a desk, in light, in dar
 that obeys no style sheet: once as Chromium darkens pages by itself, once with all colours turned round. Nobody
 but you can say whether it is good: look at each. What can be said by a machine is checked on the way, and
 exits with 1: nothing is fetched, nothing is wider than the phone, and a screen reader is told headings in
-their order. `--readme` paints the two in the README instead. All papers are made up.
+their order. `--readme` paints the README's phones instead, in light and in dark, and needs `pngquant` to keep them
+small. All papers are made up.
 """
 
 from __future__ import annotations
 
+import base64
 import email
 import email.policy
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +20,12 @@ from pathlib import Path
 import click
 from playwright.sync_api import Browser
 
-from digest.model.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery
 from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
-from tests.battery.browser import Sight, View, find_chromium, look, open_browser
+from tests.battery.browser import Sight, View, find_chromium, look, open_browser, shrink
+from tests.battery.full_day import receive_mail
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
 PHONE, DESK = 360, 1_000
@@ -39,8 +39,14 @@ VIEWS = {
     "phone-darkened": View(PHONE, is_turned=True),
     "phone-turned": View(PHONE),
 }
-README = {"mail-desk.png": (View(800), 838, 1.25), "mail-phone-dark.png": (View(390, is_dark=True), 893, 1.75)}
-"""The README's pictures: how they are looked at, and how much of them is shown, and how finely."""
+README = {"day.png": View(390), "day-dark.png": View(390, is_dark=True)}
+"""The README's pictures: two phones with the first screen of a full day, and the next."""
+
+_SCREEN, _FINE = 812, 2
+_PHONES = """<body style="margin: 0; display: flex; gap: 20px">
+<style>div {{ width: 390px; height: {height}px; border: 1px solid #8c959f80; border-radius: 24px }}</style>
+<div style="background: url({picture}) 0 0 / 390px no-repeat"></div>
+<div style="background: url({picture}) 0 -{height}px / 390px no-repeat"></div>"""
 
 _GITHUB = Path(__file__).parents[2] / ".github"
 
@@ -52,33 +58,13 @@ def read_html(raw: bytes) -> str:
     return str(part.get_content())
 
 
-def make_demo_mail() -> str:
-    """Return the mail that `digest demo` sends."""
-    with tempfile.TemporaryDirectory(prefix="digest-pictures-") as folder:
-        command = [sys.executable, "-m", "digest", "demo", "--folder", folder]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ourselves
-        return read_html(Path(folder, "digest.eml").read_bytes())
-
-
-DELIVERY = Delivery(
-    id=1,
-    digest_id=1,
-    destination=Destination.parse("mailto:reader@example.org"),
-    part=0,
-    parts=1,
-    state=DeliveryState.CLAIMED,
-    attempts=0,
-    token=1,
-    idempotency_key="picture",
-    not_before=EVENING,
-    created_at=EVENING,
-)
+READER = Destination.parse("mailto:reader@example.org")
 IDENTITY = MailIdentity("digest@example.org", "Digest", "example.org", EVENING)
 
 
 def make_mails() -> Iterator[tuple[str, str]]:
     """Yield what to paint: a name, and HTML."""
-    yield "demo", make_demo_mail()
+    yield "day", read_html(receive_mail())
     renderer = Renderer()
     digests = {
         "sample": sample_digest(),
@@ -88,7 +74,8 @@ def make_mails() -> Iterator[tuple[str, str]]:
         **quiet_digests(),
     }
     for name, digest in digests.items():
-        yield name, read_html(renderer.render(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
+        delivery = Delivery.make_sample(digest, READER, 0, 1, "picture")
+        yield name, read_html(renderer.render(digest, delivery, SAMPLE_LINKS, IDENTITY).body)
 
 
 def look_at(browser: Browser, html: str, name: str) -> Sight:
@@ -119,6 +106,15 @@ def find_faults(sight: Sight, width: int) -> list[str]:
     return faults
 
 
+def paint_phones(browser: Browser, html: str, view: View) -> bytes:
+    """Return two screens of a mail side by side, as PNG with at most 256 colours."""
+    mail = look(browser, html, view, height=2 * _SCREEN, scale=_FINE).picture
+    picture = f"data:image/png;base64,{base64.b64encode(mail).decode()}"
+    page = browser.new_page(viewport={"width": 804, "height": _SCREEN + 2}, device_scale_factor=_FINE)
+    page.set_content(_PHONES.format(height=_SCREEN, picture=picture))
+    return shrink(page.screenshot(omit_background=True))
+
+
 @click.command()
 @click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures"))
 @click.option("--only", default="", help="The mail of this name alone.")
@@ -131,9 +127,9 @@ def main(*, folder: Path, only: str, readme: bool) -> None:
     faults: list[str] = []
     with open_browser(path) as browser:
         if readme:
-            html = make_demo_mail()
-            for name, (view, height, scale) in README.items():
-                picture = look(browser, html, view, height=height, scale=scale).picture
+            html = read_html(receive_mail())
+            for name, view in README.items():
+                picture = paint_phones(browser, html, view)
                 (_GITHUB / name).write_bytes(picture)
                 click.echo(f"{_GITHUB / name}: {len(picture) / 1000:.0f} KB")
             return

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 from digest.model.clock import ManualClock
 from digest.model.people import RequestKind, SignupRequest
 from digest.people.signups import save_signup
-from tests.battery.browser import find_chromium
+from tests.battery.browser import find_chromium, shrink
 from tests.browser.conftest import FLAGS
 from tests.browser.looking import DESK, PHONE
 from tests.browser.world import NOW, World, live_in, live_through_a_month
@@ -28,9 +28,10 @@ README = {"start.png": 860, "preferences.png": 860}
 
 def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     """Yield each page's name and address, while somebody subscribes, changes and looks back."""
-    page.goto(f"{world.url}/?q=tail+latency")
+    start = f"{world.url}/?q=transmons+OR+qubits"
+    page.goto(start)
     page.wait_for_timeout(3_000)  # the papers of 30 days are read meanwhile
-    yield "start", f"{world.url}/?q=tail+latency"
+    yield "start", start
     yield "empty", world.url
     yield "wrong", f"{world.url}/?q=abs:(GPU+OR"
     yield "broad", f"{world.url}/?q=cat:cs.DC"
@@ -38,7 +39,7 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     yield "stored", f"{world.url}/stored"
     yield "link", f"{world.url}/link"
     wish = SignupRequest(cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",))
-    wish = wish.add_query("tail latency").add_query("cat:cs.DC ANDNOT abs:survey")
+    wish = wish.add_query("transmons OR qubits").add_query("cat:quant-ph ANDNOT abs:photon")
     with world.site.store.begin() as conn:
         save_signup(conn, RequestKind.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
     confirm = world.find_link(world.next_mail(ADDRESS), "/c/")
@@ -85,7 +86,8 @@ def main(*, folder: Path, readme: bool) -> None:
             if readme and file in README:
                 page = browser.new_page(viewport={"width": 720, "height": README[file]}, device_scale_factor=1.5)
                 page.goto(url)
-                page.screenshot(path=folder / file)
+                page.evaluate("document.documentElement.style.border = '1px solid #8c959f80'")
+                (folder / file).write_bytes(shrink(page.screenshot()))
             elif not readme:
                 for view, window, scheme in (("desk", DESK, "light"), ("phone", PHONE, "dark")):
                     page = browser.new_page(viewport=window, color_scheme=scheme)  # type: ignore[arg-type]  # a literal

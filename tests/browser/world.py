@@ -22,6 +22,7 @@ from digest.serve.steps import run_pass
 from digest.site import Site
 from digest.web import WebServer, create_app
 from tests.acceptance.made import made_up
+from tests.battery.full_day import list_papers
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
@@ -47,7 +48,9 @@ _BY_CHANCE = 10
 
 def write_papers(around: date) -> Iterator[DemoPaper]:
     """Yield the papers of 30 days before a date and 30 after it, two of each announcement as stories need them."""
-    writer = Writer(random.Random(20_261_119))  # noqa: S311 - the same papers every time, and nothing secret
+    draw = random.Random(20_261_119)  # noqa: S311 - the same papers every time, and nothing secret
+    writer, real = Writer(draw), list(list_papers())
+    draw.shuffle(real)
     numbers: dict[str, int] = {}
     day = around - KNOWN
     while day <= around + TO_COME:
@@ -58,11 +61,12 @@ def write_papers(around: date) -> Iterator[DemoPaper]:
                 {"title": f"Tail latency as of {said}", "categories": ("cs.PF", "cs.DC")},
                 {"title": f"Queues that never drain, {said}", "abstract": "We wait.", "categories": ("cs.DC",)},
             )
-            for fields in (*wanted, *(writer.write()._asdict() for _ in range(_BY_CHANCE))):
+            for fields in (*wanted, *real[-2:], *(writer.write()._asdict() for _ in range(_BY_CHANCE))):
                 month = f"{day:%y%m}"
                 numbers[month] = numbers.get(month, 0) + 1
                 id_ = f"{month}.{numbers[month]:05d}"
                 yield made_up(0, out - timedelta(hours=9), announced=out, id=id_, **fields)
+            del real[-2:]
         day += timedelta(days=1)
 
 
