@@ -101,15 +101,16 @@ def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
     def take(request: Request) -> Answer:
         if refusals:
             return refusals[0]
-        content = json.loads(request.body).get("content")  # as it is, or wrapped
-        arrived.append(content.encode() if content else request.body)
+        posted = json.loads(request.body)  # the message as it is, or as a value of what is posted
+        arrived.append(message.body if message.body.decode() in posted.values() else request.body)
         return Answer(b"ok")
 
+    message = Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json")
     receiver = stack.enter_context(LoopbackServer(take))
     return Route(
         construct(TRANSPORTS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
         Destination(kind, "team"),
-        Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"),
+        message,
         lambda: list(arrived),
         lambda: refusals.append(Answer(status=429)),
     )
