@@ -248,10 +248,7 @@ def _hide_title(reason: str, entry: DigestEntry) -> str:
 
 
 class DeliveryState(StrEnum):
-    """States of a delivery. Only `SENDING` is ambiguous after a crash; it then becomes `UNKNOWN`.
-
-    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed
-    """
+    """States of a delivery. Only `SENDING` is ambiguous after a crash. `digest/README.md` has their diagram."""
 
     READY = "ready"
     CLAIMED = "claimed"
