@@ -23,6 +23,15 @@ LAG = timedelta(days=3)
 INDEX_LAG = timedelta(days=2)
 """How far arXiv's search may be behind its harvest: hours mostly, a day at times."""
 
+_TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
+"""Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
+
+_ASKED_FOR = ("report_no", "license")
+"""Fields that saved queries may ask for and only the harvest has."""
+
+_ONLY_HARVEST_HAS = (*_ASKED_FOR, "versions")
+"""Fields the search API never carries: their absence there says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownBefore:
@@ -42,16 +51,6 @@ class KnownBefore:
     mark: tuple[int, int] = (0, 0)
     since: datetime | None = None
     began_on: date | None = None
-
-
-_TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
-"""Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
-
-_ASKED_FOR = ("report_no", "license")
-"""Fields that saved queries may ask for and only the harvest has."""
-
-_ONLY_HARVEST_HAS = (*_ASKED_FOR, "versions")
-"""Fields the search API never carries: their absence there says nothing."""
 
 
 def compare_papers(

@@ -37,6 +37,8 @@ CONNECT_SECONDS = 10.0
 # At INFO httpx logs addresses, and those of webhooks are secrets.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
+TRUST_HINT = "Does a company's own authority vouch for it? Name its certificate (a PEM file) in SSL_CERT_FILE."
+
 
 class ExchangeError(Exception):
     """No whole answer came: nobody could be reached, it took too long, or the connection broke.
@@ -254,9 +256,6 @@ class _Exchange:
             reason = f"the proxy can't be reached: {reason}"
         was_out = self._was_out and not isinstance(error, httpx.ProxyError)
         return ExchangeError(reason, was_out=was_out, hint=hint)
-
-
-TRUST_HINT = "Does a company's own authority vouch for it? Name its certificate (a PEM file) in SSL_CERT_FILE."
 
 
 def _find_distrust(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

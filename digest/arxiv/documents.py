@@ -42,6 +42,42 @@ _NO_CHARACTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x
 
 TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
 
+SAME_FAULT = 5
+"""That many malformed entries and no good one are no accident: the format has changed."""
+
+SNIPPET_LIMIT = 8_192
+"""Bytes kept of a malformed entry: enough to see what is wrong with it."""
+
+_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+"""Control characters, and the marks that turn the direction of a line around: neither is text."""
+
+_PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
+_PARAGRAPH_MARKS = ("\n ", "\n\n", "\n\t", "\r")
+"""Every new paragraph has one of these at its beginning."""
+
+_DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
+_PAPER = "(?:paper|submission|article|manuscript|preprint|work|note)"
+_IS = r"(?:has|is|was)(?:\ (?:been|being|now|hereby|therefore|temporarily))*\ "
+_WITHDRAWN = re.compile(
+    rf"""(?:\A\W*
+    | (?:\A\W* | [.;]\s+ | \b(?:this|the|our|my)\ (?:(?:present|current|above)\ )?){_PAPER}\ (?:{_IS})?
+    | \bthis\ (?:{_PAPER}\ (?:(?!\ to\ )[^.;]){{0,120}}?\band\ )?{_IS}
+    | \b(?:we|i|authors?)(?:\ (?!not\b|never\b)\w+){{0,5}}\ (?=withdraw\ (?:this|the|our|my)\ {_PAPER}\b)
+    | (?<!not\ )(?<!previously\ )(?=withdrawn\ by\ (?:\w+\ ){{0,2}}(?:author|submitter|arxiv|us\b|me\b)))
+    (?:withdrawn?|retracted|removed(?=\ by\ arxiv))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NOT_THIS_VERSION = re.compile(
+    r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE
+)
+_FROM_ELSEWHERE = re.compile(
+    rf"(?: (?:this|the|our|my) {_PAPER})?"
+    r"(?:,? \(?by (?:\w+ ){0,2}(?:author\(s\)|authors?|us|me)\)?,?)?(?: \w+ly)?"
+    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
+    re.IGNORECASE,
+)
+"""What comes after "withdrawn" if a journal or a conference loses the paper, and not arXiv."""
+
 
 def check_body(body: bytes) -> None:
     """Tell whether a body may be given to the XML parser.
@@ -152,13 +188,6 @@ def read_text(element: Element | None) -> str:
     return "".join(element.itertext()) if len(element) else element.text or ""
 
 
-SAME_FAULT = 5
-"""That many malformed entries and no good one are no accident: the format has changed."""
-
-SNIPPET_LIMIT = 8_192
-"""Bytes kept of a malformed entry: enough to see what is wrong with it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Quarantined:
     """A malformed entry among good ones.
@@ -188,37 +217,6 @@ def quarantine(position: int, entry: Element, error: MalformedEntry) -> Quaranti
     """Keep a malformed entry with what is wrong with it."""
     written = _NAMESPACE.sub(b"", tostring(entry, "utf-8"))
     return Quarantined(position, written[:SNIPPET_LIMIT], str(error))
-
-
-_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
-"""Control characters, and the marks that turn the direction of a line around: neither is text."""
-
-_PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
-_PARAGRAPH_MARKS = ("\n ", "\n\n", "\n\t", "\r")
-"""Every new paragraph has one of these at its beginning."""
-
-_DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
-_PAPER = "(?:paper|submission|article|manuscript|preprint|work|note)"
-_IS = r"(?:has|is|was)(?:\ (?:been|being|now|hereby|therefore|temporarily))*\ "
-_WITHDRAWN = re.compile(
-    rf"""(?:\A\W*
-    | (?:\A\W* | [.;]\s+ | \b(?:this|the|our|my)\ (?:(?:present|current|above)\ )?){_PAPER}\ (?:{_IS})?
-    | \bthis\ (?:{_PAPER}\ (?:(?!\ to\ )[^.;]){{0,120}}?\band\ )?{_IS}
-    | \b(?:we|i|authors?)(?:\ (?!not\b|never\b)\w+){{0,5}}\ (?=withdraw\ (?:this|the|our|my)\ {_PAPER}\b)
-    | (?<!not\ )(?<!previously\ )(?=withdrawn\ by\ (?:\w+\ ){{0,2}}(?:author|submitter|arxiv|us\b|me\b)))
-    (?:withdrawn?|retracted|removed(?=\ by\ arxiv))\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NOT_THIS_VERSION = re.compile(
-    r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE
-)
-_FROM_ELSEWHERE = re.compile(
-    rf"(?: (?:this|the|our|my) {_PAPER})?"
-    r"(?:,? \(?by (?:\w+ ){0,2}(?:author\(s\)|authors?|us|me)\)?,?)?(?: \w+ly)?"
-    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
-    re.IGNORECASE,
-)
-"""What comes after "withdrawn" if a journal or a conference loses the paper, and not arXiv."""
 
 
 def clean(text: str) -> str:

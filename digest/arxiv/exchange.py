@@ -26,6 +26,13 @@ from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError, HttpAnswer
 _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
+_OK: Final = 200
+_REFUSED: Final = 403
+_THROTTLED: Final = frozenset({406, 429, 503})
+_REDIRECTIONS: Final = range(300, 400)
+_OURS: Final = range(400, 500)
+_ABSENT: Final = frozenset({404, 405, 410})
+
 
 @dataclass(frozen=True, slots=True)
 class ArxivRequest:
@@ -89,14 +96,6 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
         why = ". ".join(filter(None, (str(error), error.hint.rstrip("."))))  # a run shows no hint
         raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
-
-
-_OK: Final = 200
-_REFUSED: Final = 403
-_THROTTLED: Final = frozenset({406, 429, 503})
-_REDIRECTIONS: Final = range(300, 400)
-_OURS: Final = range(400, 500)
-_ABSENT: Final = frozenset({404, 405, 410})
 
 
 def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: str = "") -> None:

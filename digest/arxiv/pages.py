@@ -19,6 +19,23 @@ from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
 
+OVERLAP: Final = 3
+"""Papers of a page that are asked for again with the next one."""
+
+ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
+"""What becomes of a search that broke off while arXiv was polled."""
+
+SMALLEST_PAGE: Final = 10
+_STEPS_BACK: Final = 3
+_PART: Final = 0.8
+"""How full of what arXiv gives out a part is meant to be, so that a busy week does not spoil it."""
+
+EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC)
+"""Before every paper: some carry dates older than arXiv itself, which began in August 1991."""
+
+_MINUTE = timedelta(minutes=1)
+_FORMAT = "%Y%m%d%H%M"
+
 
 def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of a harvest one after the other; only after the last one was it complete.
@@ -83,18 +100,6 @@ def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> F
     except ShortPage as short:
         fetched: Fetched[OaiPage] = short.fetched
         return fetched
-
-
-OVERLAP: Final = 3
-"""Papers of a page that are asked for again with the next one."""
-
-ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
-"""What becomes of a search that broke off while arXiv was polled."""
-
-SMALLEST_PAGE: Final = 10
-_STEPS_BACK: Final = 3
-_PART: Final = 0.8
-"""How full of what arXiv gives out a part is meant to be, so that a busy week does not spoil it."""
 
 
 class SearchTooWide(ArxivRejected):
@@ -319,13 +324,6 @@ def _check_complete(walk: _Walk, query: str) -> None:
             f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
             hint=ASKED_AGAIN,
         )
-
-
-EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC)
-"""Before every paper: some carry dates older than arXiv itself, which began in August 1991."""
-
-_MINUTE = timedelta(minutes=1)
-_FORMAT = "%Y%m%d%H%M"
 
 
 @dataclass(frozen=True, slots=True)

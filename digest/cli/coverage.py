@@ -25,6 +25,52 @@ _STATES = {
 }
 _GAP_WORDS = {"open": "asked for", "found": "found after all", "given up": "never used"}
 
+_LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., list[str]], str]] = {
+    "checks": (
+        load_last_runs,
+        ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", ""),
+        lambda here, run: [
+            str(run.id),
+            here.write(run.started_at),
+            run.source,
+            str(run.outcome),
+            f"{run.requests:>5}",
+            f"{run.papers:>6,}" + (f" of {run.total:,}" if run.total is not None else ""),
+            f"{run.new:>5,}",
+            f"{run.changed:>7,}",
+            run.failure or run.query_key,
+        ],
+        "No check yet: `digest run` makes the first.",
+    ),
+    "missing": (
+        lambda conn, limit: [as_dict(one.gap) | as_dict(one, "gap") for one in load_gaps(conn, limit=limit)],
+        ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", ""),
+        lambda here, line: [
+            str(line["id"]),
+            str(line["state"]),
+            here.write(line["missed_at"]),
+            f"{line['asks']:>5}",
+            here.write(line["asked_at"]),
+            line["reason"],
+        ],
+        "No id is missing between the papers stored.",
+    ),
+    "requests": (
+        load_requests,
+        ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", ""),
+        lambda here, request: [
+            here.write(request.at),
+            str(request.status or "–"),
+            f"{request.milliseconds:>6,} ms",
+            f"{request.size:>10,}",
+            str(request.outcome),
+            f"{request.url} {request.detail}".rstrip(),
+        ],
+        "No request was made yet.",
+    ),
+}
+"""By option: what reads a number of them, the table's header, a row of it, and what is said if there are none."""
+
 
 @click.command()
 @click.option("--days", type=click.IntRange(1, 400), default=14, show_default=True, help="How far back.")
@@ -76,53 +122,6 @@ def _show_announcements(here: Installation, conn: Connection, days: int, *, as_j
     say(f"Missing ids: {missing or 'none'} (--missing).")
     asked = count(ledger.requests, "request")
     say(f"{asked} in 24 h (--requests). Above {ledger.allowed}, only urgent ones are sent.")
-
-
-_LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., list[str]], str]] = {
-    "checks": (
-        load_last_runs,
-        ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", ""),
-        lambda here, run: [
-            str(run.id),
-            here.write(run.started_at),
-            run.source,
-            str(run.outcome),
-            f"{run.requests:>5}",
-            f"{run.papers:>6,}" + (f" of {run.total:,}" if run.total is not None else ""),
-            f"{run.new:>5,}",
-            f"{run.changed:>7,}",
-            run.failure or run.query_key,
-        ],
-        "No check yet: `digest run` makes the first.",
-    ),
-    "missing": (
-        lambda conn, limit: [as_dict(one.gap) | as_dict(one, "gap") for one in load_gaps(conn, limit=limit)],
-        ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", ""),
-        lambda here, line: [
-            str(line["id"]),
-            str(line["state"]),
-            here.write(line["missed_at"]),
-            f"{line['asks']:>5}",
-            here.write(line["asked_at"]),
-            line["reason"],
-        ],
-        "No id is missing between the papers stored.",
-    ),
-    "requests": (
-        load_requests,
-        ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", ""),
-        lambda here, request: [
-            here.write(request.at),
-            str(request.status or "–"),
-            f"{request.milliseconds:>6,} ms",
-            f"{request.size:>10,}",
-            str(request.outcome),
-            f"{request.url} {request.detail}".rstrip(),
-        ],
-        "No request was made yet.",
-    ),
-}
-"""By option: what reads a number of them, the table's header, a row of it, and what is said if there are none."""
 
 
 def _show_list(here: Installation, conn: Connection, view: str, limit: int, *, as_json: bool) -> None:

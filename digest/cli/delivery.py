@@ -42,6 +42,9 @@ _MOST_LINES = 1_000_000
 _LABEL = 10
 _WIDEST_ERROR = 140
 
+_LINES = 24
+_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
+
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -265,10 +268,6 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
             if before.delivery.state is not DeliveryState.SUPPRESSED and not cancel_delivery(conn, id_, here.now):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
-
-
-_LINES = 24
-_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 
 
 def view_head(message: Message) -> list[str]:

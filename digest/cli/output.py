@@ -21,16 +21,6 @@ from digest.model.clock import monotonic
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-
-@contextmanager
-def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
-    """Give a function to call with what is done and how much of it; the line is gone at the end."""
-    from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
-
-    with Console(stderr=True, quiet=quiet).status("") as status:
-        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
-
-
 _WIDEST = 110
 """Columns of a digest: longer lines are hard to read."""
 
@@ -39,6 +29,18 @@ _NARROWEST = 12
 
 _MARGINS = 19
 """What stands beside a verb's line: its name, and how long it took."""
+
+LARGEST_ID = 2**63 - 1
+"""What a database takes for an id."""
+
+
+@contextmanager
+def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
+    """Give a function to call with what is done and how much of it; the line is gone at the end."""
+    from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
+
+    with Console(stderr=True, quiet=quiet).status("") as status:
+        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
 
 
 def find_columns() -> int:
@@ -92,9 +94,6 @@ def shows_colors() -> bool:
     is_able = console.color_system is not None and not console.legacy_windows
     return sys.stdout.isatty() and is_able and not console.no_color
 
-
-LARGEST_ID = 2**63 - 1
-"""What a database takes for an id."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 """`--json`, the same for every listing."""

@@ -64,6 +64,12 @@ from digest.store.subscriptions import load_subscriptions, pause_subscription, r
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
+OPERATOR = "operator"
+"""Kept with the consent, where the operator did it for a reader."""
+
+_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
+"""What is said of digests that do not show abstracts as usual."""
+
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -86,10 +92,6 @@ def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[
         if query_name in one.queries
     )
     return [(name, cause) for name, cause in causes if cause]
-
-
-OPERATOR = "operator"
-"""Kept with the consent, where the operator did it for a reader."""
 
 
 @command.command()
@@ -364,10 +366,6 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     for label, values in _describe(here, due, line, statuses, digests, turn=turn).items():
         if any(values):
             print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
-
-
-_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
-"""What is said of digests that do not show abstracts as usual."""
 
 
 def _describe(

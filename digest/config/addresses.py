@@ -38,6 +38,9 @@ _HOST_NAME = re.compile(
 _LAST_PORT = 65535
 _PORTS = f"A port is {_LAST_PORT} at most."
 
+_HERE = ("localhost", "127.0.0.0/8", "::1")
+"""This machine, as NO_PROXY would name it."""
+
 
 def is_loopback(url: str) -> bool:
     """Whether a URL's host is this machine; also for "", which leads nowhere."""
@@ -366,10 +369,6 @@ class Proxy:
     def __str__(self) -> str:
         scheme, _, rest = self.url.partition("://")
         return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
-
-
-_HERE = ("localhost", "127.0.0.0/8", "::1")
-"""This machine, as NO_PROXY would name it."""
 
 
 def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: str) -> Proxy | None:

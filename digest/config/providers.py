@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
+_TWO_STEP = ("Two-step sign-in must be on. Your usual password does not work.",)
+_VERIFIED = "It sends only from addresses and domains that you have verified there."
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -48,9 +51,6 @@ def add_login(server: str, login: str) -> str:
     scheme, _, host = server.partition("://")
     return f"{scheme}://{quote(login, safe='@')}@{host}" if login else server
 
-
-_TWO_STEP = ("Two-step sign-in must be on. Your usual password does not work.",)
-_VERIFIED = "It sends only from addresses and domains that you have verified there."
 
 GMAIL = Provider(
     *("gmail", "Gmail", "smtp+starttls://smtp.gmail.com:587", "App password"),

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 _METADATA = "setting"
 
+NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
+"""Keys of a subscription that take saved queries by name, and what it does to them."""
+
 
 class Secrecy(StrEnum):
     """How much of a value is hidden when it is shown: nothing, a password inside it, or all."""
@@ -553,8 +556,6 @@ INCOMING: dict[DestinationKind, Setting] = {
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""
 
-NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
-"""Keys of a subscription that take saved queries by name, and what it does to them."""
 
 SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(

@@ -51,6 +51,14 @@ _POLL_SECONDS = 0.25
 _LEAST_WAIT = 0.25
 """Seconds a pass waits at least if there is something to claim and it gets nothing: somebody holds that row."""
 
+_MAIL = frozenset({DestinationKind.MAIL})
+
+BEAT = 15.0
+"""Seconds between two signs of life: several may fail before a lease of `outbox.CLAIM_LEASE` lapses."""
+
+MARGIN = 10.0
+"""Seconds before its end from which on a lease is not relied upon: what is begun must reach the other side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -59,8 +67,6 @@ class Lane:
     name: str
     kinds: frozenset[DestinationKind]
 
-
-_MAIL = frozenset({DestinationKind.MAIL})
 
 LANES = (Lane("mail", _MAIL), Lane("posts", frozenset(DestinationKind) - _MAIL))
 """A mail server may take ten minutes to answer; whatever is no mail does not wait for it."""
@@ -209,13 +215,6 @@ class _Pass:
             return False
         self._site.clock.sleep(max((next_at - now).total_seconds(), _LEAST_WAIT))
         return True
-
-
-BEAT = 15.0
-"""Seconds between two signs of life: several may fail before a lease of `outbox.CLAIM_LEASE` lapses."""
-
-MARGIN = 10.0
-"""Seconds before its end from which on a lease is not relied upon: what is begun must reach the other side."""
 
 
 class Leases:

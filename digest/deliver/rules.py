@@ -30,6 +30,25 @@ _TRUSTED = 5
 MAX_REPEATS = 1
 """So often a message whose fate nobody knows is sent again by itself: each time may be a copy too many."""
 
+_OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
+_OF_US = re.compile(
+    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
+    r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
+    r"|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
+    r"|(?<!recipient address rejected: )access denied",
+    re.IGNORECASE,
+)
+_OF_US_FOR_NOW = re.compile(
+    r"(?!.*(?:gr[ea]ylist|temporar|later))"
+    r".*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
+    re.IGNORECASE,
+)
+"""What Postfix says with a 4xx code, though only the operator can mend it."""
+
+_OF_US_BY_CODE = re.compile(r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
+OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+"""A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
+
 
 class Step(StrEnum):
     """What to do with a delivery whose sending failed."""
@@ -130,26 +149,6 @@ def _pause_before(waited: timedelta, jitter: float) -> timedelta:
 def shorten_share(share: Share) -> Share | None:
     """Return what a message shows after it was too large: half of its papers; None if it showed none."""
     return replace(share, shown=share.shown // 2) if share.shown else None
-
-
-_OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
-_OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
-    r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
-    r"|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
-    r"|(?<!recipient address rejected: )access denied",
-    re.IGNORECASE,
-)
-_OF_US_FOR_NOW = re.compile(
-    r"(?!.*(?:gr[ea]ylist|temporar|later))"
-    r".*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
-    re.IGNORECASE,
-)
-"""What Postfix says with a 4xx code, though only the operator can mend it."""
-
-_OF_US_BY_CODE = re.compile(r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
-OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
-"""A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
 
 
 def names_recipient(reason: str) -> bool:

@@ -64,6 +64,20 @@ _REFUSALS = 3
 
 _KIND_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
+_LEADS_TO = {
+    Step.RETRY: DeliveryState.READY,
+    Step.SHORTEN: DeliveryState.READY,
+    Step.ASK: DeliveryState.UNKNOWN,
+    Step.HOLD: DeliveryState.HELD,
+    Step.GIVE_UP: DeliveryState.DEAD,
+}
+
+_ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
+"""Destinations that can be asked what they took."""
+
+_WEBHOOK_WAIT = timedelta(seconds=60)
+"""Until a post whose answer was lost is repeated: its receiver knows repetitions by their id."""
+
 
 @dataclass
 class DeliverReport:
@@ -233,15 +247,6 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
     _mark_stubbornly(site, delivery, mark)
 
 
-_LEADS_TO = {
-    Step.RETRY: DeliveryState.READY,
-    Step.SHORTEN: DeliveryState.READY,
-    Step.ASK: DeliveryState.UNKNOWN,
-    Step.HOLD: DeliveryState.HELD,
-    Step.GIVE_UP: DeliveryState.DEAD,
-}
-
-
 def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: DeliveryError) -> None:
     now, jitter, kind = site.clock.now(), site.jitter(), delivery.destination.kind
     shorter = shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
@@ -315,13 +320,6 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             if has_failed:
                 _log.warning("the result of %s was recorded after %.1f s", which, monotonic() - began_at)
             return
-
-
-_ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
-"""Destinations that can be asked what they took."""
-
-_WEBHOOK_WAIT = timedelta(seconds=60)
-"""Until a post whose answer was lost is repeated: its receiver knows repetitions by their id."""
 
 
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:

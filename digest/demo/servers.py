@@ -34,6 +34,9 @@ _PAGE = """\
 """
 _NOTHING = '<error code="noRecordsMatch">The list is empty.</error>'
 
+TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
+CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}
+
 
 class Request(NamedTuple):
     """What a client asked; `params` are those of the address."""
@@ -149,10 +152,6 @@ class _Controller(Controller):
 
     def _create_server(self) -> Coroutine[Any, Any, asyncio.AbstractServer]:
         return self.loop.create_server(self._factory_invoker, sock=self._listening)
-
-
-TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
-CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}
 
 
 class DemoSlack(DemoServer):

@@ -36,6 +36,23 @@ _TAKEN_IN = (
     AnnouncementState.BEFORE,
 )
 
+STALE_POLL = timedelta(days=2)
+"""Checks complete daily, also on days without announcement: two days without one need an operator."""
+
+LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
+    {
+        "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
+        "plan": 1800.0,
+        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+        "deliver-posts": 1200.0,
+        "heartbeat": 120.0,
+        "reload": 1800.0,
+    }
+)
+"""Seconds after which a turn counts as stuck, by job."""
+
+_LONGEST_OTHER = 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class AlarmFacts:
@@ -110,24 +127,6 @@ def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:
     became = "checked" if line.state is AnnouncementState.NOT_CHECKED else "fetched completely"
     what = f"{announcement} was not {became}"
     return Alarm(AlarmName.ANNOUNCEMENT, what, "`digest coverage` says what is missing.")
-
-
-STALE_POLL = timedelta(days=2)
-"""Checks complete daily, also on days without announcement: two days without one need an operator."""
-
-LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
-    {
-        "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
-        "plan": 1800.0,
-        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
-        "deliver-posts": 1200.0,
-        "heartbeat": 120.0,
-        "reload": 1800.0,
-    }
-)
-"""Seconds after which a turn counts as stuck, by job."""
-
-_LONGEST_OTHER = 3600.0
 
 
 def is_stuck(job: str, seconds: float) -> bool:

@@ -17,14 +17,13 @@ from digest.store.papers import count_announced
 from digest.store.queries import active_revisions
 from digest.store.runs import count_requests, load_cursor, load_polls_since
 
+_MARGIN = timedelta(days=5)
+"""Checks from so long before the first announcement shown say how far arXiv had come by then."""
+
 
 def is_checked(conn: Connection, source: str) -> bool:
     """Whether arXiv is checked at all: not if it is searched, and there is no saved query."""
     return source == "harvest" or bool(active_revisions(conn))
-
-
-_MARGIN = timedelta(days=5)
-"""Checks from so long before the first announcement shown say how far arXiv had come by then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,9 @@ from digest.store.papers import load_forgotten, load_newest_paper, load_paper
 from digest.store.queries import load_subscription_feeds
 from digest.store.subscribers import DestinationState, DestinationStatus, load_statuses
 
+_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
+"""Somebody may have it: the message went out, and no answer is known."""
+
 
 class Verdict(StrEnum):
     """What became of a change on its way to a subscription, the farthest first."""
@@ -65,9 +68,6 @@ class Verdict(StrEnum):
 
 ORDER = tuple(Verdict)
 """A paper's verdict is the farthest that one of its changes came."""
-
-_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
-"""Somebody may have it: the message went out, and no answer is known."""
 
 
 class Met(StrEnum):

@@ -24,6 +24,25 @@ CONFIGURATION = "configuration"
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
+_SHAPES = (
+    (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
+    (re.compile(r"[^\s<>'\"`:/@,;()]+@[\w.-]*\w"), "<address>"),
+    (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
+    (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
+    (re.compile(r"(the proxy https?://)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
+    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
+    (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
+    (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
+)
+"""What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
+
+_QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
+_VALUES = (
+    (re.compile(rf"\b(?:{'|'.join(DestinationKind)}):[^\s,;]+"), "…"),
+    (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
+)
+"""Values of the file, as mistakes in it repeat them."""
+
 
 class Verdict(StrEnum):
     """How a check ended, the worst last."""
@@ -88,26 +107,6 @@ def _run(name: str, find: Find) -> list[Finding]:
         said = f"the check itself failed ({type(error).__name__})"
         found.append(Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it."))
     return found
-
-
-_SHAPES = (
-    (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
-    (re.compile(r"[^\s<>'\"`:/@,;()]+@[\w.-]*\w"), "<address>"),
-    (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
-    (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
-    (re.compile(r"(the proxy https?://)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
-    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
-    (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
-    (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
-)
-"""What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
-
-_QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
-_VALUES = (
-    (re.compile(rf"\b(?:{'|'.join(DestinationKind)}):[^\s,;]+"), "…"),
-    (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
-)
-"""Values of the file, as mistakes in it repeat them."""
 
 
 def hide(finding: Finding, private: Mapping[str, str]) -> Finding:

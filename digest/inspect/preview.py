@@ -49,6 +49,15 @@ _BETWEEN = 1.0
 _MOST_DIGESTS = 1_000
 """Digests of a subscription that are looked through for a day: three years of daily ones."""
 
+PAPERS = 50
+_BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
+
+PAGE: Final = 500
+"""Papers asked for at once."""
+
+_AT_ONCE: Final = 1_000
+"""Stored papers in memory at once."""
+
 
 def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
     """Make the digest that a subscription would get if its turn came now; None where nothing waits for it."""
@@ -197,10 +206,6 @@ def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, k
     return Delivery.make_sample(digest, destination, part, parts, own)
 
 
-PAPERS = 50
-_BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
-
-
 def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None) -> Digest:
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
@@ -265,13 +270,6 @@ def describe_found(digest: Digest) -> str:
     if whole:
         return describe_volume(DaySpan(whole, span.begun), papers)
     return f"over {count(len(papers) // ((digest.planned_at - oldest).days + 1), 'paper')} a day"
-
-
-PAGE: Final = 500
-"""Papers asked for at once."""
-
-_AT_ONCE: Final = 1_000
-"""Stored papers in memory at once."""
 
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:

@@ -19,6 +19,8 @@ from digest.query.tree import Not
 MATCH_SPAN = timedelta(days=30)
 """How far back matches are counted."""
 
+FEW_ANNOUNCEMENTS, _ANNOUNCEMENTS_A_WEEK = 5, 5
+
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
@@ -55,9 +57,6 @@ def count_days(span: DaySpan, papers: Iterable[Paper]) -> dict[date, int]:
     """Return how many papers were submitted on each of some days."""
     counts = Counter(paper.published.date() for paper in papers)
     return {day: counts[day] for day in span.dates}
-
-
-FEW_ANNOUNCEMENTS, _ANNOUNCEMENTS_A_WEEK = 5, 5
 
 
 def describe_rate(papers: int, announcements: int, days: int) -> str:

@@ -10,21 +10,6 @@ from digest.inspect.findings import Finding, Verdict
 from digest.model.errors import DeliveryError
 from digest.model.subscriptions import Destination
 
-
-class Scope(NamedTuple):
-    """A permission of the app: Slack's name for it, and for the same in private channels; what it is for."""
-
-    name: str
-    private: str
-    why: str
-
-
-SCOPES = (
-    Scope("chat:write", "", "to post digests"),
-    Scope("channels:read", "groups:read", "to find a channel by its name"),
-    Scope("channels:history", "groups:history", "to look up a post whose answer was lost"),
-)
-
 _MANIFEST = """\
 _metadata:
   major_version: 1
@@ -46,6 +31,24 @@ settings:
   token_rotation_enabled: false
 """
 
+_KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
+_CHANNELS = ("C", "G")
+
+
+class Scope(NamedTuple):
+    """A permission of the app: Slack's name for it, and for the same in private channels; what it is for."""
+
+    name: str
+    private: str
+    why: str
+
+
+SCOPES = (
+    Scope("chat:write", "", "to post digests"),
+    Scope("channels:read", "groups:read", "to find a channel by its name"),
+    Scope("channels:history", "groups:history", "to look up a post whose answer was lost"),
+)
+
 
 def list_scopes(*, is_private: bool) -> dict[str, str]:
     """Return the scopes that the app needs, each with what it is for."""
@@ -58,10 +61,6 @@ def write_manifest(*, is_private: bool) -> str:
     """Return the app's manifest in YAML, as Slack takes it under "Create New App", "From a manifest"."""
     scopes = list_scopes(is_private=is_private).items()
     return _MANIFEST.format(scopes="\n".join(f"      - {name:<17} # {why}" for name, why in scopes))
-
-
-_KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
-_CHANNELS = ("C", "G")
 
 
 def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport, token: str) -> Iterator[Finding]:

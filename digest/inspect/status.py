@@ -96,6 +96,10 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
+_CALL = "Call `digest run` from cron, or keep `digest serve` running."
+_RESTART = "Start `digest serve` again."
+_LOG = "The log of `digest serve` says why."
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -265,11 +269,6 @@ def describe_breaker(breaker: Breaker) -> tuple[str, str]:
     """Say for how long arXiv is not asked and why, and what to do about it."""
     why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
     return f"arXiv is not asked for {write_age(timedelta(seconds=breaker.seconds))}: {why}", remedy
-
-
-_CALL = "Call `digest run` from cron, or keep `digest serve` running."
-_RESTART = "Start `digest serve` again."
-_LOG = "The log of `digest serve` says why."
 
 
 @dataclass(frozen=True, slots=True)

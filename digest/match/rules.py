@@ -20,6 +20,8 @@ from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscriptio
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, parse_query
 
+_SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
+
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
@@ -227,9 +229,6 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
     if mark > (0, 0):
         return change.paper.id.announcement_order > mark
     return since is not None and change.paper.published >= since
-
-
-_SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
 
 def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:

@@ -55,6 +55,9 @@ from digest.store.subscriptions import load_followers, load_subscriptions, make_
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""
 
+BATCH = 4000
+"""Changes matched at once: bounds memory, and the work lost to a crash."""
+
 
 def make_first_digests(site: Site, awaiting: Collection[str], report: MatchReport) -> None:
     """Make every first digest that is owed and can be made now."""
@@ -154,10 +157,6 @@ def _make_first_digest(
     close_first_digest(conn, first_digest, run_id)
     report.first_digests += bool(ids)
     report.first_digest_papers.update(change.paper_key for change in chosen)
-
-
-BATCH = 4000
-"""Changes matched at once: bounds memory, and the work lost to a crash."""
 
 
 @dataclass

@@ -49,6 +49,14 @@ _MACHINES_OWN = frozenset({"localtime", "posixrules", "Factory"})
 _OTHER_COUNTS = ("posix/", "right/")
 """Folders of copies, `right/` with leap seconds counted: no zones of their own."""
 
+_DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
+_DAYS_HINT = "Days are daily, weekdays, names such as mondays and thursdays, or every second monday."
+_RHYTHMS = ("second", "third", "fourth", "other", "fortnightly", "biweekly", "monthly")
+
+_DAY = timedelta(days=1)
+_MOST_ENDS = 3
+"""If clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
+
 
 class CadenceKind(StrEnum):
     """What a digest waits for: a wall-clock time, the announcement being complete, or nothing."""
@@ -294,11 +302,6 @@ def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> dat
     return monday
 
 
-_DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
-_DAYS_HINT = "Days are daily, weekdays, names such as mondays and thursdays, or every second monday."
-_RHYTHMS = ("second", "third", "fourth", "other", "fortnightly", "biweekly", "monthly")
-
-
 def _read_days(words: str, phrase: str) -> frozenset[int]:
     days: set[int] = set()
     for word in re.split(r"\s*,\s*|\s+and\s+|\s+", words.strip().lower()):
@@ -350,11 +353,6 @@ def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime
         else:
             low = middle
     return high
-
-
-_DAY = timedelta(days=1)
-_MOST_ENDS = 3
-"""If clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:

@@ -33,6 +33,18 @@ _REFUSED = 400
 
 _TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now."
 
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux's `CLOCK_MONOTONIC` stops while the machine is suspended, and leases do not."""
+
+SPACING = 3.0
+"""Seconds from the end of one request to the start of the next."""
+
+REQUEST_DEADLINE = 240.0
+"""Seconds one request may take in all, answer included."""
+
+LEASE = 270.0
+"""Seconds a grant holds the gate: longer than any request lives."""
+
 
 class Clock(Protocol):
     """Tells the time and waits.
@@ -195,23 +207,9 @@ def read_rfc_date(text: str) -> datetime:
     return to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Linux's `CLOCK_MONOTONIC` stops while the machine is suspended, and leases do not."""
-
-
 def monotonic() -> float:
     """Return seconds on a clock that never goes back, nor stops for a sleep; only differences mean anything."""
     return time.clock_gettime(_CLOCK)
-
-
-SPACING = 3.0
-"""Seconds from the end of one request to the start of the next."""
-
-REQUEST_DEADLINE = 240.0
-"""Seconds one request may take in all, answer included."""
-
-LEASE = 270.0
-"""Seconds a grant holds the gate: longer than any request lives."""
 
 
 class RequestOutcome(StrEnum):

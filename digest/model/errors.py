@@ -31,14 +31,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+_POINTED: Final = 30
+"""Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
+
 
 def count(number: int, one: str, many: str = "") -> str:
     """Write `1 paper`, `2 papers`, `1,000 papers`; what is not made with an s is given: `2 deliveries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-_POINTED: Final = 30
-"""Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
 
 
 class DigestError(Exception):

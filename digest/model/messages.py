@@ -13,6 +13,21 @@ from digest.model.errors import DeliveryError
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Abstracts, Destination, Grouping
 
+NEAR_LIST = "near the library of this list"
+"""What others read in place of a title of somebody's library."""
+
+FEED_ENTRIES = 200
+"""How many papers a feed holds at most: readers fetch all of it each time."""
+
+FEED_DAYS = 30
+"""How many days before its newest paper the oldest one came, at most."""
+
+FEED_BYTES = 1_000_000
+"""How long a feed is at most, as a document."""
+
+IsOurs: TypeAlias = "Callable[[], bool]"
+"""Tells whether the claim on a message still holds: asked right before the point of no return."""
+
 
 class Occasion(StrEnum):
     """Why a digest exists.
@@ -112,10 +127,6 @@ class Sequel:
     day: date
     before: StoredText
     after: StoredText
-
-
-NEAR_LIST = "near the library of this list"
-"""What others read in place of a title of somebody's library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,22 +501,6 @@ class DeliveryPlan:
     parts: int
     idempotency_key: str
     share: Share | None = None
-
-
-FEED_ENTRIES = 200
-"""How many papers a feed holds at most: readers fetch all of it each time."""
-
-
-FEED_DAYS = 30
-"""How many days before its newest paper the oldest one came, at most."""
-
-
-FEED_BYTES = 1_000_000
-"""How long a feed is at most, as a document."""
-
-
-IsOurs: TypeAlias = "Callable[[], bool]"
-"""Tells whether the claim on a message still holds: asked right before the point of no return."""
 
 
 def always_ours() -> bool:

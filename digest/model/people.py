@@ -30,6 +30,26 @@ FRESH = timedelta(minutes=30)
 UNDO = timedelta(days=7)
 """How long unsubscribing can be undone on its page."""
 
+DAYS = {
+    "weekdays": "weekdays",
+    "daily": "every day",
+    "mondays": "Mondays",
+    "tuesdays": "Tuesdays",
+    "wednesdays": "Wednesdays",
+    "thursdays": "Thursdays",
+    "fridays": "Fridays",
+    "announcement": "as soon as announced",
+}
+"""What a form offers for the days, and how a page says it."""
+
+KINDS = {
+    Kind.NEW: "new papers",
+    Kind.CROSS_LIST: "papers cross-listed from other categories",
+    Kind.REPLACEMENT: "new versions of papers",
+    Kind.WITHDRAWAL: "withdrawn papers",
+}
+"""What a form offers for the kinds of announcement, and how a page says it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -152,28 +172,6 @@ class SignupRequest:
             joins=tuple(values["joins"]),
             old_address=values["old_address"],
         )
-
-
-DAYS = {
-    "weekdays": "weekdays",
-    "daily": "every day",
-    "mondays": "Mondays",
-    "tuesdays": "Tuesdays",
-    "wednesdays": "Wednesdays",
-    "thursdays": "Thursdays",
-    "fridays": "Fridays",
-    "announcement": "as soon as announced",
-}
-"""What a form offers for the days, and how a page says it."""
-
-
-KINDS = {
-    Kind.NEW: "new papers",
-    Kind.CROSS_LIST: "papers cross-listed from other categories",
-    Kind.REPLACEMENT: "new versions of papers",
-    Kind.WITHDRAWAL: "withdrawn papers",
-}
-"""What a form offers for the kinds of announcement, and how a page says it."""
 
 
 def write_cadence(days: str, hour: str, zone: str) -> str:

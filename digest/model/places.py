@@ -85,6 +85,43 @@ _BARE = re.compile(
 _MARKUP = re.compile(r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|[(\[<]?\s*https?:\S+")
 _LONGEST_PLACE = 60
 
+_HTML_SINCE = 202312  # arXiv shows papers as HTML from the ids of this month on
+
+_HOSTS = {
+    "Data": r"zenodo\.org|osf\.io|(?:[\w-]+\.)?figshare\.com|kaggle\.com|data(?:dryad|verse)[\w.-]*"
+    r"|data\.mendeley\.com|(?:dx\.)?doi\.org/10\.(?:5281|6084|17605|5061|7910|17632)|(?:huggingface|hf)\.co/datasets",
+    "Code": r"(?:gist\.|raw\.)?github(?:usercontent)?\.com|(?:[\w-]+\.)*gitlab(?:\.[\w-]+)+|bitbucket\.org|sr\.ht"
+    r"|codeberg\.org|(?:[\w-]+\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|pypi\.org|cran\.r-project\.org"
+    r"|ascl\.net|colab\.research\.google\.com|(?:huggingface|hf)\.co",
+    "Project page": r"[\w-]+\.git(?:hub|lab)\.io|sites\.google\.com|[\w-]+\.readthedocs\.(?:io|org)",
+}
+_WORDS = {
+    "Code": r"codes?|software|implementations?|packages?|library|toolbox|scripts?|repository|programs?",
+    "Data": r"data|data-?sets?|databases?|catalogu?es?|corpus|corpora|benchmarks?",
+    "Project page": r"project|home[ -]?page|our web[ -]?(?:page|site)",
+}
+_WORD = re.compile("|".join(rf"\b({words})\b" for words in _WORDS.values()), re.IGNORECASE)
+_HOST = re.compile(
+    rf"(?:www\.)?(?:{'|'.join(f'({hosts})' for hosts in _HOSTS.values())})(?![\w.@:-])", re.IGNORECASE
+)
+_ADDRESS = re.compile(
+    rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))"
+    r"(?:(?!https?://)[^\s<>\"{}|^`\u200b\u3002\uff09\uff0c\uff1a\uff1b])+",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(
+    r"(https?)://(?!(?:\w+\.)*(?:arxiv|creativecommons)\.org\b)(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d{1,5})?"
+    r"(?P<path>(?:[/?#][\w.~:/?#@!$&'()*+,;=%\[\]-]{0,200})?)",
+    re.IGNORECASE | re.ASCII,
+)
+_TEX = (
+    (re.compile(r"\\href\s*\{([^{}]*)\}"), r" \1 "),
+    (re.compile(r"\\~(?:\{\})?|\\textasciitilde(?:\{\})?|\$?\\sim\$?"), "~"),
+    (re.compile(r"\\([_%#&])"), r"\1"),
+    (re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"), r"\1"),  # a broken line
+)
+_LOOSE_SIGNS = (*".,;:!?*$'\"\\]>…’”", "'s", "’s")
+
 
 def find_place(paper: Paper) -> str:
     """Return where a paper appears, as its journal reference or its comment says: `accepted at PRB`, `ICML 2016`.
@@ -136,44 +173,6 @@ class Link:
 
     label: str
     url: str
-
-
-_HTML_SINCE = 202312  # arXiv shows papers as HTML from the ids of this month on
-
-_HOSTS = {
-    "Data": r"zenodo\.org|osf\.io|(?:[\w-]+\.)?figshare\.com|kaggle\.com|data(?:dryad|verse)[\w.-]*"
-    r"|data\.mendeley\.com|(?:dx\.)?doi\.org/10\.(?:5281|6084|17605|5061|7910|17632)|(?:huggingface|hf)\.co/datasets",
-    "Code": r"(?:gist\.|raw\.)?github(?:usercontent)?\.com|(?:[\w-]+\.)*gitlab(?:\.[\w-]+)+|bitbucket\.org|sr\.ht"
-    r"|codeberg\.org|(?:[\w-]+\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|pypi\.org|cran\.r-project\.org"
-    r"|ascl\.net|colab\.research\.google\.com|(?:huggingface|hf)\.co",
-    "Project page": r"[\w-]+\.git(?:hub|lab)\.io|sites\.google\.com|[\w-]+\.readthedocs\.(?:io|org)",
-}
-_WORDS = {
-    "Code": r"codes?|software|implementations?|packages?|library|toolbox|scripts?|repository|programs?",
-    "Data": r"data|data-?sets?|databases?|catalogu?es?|corpus|corpora|benchmarks?",
-    "Project page": r"project|home[ -]?page|our web[ -]?(?:page|site)",
-}
-_WORD = re.compile("|".join(rf"\b({words})\b" for words in _WORDS.values()), re.IGNORECASE)
-_HOST = re.compile(
-    rf"(?:www\.)?(?:{'|'.join(f'({hosts})' for hosts in _HOSTS.values())})(?![\w.@:-])", re.IGNORECASE
-)
-_ADDRESS = re.compile(
-    rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))"
-    r"(?:(?!https?://)[^\s<>\"{}|^`\u200b\u3002\uff09\uff0c\uff1a\uff1b])+",
-    re.IGNORECASE,
-)
-_PLAIN = re.compile(
-    r"(https?)://(?!(?:\w+\.)*(?:arxiv|creativecommons)\.org\b)(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d{1,5})?"
-    r"(?P<path>(?:[/?#][\w.~:/?#@!$&'()*+,;=%\[\]-]{0,200})?)",
-    re.IGNORECASE | re.ASCII,
-)
-_TEX = (
-    (re.compile(r"\\href\s*\{([^{}]*)\}"), r" \1 "),
-    (re.compile(r"\\~(?:\{\})?|\\textasciitilde(?:\{\})?|\$?\\sim\$?"), "~"),
-    (re.compile(r"\\([_%#&])"), r"\1"),
-    (re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"), r"\1"),  # a broken line
-)
-_LOOSE_SIGNS = (*".,;:!?*$'\"\\]>…’”", "'s", "’s")
 
 
 def find_links(paper: Paper) -> tuple[Link, ...]:

@@ -27,6 +27,31 @@ _FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
 
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
+MASK = "***"
+
+_END = r"\s/?#\"'<>,:;)\]}"
+"""What ends a part of an address."""
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), mask)
+    for pattern, mask in (
+        (
+            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
+            f"{MASK}@",
+        ),  # who logs in, and with what
+        (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
+        (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
+        (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
+        (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
+        (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
+        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
+        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
+    )
+)
+
+_SECRET_NAMES = re.compile(r"(?i)password|secret|token|authori[sz]ation|webhook")
+
 
 def derive_token(secret: str, purpose: str, *parts: str) -> str:
     """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
@@ -96,32 +121,6 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
     """
     signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
     return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")
-
-
-MASK = "***"
-
-_END = r"\s/?#\"'<>,:;)\]}"
-"""What ends a part of an address."""
-
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), mask)
-    for pattern, mask in (
-        (
-            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
-            f"{MASK}@",
-        ),  # who logs in, and with what
-        (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
-        (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
-        (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
-        (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
-        (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
-        (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
-        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
-        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
-    )
-)
-
-_SECRET_NAMES = re.compile(r"(?i)password|secret|token|authori[sz]ation|webhook")
 
 
 def redact(text: str) -> str:

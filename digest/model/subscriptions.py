@@ -17,14 +17,6 @@ from digest.model.taxonomy import is_archive, is_category, spell_name
 EVERYTHING = ""
 """In place of a subscription's name: all of them, for good."""
 
-
-class SubscriberState(StrEnum):
-    """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
-
-    CONFIRMED = "confirmed"
-    UNSUBSCRIBED = "unsubscribed"
-
-
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
 
@@ -33,6 +25,23 @@ NAME_RULE = (
 )
 """What `NAME` takes, in words."""
 
+_LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
+"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
+
+FEED_SUFFIXES = (".atom", ".xml", ".json")
+
+FILE = "file"
+"""Origin of the saved queries and subscriptions that the operator's file names."""
+
+_PERSON = "person:"
+
+
+class SubscriberState(StrEnum):
+    """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
+
+    CONFIRMED = "confirmed"
+    UNSUBSCRIBED = "unsubscribed"
+
 
 def write_title(name: str) -> str:
     """Write a name as a title: `Perf team` for `perf-team`, `cs.LG` for `cs.lg`."""
@@ -40,10 +49,6 @@ def write_title(name: str) -> str:
         return spell_name(name)
     words = re.sub("[-_]+", " ", name).strip()
     return words[:1].upper() + words[1:]
-
-
-_LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
-"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
 
 
 class DestinationKind(StrEnum):
@@ -72,8 +77,6 @@ FORMS = ", ".join(f"{kind}{_ADDRESSES.get(kind, ':name')}" for kind in Destinati
 
 OWN_DESTINATIONS = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 """Destinations that show nothing to anybody but their owner."""
-
-FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -179,12 +182,6 @@ class Archive(StrEnum):
 
     LINK = "link"
     PUBLIC = "public"
-
-
-FILE = "file"
-"""Origin of the saved queries and subscriptions that the operator's file names."""
-
-_PERSON = "person:"
 
 
 def write_origin(person_id: int) -> str:

@@ -209,6 +209,18 @@ _ARCHIVES_ALSO_CATEGORIES = frozenset(
 )
 _ARCHIVES_ONCE_CATEGORIES = frozenset(("astro-ph", "cond-mat", "q-bio"))
 
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "math.MP": "math-ph",
+        "stat.TH": "math.ST",
+        "math.IT": "cs.IT",
+        "q-fin.EC": "econ.GN",
+        "cs.SY": "eess.SY",
+        "cs.NA": "math.NA",
+    }
+)
+"""Second names of a category in use: alias -> arXiv's canonical id."""
+
 
 def _read_table() -> Iterator[tuple[str, str]]:
     archive = ""
@@ -244,17 +256,6 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
 )
 """Every category a paper can carry, the retired ones too: id -> name."""
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "math.MP": "math-ph",
-        "stat.TH": "math.ST",
-        "math.IT": "cs.IT",
-        "q-fin.EC": "econ.GN",
-        "cs.SY": "eess.SY",
-        "cs.NA": "math.NA",
-    }
-)
-"""Second names of a category in use: alias -> arXiv's canonical id."""
 
 _SPELLINGS = {id_.casefold(): id_ for id_ in (*ARCHIVES, *CATEGORIES)}
 _CANONICAL = {**ALIASES, **MERGED}

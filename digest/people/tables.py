@@ -303,7 +303,7 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
     subscription they joined does not name them.
 
     Args:
-        person_id: who has it; 0 for nobody, see `load_everything`.
+        person_id: who has it; 0 for nobody, see `load_records`.
         keep_suppressions: the operator's file names them: that they left must be remembered.
     """
     from digest.store.schema import matches, query_matches  # noqa: PLC0415 - erasing alone touches them

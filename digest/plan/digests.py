@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from digest.model.messages import Coverage, Share
     from digest.query import AnalysedPaper, Query
 
+_DAY = timedelta(days=1)
+
+_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
+"""Kinds under which a paper is shown even if it was replaced meanwhile."""
+
+_UNLABELLED = (Kind.NEW, Kind.KNOWN)
+
 
 def plan_digest(
     due: DueSubscription,
@@ -139,9 +146,6 @@ def plan_deliveries(
     return tuple(plans)
 
 
-_DAY = timedelta(days=1)
-
-
 def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
     """Return the last announcement that an earlier digest is for to its end; None if none does.
 
@@ -187,11 +191,6 @@ def _has_seen(coverage: Coverage, announcement: date) -> bool:
 
 if TYPE_CHECKING:
     EntryMaker: TypeAlias = Callable[["Shown", Mapping[str, Query]], DigestEntry]
-
-_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
-"""Kinds under which a paper is shown even if it was replaced meanwhile."""
-
-_UNLABELLED = (Kind.NEW, Kind.KNOWN)
 
 
 class Shown(NamedTuple):

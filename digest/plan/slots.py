@@ -26,6 +26,8 @@ _DAY_SLOTS = timedelta(days=1)
 _ANNOUNCEMENT = "mailing:"
 _RUN = "run:"
 
+_INSTANT = timedelta(microseconds=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -156,9 +158,6 @@ def _read_day(cadence: Cadence, name: str) -> date | None:
     if cadence.kind is CadenceKind.CLOCK and len(cadence.days) > 1 and kind == "day":
         return date.fromisoformat(name)
     return None
-
-
-_INSTANT = timedelta(microseconds=1)
 
 
 class SlotOutcome(StrEnum):

@@ -77,6 +77,9 @@ _KEPT_ENTRIES = 50_000
 _KEPT_PAPERS = 3_000
 """Papers kept analysed from one batch of subscriptions to the next, about 26 KB each: those of a full day."""
 
+BATCH = 1_000
+"""Due subscriptions planned at once, in one transaction: what a death costs, and what others wait for."""
+
 
 class Drafts:
     """Makes drafts of digests; what several subscriptions of a pass show alike is made once.
@@ -316,10 +319,6 @@ def _is_unsent(conn: Connection, due: DueSubscription, announcement: date) -> bo
     since = load_earlier_digests(conn, {due.id: announcement_moment(announcement)})
     told_until = last_sent_until(since.get(due.id, ()))
     return told_until is None or announcement > told_until
-
-
-BATCH = 1_000
-"""Due subscriptions planned at once, in one transaction: what a death costs, and what others wait for."""
 
 
 @dataclass

@@ -64,6 +64,15 @@ from digest.store.runs import (
 NoveltyRule: TypeAlias = "Callable[[Paper], KnownBefore]"
 """By what a check decides what is new: the horizon of each paper."""
 
+_KIND_WORDS = {
+    Kind.NEW: "new",
+    Kind.CROSS_LIST: "cross-listed",
+    Kind.REPLACEMENT: "replaced",
+    Kind.WITHDRAWAL: "withdrawn",
+    Kind.METADATA: "edited",
+    Kind.KNOWN: "from before the first check",
+}
+
 
 def read_known_before(cursor: Cursor) -> KnownBefore:
     """Return what a source had announced before Digest first checked arXiv, from its cursor."""
@@ -206,16 +215,6 @@ def _is_news(known_before: KnownBefore, paper: Paper) -> bool:
     if paper.version == 1:
         return is_first_news(paper, known_before)
     return known_before.since is not None and paper.updated >= known_before.since
-
-
-_KIND_WORDS = {
-    Kind.NEW: "new",
-    Kind.CROSS_LIST: "cross-listed",
-    Kind.REPLACEMENT: "replaced",
-    Kind.WITHDRAWAL: "withdrawn",
-    Kind.METADATA: "edited",
-    Kind.KNOWN: "from before the first check",
-}
 
 
 @dataclass

@@ -22,6 +22,81 @@ from digest.model.polls import Gap, LastChecks, PollSummary
 CONFIRMED_AFTER = timedelta(minutes=30)
 """An answer that nothing is there is believed when a second check at least so much later says it again."""
 
+ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
+"""How long after it was missed an id is asked for; after the last time it is given up."""
+
+SPARSE_FROM = 1_000
+"""That many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
+
+_ALONE = 2
+"""That many ids are asked for one by one, of the interface that knows a paper first."""
+
+SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
+
+POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
+"""Eastern times from which a new check is worth a request: OAI-PMH shows an announcement towards 22:30, the
+others catch late batches and deferred announcements."""
+
+BOOTSTRAP_DAYS = 10
+"""How far the very first harvest reaches back."""
+
+WIDER_BOOTSTRAP_DAYS = 35
+"""How far it reaches back if that brings nothing, before Digest believes that there is nothing."""
+
+HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
+"""A harvest starts that many days before the last complete one if none so wide was made for so long, else one day.
+Papers that move while pages are read are lost to one run. The next ones find them."""
+
+SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
+"""The same for searches, in days since a paper's present version; else `SEARCH_LOOKBACK`. Over a week after
+submission come 3.9 % of papers, over a month 0.64 %, over a hundred days 0.06 %."""
+
+LEAST_OVERLAP = 1
+SEARCH_LOOKBACK = 8
+LONGEST_LOOKBACK = 100
+"""The first search for a saved query reaches as far as any."""
+
+CONFIRM_AFTER = timedelta(minutes=35)
+"""So long after a check that brought new papers another is made, to see whether that was all."""
+
+REQUESTS_A_RUN = 6
+REQUESTS_A_DAY = 30
+"""The most requests of checks that can wait; a check that is due makes all it needs."""
+
+MOST_FIRST_SEARCHES = 60
+"""Searches of a day for the newest papers of new saved queries; more at once are answered from what is stored."""
+
+LONGEST_FIRST_SEARCHES = timedelta(hours=1)
+"""So long after the first of them no other begins: first digests have waited long enough."""
+
+FALLBACK_AFTER = timedelta(hours=3)
+"""A harvest that has failed for so long is stood in for by the search."""
+
+EDIT_MARGIN = timedelta(days=7)
+"""A never-stored higher version counts as new if submitted up to so long before Digest first checked arXiv."""
+
+RETRY_AFTER_FAILURE = timedelta(minutes=10)
+LONGEST_RETRY = timedelta(hours=2)
+"""A check that failed is made again after ten minutes, then after twice as long each time, up to this."""
+
+FIRST_DIGEST_PAPERS = 15
+"""How many papers a new saved query shows if its last days hold fewer."""
+
+HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
+"""When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
+
+SEARCH_VISIBLE_AFTER = timedelta(hours=4)
+"""When an announcement can be expected in arXiv's search: about midnight Eastern time
+(https://info.arxiv.org/help/api/user-manual.html)."""
+
+VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER}
+"""The same by source: a check so soon after an announcement went out has not seen it."""
+
+SETTLED_AFTER = timedelta(minutes=30)
+"""Two checks at least so far apart that end at the same newest paper: the announcement has come to its end."""
+
+_UNFINISHED = "arXiv has not been read to the end"
+
 
 @dataclass(frozen=True, slots=True)
 class Walked:
@@ -78,16 +153,6 @@ def find_search_doubt(walked: Walked, last_total: int | None, last_empty: dateti
     return f"arXiv found nothing where it had {last_total:,} papers; Digest waits until a later check confirms it"
 
 
-ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
-"""How long after it was missed an id is asked for; after the last time it is given up."""
-
-SPARSE_FROM = 1_000
-"""That many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
-
-_ALONE = 2
-"""That many ids are asked for one by one, of the interface that knows a paper first."""
-
-
 def find_missing(stored: Mapping[int, Collection[int]], mark: tuple[int, int]) -> Iterator[ArxivId]:
     """Yield the ids of the last two months that lie below the newest stored one of theirs and are not stored.
 
@@ -129,61 +194,11 @@ def are_few_enough(ids: Sequence[ArxivId], spare: int) -> bool:
     return len(ids) <= min(_ALONE, spare)
 
 
-SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
-
-
 def explain_giving_up(gap: Gap) -> str:
     """Say why an id is given up."""
     asked = f"{gap.asks} times" if gap.asks > 1 else "once"
     until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else f" {gap.missed_at.year}"
     return f"arXiv knew no such paper, asked {asked} from {gap.missed_at:%-d %b}{until}"
-
-
-POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
-"""Eastern times from which a new check is worth a request: OAI-PMH shows an announcement towards 22:30, the
-others catch late batches and deferred announcements."""
-
-BOOTSTRAP_DAYS = 10
-"""How far the very first harvest reaches back."""
-
-WIDER_BOOTSTRAP_DAYS = 35
-"""How far it reaches back if that brings nothing, before Digest believes that there is nothing."""
-
-HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
-"""A harvest starts that many days before the last complete one if none so wide was made for so long, else one day.
-Papers that move while pages are read are lost to one run. The next ones find them."""
-
-SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
-"""The same for searches, in days since a paper's present version; else `SEARCH_LOOKBACK`. Over a week after
-submission come 3.9 % of papers, over a month 0.64 %, over a hundred days 0.06 %."""
-
-LEAST_OVERLAP = 1
-SEARCH_LOOKBACK = 8
-LONGEST_LOOKBACK = 100
-"""The first search for a saved query reaches as far as any."""
-
-CONFIRM_AFTER = timedelta(minutes=35)
-"""So long after a check that brought new papers another is made, to see whether that was all."""
-
-REQUESTS_A_RUN = 6
-REQUESTS_A_DAY = 30
-"""The most requests of checks that can wait; a check that is due makes all it needs."""
-
-MOST_IDS_ASKED = 60
-"""Searches of a day for the newest papers of new saved queries; more at once are answered from what is stored."""
-
-LONGEST_ID_SEARCH = timedelta(hours=1)
-"""So long after the first of them no other begins: first digests have waited long enough."""
-
-FALLBACK_AFTER = timedelta(hours=3)
-"""A harvest that has failed for so long is stood in for by the search."""
-
-EDIT_MARGIN = timedelta(days=7)
-"""A never-stored higher version counts as new if submitted up to so long before Digest first checked arXiv."""
-
-RETRY_AFTER_FAILURE = timedelta(minutes=10)
-LONGEST_RETRY = timedelta(hours=2)
-"""A check that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
 
 def latest_poll_time(now: datetime) -> datetime:
@@ -273,23 +288,6 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     return min(reach, today - timedelta(days=1), latest_announcement(now), newest or today)
 
 
-FIRST_DIGEST_PAPERS = 15
-"""How many papers a new saved query shows if its last days hold fewer."""
-
-HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
-"""When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
-
-SEARCH_VISIBLE_AFTER = timedelta(hours=4)
-"""When an announcement can be expected in arXiv's search: about midnight Eastern time
-(https://info.arxiv.org/help/api/user-manual.html)."""
-
-VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER}
-"""The same by source: a check so soon after an announcement went out has not seen it."""
-
-SETTLED_AFTER = timedelta(minutes=30)
-"""Two checks at least so far apart that end at the same newest paper: the announcement has come to its end."""
-
-
 def assess_coverage(
     polls: Sequence[PollSummary],
     now: datetime,
@@ -345,9 +343,6 @@ def assess_coverage(
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
     )
-
-
-_UNFINISHED = "arXiv has not been read to the end"
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

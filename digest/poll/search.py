@@ -58,6 +58,21 @@ PAPERS = 50
 _FAILURES = 2
 """After that many failed searches no other is made now."""
 
+PAGE = 200
+"""Papers asked for at once for a saved query; arXiv drops pages of thousands more often than small ones."""
+
+WIDE_PAGE = 1000
+"""Papers asked for at once if much is expected."""
+
+FALLBACK_DAYS = 4
+"""How far after the last complete harvest a search in its place reaches: what a Sunday evening's announcement
+brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
+
+EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
+"""A search for all of arXiv; a few papers carry dates from before its beginning."""
+
+_RUNS_SEARCHED = 24
+
 
 def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first digest the store cannot fill.
@@ -79,9 +94,9 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
         rule = make_novelty_rule(read_known_before(load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
         made_today = len(load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
-    left = thin[: max(0, rules.MOST_IDS_ASKED - made_today)]
+    left = thin[: max(0, rules.MOST_FIRST_SEARCHES - made_today)]
     unanswered: list[str] = []
-    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_ID_SEARCH:
+    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_FIRST_SEARCHES:
         text = left.pop(0)
         unanswered += [] if _fetch_newest(site, report, pending[text], rule, len(left)) else [text]
     report.awaiting = frozenset((*unanswered, *left))
@@ -112,22 +127,6 @@ def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, rule: Novel
             run.store_page(page)
     site.progress.end("poll", run.summary())
     return not run.stops_all
-
-
-PAGE = 200
-"""Papers asked for at once for a saved query; arXiv drops pages of thousands more often than small ones."""
-
-WIDE_PAGE = 1000
-"""Papers asked for at once if much is expected."""
-
-FALLBACK_DAYS = 4
-"""How far after the last complete harvest a search in its place reaches: what a Sunday evening's announcement
-brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
-
-EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
-"""A search for all of arXiv; a few papers carry dates from before its beginning."""
-
-_RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:

@@ -46,6 +46,11 @@ RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete
 before they were."""
 
+_RESUMED_WITHIN = timedelta(hours=6)
+"""A harvest that was broken off longer ago is begun anew."""
+
+WIDER = timedelta(days=rules.WIDER_BOOTSTRAP_DAYS - rules.BOOTSTRAP_DAYS)
+
 
 def check_gaps(site: Site, report: PollReport) -> None:
     """Ask for the ids that are missing, as far as the budget of requests goes; only after a complete harvest."""
@@ -116,12 +121,6 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
         given_up = [gap for gap in load_open_gaps(conn) if gap.id in still and rules.is_given_up(gap)]
         give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
     return found
-
-
-_RESUMED_WITHIN = timedelta(hours=6)
-"""A harvest that was broken off longer ago is begun anew."""
-
-WIDER = timedelta(days=rules.WIDER_BOOTSTRAP_DAYS - rules.BOOTSTRAP_DAYS)
 
 
 def poll_days(site: Site, days: int) -> PollReport:

@@ -58,6 +58,16 @@ _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIGURES = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 _UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
 
+_SUFFIXES = """
+ability able ably al alism alistic alities ality ally ance ances ancies ancy ant ants ate ated ately ates ating
+ation ational ationally ations ative atively ativeness ativity ator ators bility ble bles bly ed edly eed eli
+ence ences encies ency ent ential entially ently ents er ers es ful fullness fully fulness ial ially ibility
+ible ic ical ically icate icates icating icative ication icities icity ics ied ier ies ily iness ing ingly ings
+ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives ivities ivity ization izations
+ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
+nesses ous ously ousness s sses tion tional tionally tions y
+"""
+
 
 def to_arxiv(query: Query | Node) -> str:
     """Return a query as arXiv's `search_query` parameter (before URL encoding)."""
@@ -197,17 +207,6 @@ def find_shorter_stems(beginning: str) -> tuple[str, ...]:
         if not found.startswith(folded):
             words.setdefault(found, beginning + ending)
     return tuple(words.values())
-
-
-_SUFFIXES = """
-ability able ably al alism alistic alities ality ally ance ances ancies ancy ant ants ate ated ately ates ating
-ation ational ationally ations ative atively ativeness ativity ator ators bility ble bles bly ed edly eed eli
-ence ences encies ency ent ential entially ently ents er ers es ful fullness fully fulness ial ially ibility
-ible ic ical ically icate icates icating icative ication icities icity ics ied ier ies ily iness ing ingly ings
-ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives ivities ivity ization izations
-ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
-nesses ous ously ousness s sses tion tional tionally tions y
-"""
 
 
 @cache

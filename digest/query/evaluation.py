@@ -47,6 +47,17 @@ from digest.query.words import (
 _BETWEEN_READINGS: Final = 2**16
 """How far the numbers of a text's second reading are from the first: farther than any phrase goes."""
 
+TEXTS: Mapping[Prefix, str] = {
+    Prefix.TITLE: "title",
+    Prefix.ABSTRACT: "abstract",
+    Prefix.COMMENT: "comment",
+    Prefix.JOURNAL_REF: "journal_ref",
+    Prefix.REPORT_NO: "report_no",
+}
+"""The prefixes that search words -> the attribute of an AnalysedPaper (and of a Paper) each searches."""
+
+STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
+
 
 class PlainText:
     """A raw text with its TeX resolved (`plain`), which remembers where each character came from."""
@@ -374,16 +385,6 @@ def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
 
-TEXTS: Mapping[Prefix, str] = {
-    Prefix.TITLE: "title",
-    Prefix.ABSTRACT: "abstract",
-    Prefix.COMMENT: "comment",
-    Prefix.JOURNAL_REF: "journal_ref",
-    Prefix.REPORT_NO: "report_no",
-}
-"""The prefixes that search words -> the attribute of an AnalysedPaper (and of a Paper) each searches."""
-
-STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
 
 VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
     Prefix.ID: lambda paper: paper.ids,

@@ -54,6 +54,8 @@ _NEXT, _AGAIN, _NOTHING = "\t", "\n", "\v"
 
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
+_ARCHIVE: Final = "archive"
+
 
 class PaperIndex:
     """Papers, as far as a query can tell one from another; safe to share between threads.
@@ -255,7 +257,6 @@ def _list_values(prefix: Prefix, paper: Paper) -> Iterable[str]:
     return VALUES[prefix](analyse(paper))
 
 
-_ARCHIVE: Final = "archive"
 _VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
     Prefix.CATEGORY: lambda paper: map(str.casefold, _name_categories(paper)),
     _ARCHIVE: lambda paper: map(taxonomy.archive_of, _name_categories(paper)),

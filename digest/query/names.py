@@ -24,14 +24,6 @@ _APOSTROPHES = "'’`\u02bc\u00b4"
 _ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'"))
 """Before a name is cut: some apostrophes are letters to Unicode, but none begins or ends a part."""
 
-
-@cache
-def _part_pattern(ending: str = "") -> re.Pattern[str]:
-    """Return the pattern of one part of a name, and what may follow it."""
-    run = rf"[\w{list_marks()}]+"
-    return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
-
-
 _ASCII_PART = re.compile(r"\w+(?:(?:\.?-|')\w+)*", re.ASCII)
 """The same for names in ASCII, which most are."""
 
@@ -46,6 +38,29 @@ _WRITTEN_OUT = str.maketrans(
 
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may follow a last name without being one."""
+
+PARTICLES = frozenset(
+    "af av da das de dei del della den der des di do dos du het la las le lo los "  # noqa: SIM905  # thirty quoted words read worse
+    "ten ter van vande vanden vander vom von zu zum zur".split()
+)
+"""What begins a last name of several words; `ben`, `bin` and `al` do not, being given names as often."""
+
+_FIRST_IDEOGRAPH = "\u2e80"
+"""From here on one sign is a whole name, not the first letter of one."""
+
+SEVERAL = re.compile(r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}")
+"""What may be between two names or after one, and within none."""
+
+_VOWELS = frozenset("aeiouyäöü")
+_MOST_INITIALS = 3
+_MOST_TIED = 5
+
+
+@cache
+def _part_pattern(ending: str = "") -> re.Pattern[str]:
+    """Return the pattern of one part of a name, and what may follow it."""
+    run = rf"[\w{list_marks()}]+"
+    return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
 
 
 def is_generation(word: str) -> bool:
@@ -188,23 +203,6 @@ def _meets(part: str, wanted: str) -> bool:
 
 def _begins(part: str, wanted: str) -> bool:
     return part.startswith(wanted) if len(wanted) == 1 else _meets(part, wanted)
-
-
-PARTICLES = frozenset(
-    "af av da das de dei del della den der des di do dos du het la las le lo los "  # noqa: SIM905  # thirty quoted words read worse
-    "ten ter van vande vanden vander vom von zu zum zur".split()
-)
-"""What begins a last name of several words; `ben`, `bin` and `al` do not, being given names as often."""
-
-_FIRST_IDEOGRAPH = "\u2e80"
-"""From here on one sign is a whole name, not the first letter of one."""
-
-SEVERAL = re.compile(r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}")
-"""What may be between two names or after one, and within none."""
-
-_VOWELS = frozenset("aeiouyäöü")
-_MOST_INITIALS = 3
-_MOST_TIED = 5
 
 
 class UnclearPerson(ValueError):

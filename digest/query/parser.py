@@ -86,6 +86,12 @@ _NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_W
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
 """So would these if TeX wrote them: as signs of an address. They part words as blanks do."""
 
+_PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
+_LONGEST_PHRASE = 8
+
+MAX_NESTING = 64
+"""Parentheses that may be open at one place, as written and as printed."""
+
 
 def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | None) -> Condition | None:
     """Return what a term asks for; None if it says nothing by itself and is left out, with a note.
@@ -363,12 +369,6 @@ _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition |
 
 _PHRASED = frozenset((None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author))))
 """What may precede words that are meant side by side, or as one name."""
-
-_PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
-_LONGEST_PHRASE = 8
-
-MAX_NESTING = 64
-"""Parentheses that may be open at one place, as written and as printed."""
 
 
 def parse_query(text: str) -> Query:

@@ -29,14 +29,6 @@ from digest.model.errors import QueryError
 from digest.query.tree import Prefix
 from digest.query.written import write_out
 
-
-class Pasted(NamedTuple):
-    """What was made of a pasted text: the query, and what was understood, in a sentence."""
-
-    text: str
-    message: str
-
-
 _ADDRESS = re.compile(
     r"<?(?:https?://)?(?:[a-z\d-]+\.)*arxiv\.org(?::\d{1,5})?/(?P<path>[^\s?#<>]*)(?:\?(?P<query>[^#<>]*))?(?:#\S*)?>?",
     re.IGNORECASE,
@@ -112,6 +104,13 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 _PLUS = re.compile(r'("[^"]*")|\+')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _LONGEST_SHOWN = 200
+
+
+class Pasted(NamedTuple):
+    """What was made of a pasted text: the query, and what was understood, in a sentence."""
+
+    text: str
+    message: str
 
 
 def read_pasted(text: str) -> Pasted | None:

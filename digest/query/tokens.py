@@ -16,102 +16,11 @@ from digest.query.tree import Prefix
 WILDCARDS: Final = "a * may only end a word, and no other sign stands for letters"
 """What is said of a sign in a place where it cannot be."""
 
-
-class NoteKind(StrEnum):
-    """What a remark is about.
-
-    `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
-    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
-    words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers can meet it.
-    """
-
-    MISSING_OPERATOR = "missing operator"
-    LEFT_OUT = "left out"
-    UNKNOWN_CATEGORY = "unknown category"
-    RETIRED_CATEGORY = "retired category"
-    READ_AS = "read as"
-    LICENCE = "licence"
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One remark: what was understood, and where (0-based, in code points of the query's expression)."""
-
-    kind: NoteKind
-    position: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySource:
-    """The text being read, the remarks collected on the way, and the one way to refuse it."""
-
-    text: str
-    notes: list[Note] = field(default_factory=list)
-
-    def note(self, kind: NoteKind, position: int, message: str) -> None:
-        """Remember a remark."""
-        self.notes.append(Note(kind, position, message))
-
-    def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
-        """Refuse the query: raise a QueryError."""
-        raise QueryError(message, text=self.text, position=position, hint=hint)
-
-
 MAX_LENGTH = 40_000
 """Code points a query may have: enough for as many names of people as it may have terms."""
 
 MAX_TERMS = 500
 """Words, phrases and ranges a query may have."""
-
-
-class Operator(StrEnum):
-    """The words between conditions."""
-
-    AND = "AND"
-    OR = "OR"
-    ANDNOT = "ANDNOT"
-    NOT = "NOT"
-
-
-class OperatorToken(NamedTuple):
-    """An operator; a `-` before a word is a NOT."""
-
-    operator: Operator
-    position: int
-
-
-class OpenToken(NamedTuple):
-    """An opening parenthesis, with the prefix written before it."""
-
-    prefix: Prefix | None
-    position: int
-
-
-class CloseToken(NamedTuple):
-    """A closing parenthesis."""
-
-    position: int
-
-
-class TermToken(NamedTuple):
-    """A word, phrase or range; `value` is without `=`, quotes or brackets and begins at `value_position`."""
-
-    prefix: Prefix | None
-    value: str
-    is_quoted: bool
-    position: int
-    value_position: int
-    is_exact: bool = False
-
-
-class EndToken(NamedTuple):
-    """The end of the text."""
-
-    position: int
-
-
-Token = OperatorToken | OpenToken | CloseToken | TermToken | EndToken
 
 PREFIXES = {prefix.casefold(): prefix for prefix in Prefix} | {
     "title": Prefix.TITLE,
@@ -166,6 +75,96 @@ _EXACT = re.compile(rf"=+(?=[^{_END}=]|[{_OPENING}]|\()")
 _EQUAL = re.compile(r"=+\s*")
 _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
+
+
+class NoteKind(StrEnum):
+    """What a remark is about.
+
+    `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
+    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
+    words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers can meet it.
+    """
+
+    MISSING_OPERATOR = "missing operator"
+    LEFT_OUT = "left out"
+    UNKNOWN_CATEGORY = "unknown category"
+    RETIRED_CATEGORY = "retired category"
+    READ_AS = "read as"
+    LICENCE = "licence"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One remark: what was understood, and where (0-based, in code points of the query's expression)."""
+
+    kind: NoteKind
+    position: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """The text being read, the remarks collected on the way, and the one way to refuse it."""
+
+    text: str
+    notes: list[Note] = field(default_factory=list)
+
+    def note(self, kind: NoteKind, position: int, message: str) -> None:
+        """Remember a remark."""
+        self.notes.append(Note(kind, position, message))
+
+    def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
+        """Refuse the query: raise a QueryError."""
+        raise QueryError(message, text=self.text, position=position, hint=hint)
+
+
+class Operator(StrEnum):
+    """The words between conditions."""
+
+    AND = "AND"
+    OR = "OR"
+    ANDNOT = "ANDNOT"
+    NOT = "NOT"
+
+
+class OperatorToken(NamedTuple):
+    """An operator; a `-` before a word is a NOT."""
+
+    operator: Operator
+    position: int
+
+
+class OpenToken(NamedTuple):
+    """An opening parenthesis, with the prefix written before it."""
+
+    prefix: Prefix | None
+    position: int
+
+
+class CloseToken(NamedTuple):
+    """A closing parenthesis."""
+
+    position: int
+
+
+class TermToken(NamedTuple):
+    """A word, phrase or range; `value` is without `=`, quotes or brackets and begins at `value_position`."""
+
+    prefix: Prefix | None
+    value: str
+    is_quoted: bool
+    position: int
+    value_position: int
+    is_exact: bool = False
+
+
+class EndToken(NamedTuple):
+    """The end of the text."""
+
+    position: int
+
+
+Token = OperatorToken | OpenToken | CloseToken | TermToken | EndToken
 
 
 class Scanner:

@@ -28,6 +28,14 @@ _RANGE = re.compile(r"\s*(\S+)\s+TO\s+(\S+)\s*", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:\d\d)?)?)?)?)?", re.ASCII)
 _OPEN = "*"
 
+_LICENCE = re.compile(r"/(licenses|publicdomain)/([a-z\d-]+)")
+LICENCES = (
+    *("arxiv", "publicdomain", "cc0", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa", "cc-by-nc-nd", "cc-by-nd"),
+)
+"""What `lic:` takes, in any version: what arXiv offers now and offered once (https://info.arxiv.org/help/license)."""
+
+_DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
+
 
 class UnreadableRange(ValueError):
     """The text is not a range of dates; the message says why."""
@@ -100,13 +108,6 @@ class Prefix(StrEnum):
     LICENCE = "lic"
     SUBMITTED = "submittedDate"
     ALL = "all"
-
-
-_LICENCE = re.compile(r"/(licenses|publicdomain)/([a-z\d-]+)")
-LICENCES = (
-    *("arxiv", "publicdomain", "cc0", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa", "cc-by-nc-nd", "cc-by-nd"),
-)
-"""What `lic:` takes, in any version: what arXiv offers now and offered once (https://info.arxiv.org/help/license)."""
 
 
 def spell_licence(address: str) -> str:
@@ -191,8 +192,6 @@ def walk_conditions(node: Node) -> Iterator[Condition]:
 
 
 WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
-
-_DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:

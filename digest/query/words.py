@@ -44,34 +44,6 @@ _FORMATS = "\u00ad\u200c\u200d\u2060\ufeff"
 _BLOCKS_WITH_MARKS = ((0x300, 0x3100), (0xA000, 0xAC00), (0xFB00, 0x12000), (0x16A00, 0x17000), (0x1BC00, 0x1E960))
 """The parts of Unicode that hold combining marks, ideographs and Hangul left out."""
 
-
-def _find_mark_ranges() -> Iterator[str]:
-    codes = itertools.chain.from_iterable(itertools.starmap(range, _BLOCKS_WITH_MARKS))
-    marks = (code for code in codes if unicodedata.category(chr(code)).startswith("M"))
-    for _, run in itertools.groupby(enumerate(marks), lambda numbered: numbered[1] - numbered[0]):
-        codes_of_run = [code for _, code in run]
-        yield f"{chr(codes_of_run[0])}-{chr(codes_of_run[-1])}"
-
-
-@cache
-def list_marks() -> str:
-    """Return combining marks and invisible characters, to be put between brackets in a pattern.
-
-    Wherever a word may be written with accents apart, these go on with it; they never begin one.
-    """
-    return "".join(_find_mark_ranges()) + _FORMATS
-
-
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word in any script; compiled when the first such text comes."""
-    marks = list_marks()
-    letter = rf"[^\W{_IDEOGRAPHS}]"
-    run = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    join = rf"(?:(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})|(?<=\d)[.,;'’](?=\d))"
-    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*")
-
-
 _ASCII_WORD = re.compile(
     # What follows a _ is no new start: else each of many in a row would search through all of them.
     r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*",
@@ -116,15 +88,43 @@ _LETTERS_WITHOUT_PARTS = str.maketrans(
 _SHORTEST_STEMMED = 3
 """Porter's published program leaves shorter words alone."""
 
-_porter = Stemmer.Stemmer("porter")
-_porter.maxCacheSize = 0  # `stem` keeps the cache, bounded and shared
-
 _AMENDED = re.compile(r"(log|bl)(?:[iy](?:ed|ing)?s?|ies)\Z")
 """How a word ends that has -logi or -bli after Porter's first step. His published program, and so arXiv's index,
 makes these -log and -ble; PyStemmer does not."""
 
 _MEASURE = re.compile(r"[aeiou][^aeiou]|(?:[^aeiouy]|^y)y[^aeiou]")
 """A vowel with a consonant after it: what Porter asks of the letters before such an ending."""
+
+
+def _find_mark_ranges() -> Iterator[str]:
+    codes = itertools.chain.from_iterable(itertools.starmap(range, _BLOCKS_WITH_MARKS))
+    marks = (code for code in codes if unicodedata.category(chr(code)).startswith("M"))
+    for _, run in itertools.groupby(enumerate(marks), lambda numbered: numbered[1] - numbered[0]):
+        codes_of_run = [code for _, code in run]
+        yield f"{chr(codes_of_run[0])}-{chr(codes_of_run[-1])}"
+
+
+@cache
+def list_marks() -> str:
+    """Return combining marks and invisible characters, to be put between brackets in a pattern.
+
+    Wherever a word may be written with accents apart, these go on with it; they never begin one.
+    """
+    return "".join(_find_mark_ranges()) + _FORMATS
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word in any script; compiled when the first such text comes."""
+    marks = list_marks()
+    letter = rf"[^\W{_IDEOGRAPHS}]"
+    run = rf"{letter}+(?:[{marks}]+{letter}*)*"
+    join = rf"(?:(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})|(?<=\d)[.,;'’](?=\d))"
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*")
+
+
+_porter = Stemmer.Stemmer("porter")
+_porter.maxCacheSize = 0  # `stem` keeps the cache, bounded and shared
 
 
 class Word(NamedTuple):

@@ -43,6 +43,18 @@ _PARTS = {
 _FIRST_COMMENT = re.compile(r"\{#-? *(.*?)\.? *#\}")
 """Says what any other template is for."""
 
+_TURNS = ("archive", "earlier", "later")
+
+_VIEWS = {
+    name.removesuffix("View").lower(): view
+    for module in (contexts, coverage, digests, papers)
+    for name, view in vars(module).items()
+    if name.endswith("View")
+} | {"links": Links}
+"""Values with parts of their own that templates meet."""
+
+_FIELD = re.compile(r"^ {4}(\w+): (.*)$")
+
 
 @dataclass(frozen=True, slots=True)
 class TemplateEntry:
@@ -154,20 +166,6 @@ def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
             for one in (share, replace(share, shown=0)):
                 delivery = Delivery.make_sample(digest, destination, part, len(shares), "sample", share=one)
                 write_webhook_payload(parts, delivery, links)
-
-
-_TURNS = ("archive", "earlier", "later")
-
-
-_VIEWS = {
-    name.removesuffix("View").lower(): view
-    for module in (contexts, coverage, digests, papers)
-    for name, view in vars(module).items()
-    if name.endswith("View")
-} | {"links": Links}
-"""Values with parts of their own that templates meet."""
-
-_FIELD = re.compile(r"^ {4}(\w+): (.*)$")
 
 
 def list_seen(template: str) -> dict[str, dict[str, str]]:

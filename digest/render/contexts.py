@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from digest.render.digests import DigestView, GroupView, QueryView, RestView
     from digest.render.papers import PaperView
 
+POST_SUFFIX = "/digest.md"
+
 
 @dataclass(frozen=True, slots=True)
 class SubjectContext:
@@ -677,8 +679,6 @@ _TEMPLATES: dict[type[DataclassInstance], str] = {
 }
 CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in names.split()}
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
-
-POST_SUFFIX = "/digest.md"
 
 
 def find_context(name: str) -> type[DataclassInstance] | None:

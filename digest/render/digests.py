@@ -31,6 +31,9 @@ _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _LONGEST_PART = 60
 _LONGEST_QUERY = 300
 
+LONGEST_POST = 2000
+"""Characters of a message in Markdown: what the strictest of these places takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
@@ -300,10 +303,6 @@ def find_most(most: int, fits: Callable[[int], bool]) -> int:
     if most < 1 or fits(most):
         return max(most, 0)
     return bisect_left(range(1, most), x=True, key=lambda count: not fits(count))
-
-
-LONGEST_POST = 2000
-"""Characters of a message in Markdown: what the strictest of these places takes."""
 
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:

@@ -52,6 +52,8 @@ SHIPPED_PREFIX = "default"
 
 _INLINED_STYLES = "email/style.css"
 
+_PACKAGE = Path(__file__).resolve().parent.parent
+
 
 class Templates:
     """Every template by name, from the operator's folders and the shipped one."""
@@ -216,9 +218,6 @@ def _build_environment(
     )
     environment.filters.update(count_papers=partial(count, one="paper"), open_sentence=open_sentence)
     return environment
-
-
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def find_shipped_templates(package: Path = _PACKAGE) -> Path:

@@ -27,6 +27,23 @@ _REFERENCES = {
 }
 _CATEGORY_SCHEME = "http://arxiv.org/schemas/atom"
 
+LANGUAGE = "en"
+AUTHOR = "Digest"
+ACKNOWLEDGEMENT = "Thank you to arXiv for use of its open access interoperability."
+"""The words arXiv's terms ask for: https://info.arxiv.org/help/api/tou.html."""
+
+NOT_REVIEWED = (
+    "This service was not reviewed or approved by, nor does it necessarily express or reflect the "
+    "policies or opinions of, arXiv."
+)
+
+NOTICE_TITLE = "About this feed"
+UNKNOWN = "unknown"
+"""An author of whom nothing can be shown: both formats want a name."""
+
+_LONGEST_SUMMARY = 400
+"""Characters of an entry's abstract in plain Unicode."""
+
 
 def write_atom(templates: Templates, feed: Feed) -> bytes:
     """Write a feed as an Atom document in UTF-8.
@@ -96,24 +113,6 @@ def _add_link(parent: etree._Element, href: str, **attributes: str) -> None:
 
 def _name(local: str) -> str:
     return f"{{{_ATOM}}}{local}"
-
-
-LANGUAGE = "en"
-AUTHOR = "Digest"
-ACKNOWLEDGEMENT = "Thank you to arXiv for use of its open access interoperability."
-"""The words arXiv's terms ask for: https://info.arxiv.org/help/api/tou.html."""
-
-NOT_REVIEWED = (
-    "This service was not reviewed or approved by, nor does it necessarily express or reflect the "
-    "policies or opinions of, arXiv."
-)
-
-NOTICE_TITLE = "About this feed"
-UNKNOWN = "unknown"
-"""An author of whom nothing can be shown: both formats want a name."""
-
-_LONGEST_SUMMARY = 400
-"""Characters of an entry's abstract in plain Unicode."""
 
 
 def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:

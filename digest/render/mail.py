@@ -29,6 +29,20 @@ from digest.render.mime import (
 from digest.render.papers import LONGEST_TITLE, PaperView
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
+BUDGET = 95_000
+"""Bytes an HTML part may take, styles inlined. Gmail cuts what is longer than about 102,000."""
+
+_HTML = "email/digest.html"
+
+TITLED = 250
+"""So many papers are named by their titles, even if these must be cut."""
+
+KEPT = 512
+"""Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
+
+_SUBJECT_TITLE = 72
+_USUAL_NAME = "Digest"
+
 
 @dataclass(frozen=True, slots=True)
 class MailText:
@@ -37,12 +51,6 @@ class MailText:
     subject: str
     plain: str
     html: str
-
-
-BUDGET = 95_000
-"""Bytes an HTML part may take, styles inlined. Gmail cuts what is longer than about 102,000."""
-
-_HTML = "email/digest.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +64,6 @@ class Fit:
     papers: int
     abstracts: Abstracts
     letters: int = 0
-
-
-TITLED = 250
-"""So many papers are named by their titles, even if these must be cut."""
-
-
-KEPT = 512
-"""Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
 
 
 class MailPapers:
@@ -87,10 +87,6 @@ class MailPapers:
         html = self.templates.render(f"email/{name}.html", context).strip()
         text = self.templates.render(f"email/{name}.txt", context)
         return html, text.strip("\n")
-
-
-_SUBJECT_TITLE = 72
-_USUAL_NAME = "Digest"
 
 
 @dataclass(frozen=True, slots=True)

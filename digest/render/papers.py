@@ -54,12 +54,6 @@ _LONGEST_NAME, _SHORT_NAME = 80, 40
 _MOST_MATCHED = 3
 _VOLUME = re.compile(r"[,:]?[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
 
-
-def _isolate(text: Markup) -> Markup:
-    """Keep text that runs from right to left from turning what stands beside it."""
-    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
-
-
 _DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
 """What happened on the later of two dates, where that is not that a version was announced."""
 
@@ -72,6 +66,23 @@ _LONGEST_CATEGORIES = 120
 _SHORT_TITLE = 90
 _LATE_DAYS = 5
 """A paper announced later than this after submission says both dates."""
+
+_UNSEEN = (Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
+"""The fields of which a reader sees no more than a part."""
+
+_LONGEST_PHRASE = 48
+_MOST_WORDS = 3
+
+_FEW = 3
+"""Authors who are all named."""
+
+_LONGEST_SECTION = 2_900
+"""Bytes of an abstract that stand in one section of Slack's, whatever its letters."""
+
+
+def _isolate(text: Markup) -> Markup:
+    """Keep text that runs from right to left from turning what stands beside it."""
+    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
 
 
 @dataclass(frozen=True)
@@ -411,13 +422,6 @@ def _write_past(day: date, seen_from: date) -> str:
     return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
 
 
-_UNSEEN = (Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
-"""The fields of which a reader sees no more than a part."""
-
-_LONGEST_PHRASE = 48
-_MOST_WORDS = 3
-
-
 def find_marks(entry: DigestEntry, field: Field) -> Spans:
     """Return the places of a title or an abstract that met a clause, or have the words that met one elsewhere."""
     text = str(getattr(entry.paper, field))
@@ -454,13 +458,6 @@ def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
     """Return what was met in a field, as it shows: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
     segments = show_segments(str(getattr(entry.paper, field)), find_spans(entry, field))
     return tuple(clean_text(one.text) for one in segments if one.is_marked)
-
-
-_FEW = 3
-"""Authors who are all named."""
-
-_LONGEST_SECTION = 2_900
-"""Bytes of an abstract that stand in one section of Slack's, whatever its letters."""
 
 
 def _write_mrkdwn(words: Iterable[tuple[str, bool]]) -> Mrkdwn:

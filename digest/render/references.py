@@ -50,6 +50,22 @@ _OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
 _BRACES = re.compile(r"\\([{}])")
 _LONGEST_ABSTRACT = 20_000
 
+_SEPARATOR = ",\n"
+
+_DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
+"""What can stand in an address: printable ASCII without blanks."""
+
+_NO_DOI = re.compile(r'["%<>\\^`{|}]')
+_EAST_ASIAN = re.compile(
+    r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
+)
+"""Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
+
+_GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
+"""How an author's name ends that is no person's."""
+
+_GROUP_STARTS = frozenset(("the", "on", "for"))
+
 
 def write_bibtex(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
     """Return papers as the text of a `.bib` file, in the order given; "" for none."""
@@ -76,9 +92,6 @@ def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
         f"  {'month':<13} = {_MONTHS[paper.published.month - 1]}",
     )
     return f"@misc{{{make_key(paper)},\n{_SEPARATOR.join(lines)}\n}}\n"
-
-
-_SEPARATOR = ",\n"
 
 
 def _write_note(paper: Paper, write: Callable[[str], str]) -> str:
@@ -156,21 +169,6 @@ def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
 def escape(text: str) -> str:
     r"""Return plain text as TeX that prints it: `50% of R&D` is `50\% of R\&D`."""
     return text.translate(_ESCAPES)
-
-
-_DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
-"""What can stand in an address: printable ASCII without blanks."""
-
-_NO_DOI = re.compile(r'["%<>\\^`{|}]')
-_EAST_ASIAN = re.compile(
-    r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
-)
-"""Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
-
-_GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
-"""How an author's name ends that is no person's."""
-
-_GROUP_STARTS = frozenset(("the", "on", "for"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 MAIL, SLACK = "email/alarm.txt", "slack/alarm.txt"
 
+CONSOLE_WIDTH = 80
+_KEPT_DIGESTS = 8
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
@@ -54,11 +58,6 @@ class Envelope:
     remote_address: str
     key: str
     identity: MailIdentity
-
-
-CONSOLE_WIDTH = 80
-_KEPT_DIGESTS = 8
-_UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Renderer:

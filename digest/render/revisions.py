@@ -33,6 +33,33 @@ _LEAST_KEPT = 0.25
 
 _KEPT_TEXTS = 1_024
 
+LONGEST_MINOR = 40
+"""Characters that tell a minor change."""
+
+_LONGEST_COMMENT = 140
+_LONGEST_TITLE = 90
+_MOST_NAMES = 3
+UNCHANGED = "title, authors and abstract as before"
+"""Said of a new version that reads like the one before: only what it holds has changed."""
+
+_CLAUSE = re.compile(r"(?<=[;,.])\s+")
+_LENGTHS = re.compile(r"(?i)\W*(?:v\d+\W+)?\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
+_JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
+_OF_VERSION = re.compile(r"(?i)\A\W*v(?:er(?:sion)?\b\.?)?\s?\d+\W+(?!version)")
+_WITHDRAWN = re.compile(
+    r"(?i)\A(?:\d+ pages.{0,40} )?(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn"
+    r"(?> by (?:(?:the|all|arXiv) )*\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
+)
+"""What a comment says before the reason of a withdrawal."""
+
+_LEAST = ("DOI", "categories")
+_NAMES = {"withdrawn": "withdrawal", "journal_ref": "journal reference", "dois": "DOI"}
+_LISTS = ("authors", "dois", "categories")
+_PARTS = ("withdrawn", "comment", "title", "authors", "journal_ref", "dois", "abstract", "categories")
+"""By the names of `find_differences`, in the order they are shown."""
+
+_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
+
 
 class Part(StrEnum):
     """What became of a piece of text."""
@@ -105,25 +132,7 @@ def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPi
     return tuple(DiffPiece(part, text) for part, text in ((part, text), *rest) if text)
 
 
-LONGEST_MINOR = 40
-"""Characters that tell a minor change."""
-
-_LONGEST_COMMENT = 140
-_LONGEST_TITLE = 90
-_MOST_NAMES = 3
 _SAID = {Part.GONE: "removed", Part.COME: "added"}
-UNCHANGED = "title, authors and abstract as before"
-"""Said of a new version that reads like the one before: only what it holds has changed."""
-
-_CLAUSE = re.compile(r"(?<=[;,.])\s+")
-_LENGTHS = re.compile(r"(?i)\W*(?:v\d+\W+)?\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
-_JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
-_OF_VERSION = re.compile(r"(?i)\A\W*v(?:er(?:sion)?\b\.?)?\s?\d+\W+(?!version)")
-_WITHDRAWN = re.compile(
-    r"(?i)\A(?:\d+ pages.{0,40} )?(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn"
-    r"(?> by (?:(?:the|all|arXiv) )*\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
-)
-"""What a comment says before the reason of a withdrawal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +223,6 @@ def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     return " ".join(parts) or "in another order"
 
 
-_LEAST = ("DOI", "categories")
-_NAMES = {"withdrawn": "withdrawal", "journal_ref": "journal reference", "dois": "DOI"}
-_LISTS = ("authors", "dois", "categories")
-_PARTS = ("withdrawn", "comment", "title", "authors", "journal_ref", "dois", "abstract", "categories")
-"""By the names of `find_differences`, in the order they are shown."""
-
-
 def _read_part(part: str, paper: Paper) -> list[str]:
     match part:
         case "withdrawn":
@@ -255,9 +257,6 @@ def _view(part: str, before: Paper, after: Paper) -> RevisionView:
         case _:
             said = f"{part}: {_name_changes(old, new)}"
     return RevisionView(_NAMES.get(part, part), said, pieces)
-
-
-_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
 
 
 def _mark_html(piece: DiffPiece) -> Markup:

@@ -47,6 +47,13 @@ AUTHORS = (
     Author("Kwabena Owusu-Ansah"),
 )
 
+_NAMES = {
+    name: value
+    for module in (collections.abc, announcements, errors, people, contexts, coverage, digests, papers)
+    for name, value in vars(module).items()
+}
+"""What annotations may name."""
+
 
 def make_paper(number: int = 1, **fields: Any) -> Paper:  # noqa: ANN401 - the fields of Paper, whatever their types
     """Make a paper announced on 19 November 2026, with any field of `Paper` given."""
@@ -198,12 +205,6 @@ _KNOWN: dict[object, list[Any]] = {
     ],
     Mapping[str, str]: [dict.fromkeys(("", "when", "kinds", "move", "erase", "<i>"), "<i>"), {}],
 }
-_NAMES = {
-    name: value
-    for module in (collections.abc, announcements, errors, people, contexts, coverage, digests, papers)
-    for name, value in vars(module).items()
-}
-"""What annotations may name."""
 
 
 def list_samples(kind: Any) -> list[Any]:  # noqa: ANN401 - any type that a template may see

@@ -45,6 +45,26 @@ _MOST_PAPERS = 100
 _LONGEST_URL = "https://example.org/".ljust(300, "x")
 """What is counted is linked, as a rule. Room for that is left, whatever the address."""
 
+Block = dict[str, Any]
+
+_FALLBACK = "fallback:"
+_HEADER = "# "
+_DIVIDER = "---"
+_CONTEXT = "> "
+_NOTHING = ("", "#", ">")
+_BLANKS = re.compile(r"[ \t]+")
+_EMPTY_VALUES = re.compile(f"{VALUE_START}{VALUE_END}")
+
+MOST_BLOCKS = 45
+"""Slack refuses more than 50; the rest is room for what Slack adds."""
+
+MOST_TEXT_BYTES = 9_000
+SECTION_TEXT = 3_000
+HEADER_TEXT = 150
+_SHOWN_REFUSALS = 3
+_MENTION = re.compile(r"<[!@#]")
+"""How Slack writes whom a message calls."""
+
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
     """Build the body of `chat.postMessage` for one part."""
@@ -174,17 +194,6 @@ def _list_forms(digest: Digest) -> tuple[Form, ...]:
     return (Form.TITLE,) if is_long else (Form.SENTENCE, Form.TITLE)
 
 
-Block = dict[str, Any]
-
-_FALLBACK = "fallback:"
-_HEADER = "# "
-_DIVIDER = "---"
-_CONTEXT = "> "
-_NOTHING = ("", "#", ">")
-_BLANKS = re.compile(r"[ \t]+")
-_EMPTY_VALUES = re.compile(f"{VALUE_START}{VALUE_END}")
-
-
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """What a template became: its blocks, and the text shown where blocks are not."""
@@ -282,17 +291,6 @@ def _pack(lines: list[str]) -> list[str]:
 
 def _join(lines: list[str], separator: str) -> str:
     return separator.join(strip_marks(line).strip() for line in lines).strip()
-
-
-MOST_BLOCKS = 45
-"""Slack refuses more than 50; the rest is room for what Slack adds."""
-
-MOST_TEXT_BYTES = 9_000
-SECTION_TEXT = 3_000
-HEADER_TEXT = 150
-_SHOWN_REFUSALS = 3
-_MENTION = re.compile(r"<[!@#]")
-"""How Slack writes whom a message calls."""
 
 
 def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:

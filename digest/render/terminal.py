@@ -44,6 +44,12 @@ _FIELDS = {
 }
 _INDENT = " " * 14
 
+NARROWEST = 40
+_CUT = " …"
+_INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
+_MARK = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
+_PIECE = re.compile(f"(?:{_MARK.pattern})|.", re.DOTALL)
+
 
 def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> str:
     """Write papers one below the other: id and title, two lines of the abstract, and who wrote it.
@@ -109,13 +115,6 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
     if end < len(plain) and (blank := plain.rfind(" ", first + 1, end + 1)) > 0:
         end = blank
     return start, end
-
-
-NARROWEST = 40
-_CUT = " …"
-_INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
-_MARK = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
-_PIECE = re.compile(f"(?:{_MARK.pattern})|.", re.DOTALL)
 
 
 def write_terminal(templates: Templates, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:

@@ -34,6 +34,54 @@ _UNWANTED = re.compile(
 _LEAST_KEPT = 0.6
 """A text is cut between words if that keeps this share of what is allowed; within a word otherwise."""
 
+_DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
+_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
+
+_FLOWED_WIDTH = 72
+"""RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
+
+_SHORT_BEGINNING = 8
+_STUFFED = re.compile(r"[ >]|From ")
+_LINK = re.compile(r"\s*(?:https?://|mailto:)\S+\Z")
+_SIGNATURE = "-- "
+
+Spans = tuple[tuple[int, int], ...]
+_KEPT_TEXTS = 1_024
+"""Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
+
+VALUE_START = "\x02"
+VALUE_END = "\x03"
+"""Around every value a template prints. Cleaned text holds no control character, so none can be forged."""
+
+_TILDE, _COLON, _AT, _BAR = "\u223c", "\u2236", "\uff20", "\u2223"
+"""Operator, ratio, wide and divides signs that look like the ASCII ones."""
+
+_LEFT, _RIGHT = "\u2039", "\u203a"
+_LOOK_ALIKES = str.maketrans({"*": "∗", "`": "ˋ", "~": _TILDE})
+_EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_BROADCAST = re.compile(r"@(?=here|channel|everyone)", re.IGNORECASE)
+_EMOJI = re.compile(r":([a-z0-9_+'-]+(?:::skin-tone-[2-6])?):", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
+
+_MARKDOWN_SIGN = re.compile(r"[\\`*_~|<>\[\]()#@:+-]")
+
+END = "\x0f"
+_URL, _URL_END, LINK_END = "\x16", "\x17", "\x18"
+STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"}
+_SEQUENCES = {
+    "\x10": "\x1b[1m",
+    "\x11": "\x1b[2m",
+    "\x12": "\x1b[1;32m",
+    "\x13": "\x1b[1;36m",
+    END: "\x1b[0m",
+}
+_RESET_ONLY = str.maketrans(_SEQUENCES)
+LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
+_MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
+_ALL = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
+
+_KEPT_LOWER = ("arXiv",)
+
 
 def clean_markup(text: str) -> str:
     """Take out characters that must not be shown; tabs and line ends stay, rarer blanks become plain ones."""
@@ -61,10 +109,6 @@ def find_cut(text: str, limit: int) -> int:
     while cut > 0 and unicodedata.combining(text[cut]):
         cut -= 1
     return cut
-
-
-_DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 def write_long_day(day: date) -> str:
@@ -127,15 +171,6 @@ def name_slot(digest: Digest) -> tuple[str, str]:
     return write_day(day, day), write_long_day(day)
 
 
-_FLOWED_WIDTH = 72
-"""RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
-
-_SHORT_BEGINNING = 8
-_STUFFED = re.compile(r"[ >]|From ")
-_LINK = re.compile(r"\s*(?:https?://|mailto:)\S+\Z")
-_SIGNATURE = "-- "
-
-
 def flow_text(text: str) -> str:
     """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next one."""
     return "\n".join(map(_flow_line, text.split("\n")))
@@ -171,11 +206,6 @@ def _break_line(line: str, width: int) -> list[str]:
 
 def _stuff(line: str) -> str:
     return f" {line}" if _STUFFED.match(line) else line
-
-
-Spans = tuple[tuple[int, int], ...]
-_KEPT_TEXTS = 1_024
-"""Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
 
 
 def find_spans(entry: DigestEntry, field: Field, index: int = 0) -> tuple[tuple[int, int], ...]:
@@ -219,24 +249,6 @@ def show_segments(text: str, spans: Spans) -> tuple[Segment, ...]:
 def _shift(spans: Spans, start: int, length: int) -> tuple[tuple[int, int], ...]:
     inside = ((max(0, first - start), min(length, last - start)) for first, last in spans)
     return tuple((first, last) for first, last in inside if first < last)
-
-
-VALUE_START = "\x02"
-VALUE_END = "\x03"
-"""Around every value a template prints. Cleaned text holds no control character, so none can be forged."""
-
-_TILDE, _COLON, _AT, _BAR = "\u223c", "\u2236", "\uff20", "\u2223"
-"""Operator, ratio, wide and divides signs that look like the ASCII ones."""
-
-_LEFT, _RIGHT = "\u2039", "\u203a"
-_LOOK_ALIKES = str.maketrans({"*": "∗", "`": "ˋ", "~": _TILDE})
-_EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-_BROADCAST = re.compile(r"@(?=here|channel|everyone)", re.IGNORECASE)
-_EMOJI = re.compile(r":([a-z0-9_+'-]+(?:::skin-tone-[2-6])?):", re.IGNORECASE)
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
-
-
-_MARKDOWN_SIGN = re.compile(r"[\\`*_~|<>\[\]()#@:+-]")
 
 
 class Mrkdwn(str):
@@ -296,22 +308,6 @@ def to_plain_text(mrkdwn: str) -> str:
     return plain.replace("<", _LEFT).replace(">", _RIGHT)
 
 
-END = "\x0f"
-_URL, _URL_END, LINK_END = "\x16", "\x17", "\x18"
-STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"}
-_SEQUENCES = {
-    "\x10": "\x1b[1m",
-    "\x11": "\x1b[2m",
-    "\x12": "\x1b[1;32m",
-    "\x13": "\x1b[1;36m",
-    END: "\x1b[0m",
-}
-_RESET_ONLY = str.maketrans(_SEQUENCES)
-LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
-_MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
-_ALL = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
-
-
 def styled(text: object, style: str) -> str:
     """Return text with a style: bold, dim, accent or mark (what a query met)."""
     return f"{STARTS[style]}{text}{END}"
@@ -333,9 +329,6 @@ def apply_styles(text: str, *, color: bool) -> str:
         linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text).replace(LINK_END, "\x1b]8;;\x1b\\")
         return linked.translate(_RESET_ONLY)
     return strip_styles(_MARKED.sub(r"[\1]", text))
-
-
-_KEPT_LOWER = ("arXiv",)
 
 
 def open_sentence(text: str) -> str:

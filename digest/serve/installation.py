@@ -29,6 +29,11 @@ from digest.store.workers import BEAT, JobTurn, Worker, begin_job, delete_worker
 if TYPE_CHECKING:
     from digest.render import Renderer
 
+_log = logging.getLogger("digest.worker")
+
+POLLING = "poll"
+"""The job that one worker is at: asking arXiv, over all its interfaces."""
+
 
 def open_site(
     config: Config,
@@ -91,12 +96,6 @@ def _open_renderer(config: Config) -> Renderer:
     from digest.render import Renderer  # noqa: PLC0415 - a tenth of the start of a process that renders nothing
 
     return Renderer([config.templates] if config.templates else [])
-
-
-_log = logging.getLogger("digest.worker")
-
-POLLING = "poll"
-"""The job that one worker is at: asking arXiv, over all its interfaces."""
 
 
 class Heartbeat:

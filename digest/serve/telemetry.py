@@ -19,6 +19,29 @@ from digest.model.clock import monotonic
 from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
 
+LONGEST_SILENCE = 60.0
+"""Seconds without a sign of life after which the scheduler counts as stuck."""
+
+STORE_DOUBT = 60.0
+"""Seconds without a transaction that could write after which the database counts as away."""
+
+LOGGER = "digest"
+"""The logger above all of ours, and the name of the handler that writes for it."""
+
+_TALKATIVE = {
+    "slack_sdk": logging.INFO,
+    "httpx": logging.WARNING,
+    "httpcore": logging.INFO,
+    "aiosmtpd": logging.INFO,
+    "mail.log": logging.INFO,
+    "mail.debug": logging.INFO,
+    "asyncio": logging.INFO,
+    "apscheduler": logging.WARNING,
+}
+"""Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
+
+_VERB_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900)
+
 
 class JobRuns:
     """The jobs' latest turns. Safe to use from several threads."""
@@ -60,13 +83,6 @@ class JobRuns:
 
     def _find(self, job: str) -> JobTurn:
         return self._turns.get(job) or JobTurn(job)
-
-
-LONGEST_SILENCE = 60.0
-"""Seconds without a sign of life after which the scheduler counts as stuck."""
-
-STORE_DOUBT = 60.0
-"""Seconds without a transaction that could write after which the database counts as away."""
 
 
 @dataclass
@@ -113,22 +129,6 @@ class Pulse:
     def note_write(self) -> None:
         """Note that the database took a transaction that could write."""
         self._wrote_at = monotonic()
-
-
-LOGGER = "digest"
-"""The logger above all of ours, and the name of the handler that writes for it."""
-
-_TALKATIVE = {
-    "slack_sdk": logging.INFO,
-    "httpx": logging.WARNING,
-    "httpcore": logging.INFO,
-    "aiosmtpd": logging.INFO,
-    "mail.log": logging.INFO,
-    "mail.debug": logging.INFO,
-    "asyncio": logging.INFO,
-    "apscheduler": logging.WARNING,
-}
-"""Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
 
 
 class Verb(StrEnum):
@@ -206,9 +206,6 @@ def _write_value(value: object) -> str:
     text = str(value)
     is_plain = bool(text) and text.isprintable() and not set(' "=') & set(text)
     return text if is_plain else dumps(text, ensure_ascii=not text.isprintable())
-
-
-_VERB_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900)
 
 
 class Metrics:

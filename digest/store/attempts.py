@@ -44,6 +44,20 @@ _MAY_BECOME = {
 _OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
 """States in which even a late answer under the last claim counts: nobody has claimed it since."""
 
+ASKED = (DestinationKind.SLACK,)
+"""Destinations whose other side can be asked whether a message is there."""
+
+_PACE = timedelta(seconds=1)
+"""How much later a destination that asked for a pause gets its next message, if the operator retries."""
+
+_OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
+_WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
+_OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
+
+TAKEN_AS_SENT = "taken as sent before the database was restored"
+
+_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
+
 
 @dataclass(frozen=True, slots=True)
 class UnknownDelivery:
@@ -288,17 +302,6 @@ def load_held(conn: Connection) -> HeldDeliveries:
     )
 
 
-ASKED = (DestinationKind.SLACK,)
-"""Destinations whose other side can be asked whether a message is there."""
-
-_PACE = timedelta(seconds=1)
-"""How much later a destination that asked for a pause gets its next message, if the operator retries."""
-
-_OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
-_WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
-_OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
-
-
 def retry_delivery(
     conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False
 ) -> DeliveryState | None:
@@ -411,9 +414,6 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     return True
 
 
-TAKEN_AS_SENT = "taken as sent before the database was restored"
-
-
 def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
     due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
@@ -424,9 +424,6 @@ def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
         close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
         conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
     return len(ids)
-
-
-_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
 
 
 @dataclass(frozen=True, slots=True)

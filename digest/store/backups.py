@@ -109,6 +109,17 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
 )
 """What must be true → how many rows break it."""
 
+FOLDER = "backups"
+"""The folder of backups beside a SQLite database, if nothing else is said."""
+
+_NAMED = re.compile(r"digest-\d{8}T\d{6}Z\.db")
+
+_LOGS = ("-wal", "-journal", "-shm")
+"""What SQLite keeps beside a database that is open. Whatever log it finds it plays into the file of that name."""
+
+_SEEDED = (installation, marks, gate)
+"""Tables that are never empty: what a new database holds is replaced."""
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -157,15 +168,6 @@ def load_sent_until(conn: Connection) -> datetime | None:
 def set_sent_until(conn: Connection, until: datetime) -> None:
     """Keep until when all that was due had gone out (UTC); see `load_sent_until`."""
     conn.execute(update(installation).values(sent_until=until))
-
-
-FOLDER = "backups"
-"""The folder of backups beside a SQLite database, if nothing else is said."""
-
-_NAMED = re.compile(r"digest-\d{8}T\d{6}Z\.db")
-
-_LOGS = ("-wal", "-journal", "-shm")
-"""What SQLite keeps beside a database that is open. Whatever log it finds it plays into the file of that name."""
 
 
 def default_backup(folder: Path, now: datetime) -> Path:
@@ -253,10 +255,6 @@ def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None =
         finally:
             os.close(handle)
     return rows
-
-
-_SEEDED = (installation, marks, gate)
-"""Tables that are never empty: what a new database holds is replaced."""
 
 
 def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> dict[str, int]:

@@ -15,6 +15,8 @@ from digest.store.papers import STORED, load_versions, move_latest, save_papers,
 from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
 
+_LATEST_BATCH = 500
+
 
 def allocate_changes(conn: Connection, count: int) -> int:
     """Take that many change ids in a row; return the first.
@@ -26,9 +28,6 @@ def allocate_changes(conn: Connection, count: int) -> int:
         update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
     )
     return int(conn.execute(advance).scalar_one()) - count + 1
-
-
-_LATEST_BATCH = 500
 
 
 def save_changes(

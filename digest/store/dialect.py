@@ -65,6 +65,39 @@ T = TypeVar("T")
 _LIST_LIMIT = 1000
 """Values bound in one `IN` list: well below what both drivers take."""
 
+POOL = 10
+"""The most connections of a process: one for each job, the others for sending threads and pages."""
+
+POOL_WAIT = 30.0
+"""Seconds somebody waits for one of them to become free."""
+
+CONNECTION: dict[str, str] = {
+    "connect_timeout": "5",  # a host that is down, of several: the next is tried
+    "keepalives_idle": "15",  # with the two below: a dead link is noticed after half a minute
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+"""What libpq gets unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+
+SESSION: dict[str, str] = {
+    "synchronous_commit": "on",  # what was sent and forgotten would be sent again
+    "statement_timeout": "30s",  # ours take milliseconds; the longest, over millions of rows, seconds
+    "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
+    "idle_in_transaction_session_timeout": "120s",  # matching a large batch thinks in between, but not so long
+    "tcp_keepalives_idle": "15",  # the server's side: a client that is gone must not go on holding its locks
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+"""What each session is set to, unless the URL's `options` say otherwise."""
+
+_READ_ONLY = "25006"
+"""The error of a server that takes no writes: a primary that became a standby."""
+
+Big = BigInteger().with_variant(Integer, "sqlite")
+"""64 bits on both: only `INTEGER` gives SQLite's keys their numbers by themselves."""
+
 
 class database_clock(FunctionElement[float]):  # noqa: N801 - reads as the SQL function it is
     """Seconds since 1970 on the database's own clock, moving on within a transaction too."""
@@ -207,37 +240,6 @@ def unpack(blob: bytes) -> tuple[int, ...]:
     return tuple(packed)
 
 
-POOL = 10
-"""The most connections of a process: one for each job, the others for sending threads and pages."""
-
-POOL_WAIT = 30.0
-"""Seconds somebody waits for one of them to become free."""
-
-CONNECTION: dict[str, str] = {
-    "connect_timeout": "5",  # a host that is down, of several: the next is tried
-    "keepalives_idle": "15",  # with the two below: a dead link is noticed after half a minute
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "20000",
-}
-"""What libpq gets unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
-
-SESSION: dict[str, str] = {
-    "synchronous_commit": "on",  # what was sent and forgotten would be sent again
-    "statement_timeout": "30s",  # ours take milliseconds; the longest, over millions of rows, seconds
-    "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
-    "idle_in_transaction_session_timeout": "120s",  # matching a large batch thinks in between, but not so long
-    "tcp_keepalives_idle": "15",  # the server's side: a client that is gone must not go on holding its locks
-    "tcp_keepalives_interval": "5",
-    "tcp_keepalives_count": "3",
-    "tcp_user_timeout": "20000",
-}
-"""What each session is set to, unless the URL's `options` say otherwise."""
-
-_READ_ONLY = "25006"
-"""The error of a server that takes no writes: a primary that became a standby."""
-
-
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
     """Return an engine for a PostgreSQL; nothing is asked of it yet.
 
@@ -334,10 +336,6 @@ class Moment(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-Big = BigInteger().with_variant(Integer, "sqlite")
-"""64 bits on both: only `INTEGER` gives SQLite's keys their numbers by themselves."""
 
 
 def key() -> Column[int]:

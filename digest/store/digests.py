@@ -41,6 +41,31 @@ from digest.store.schema import changes, deliveries, digests, matches, subscript
 from digest.store.subscribers import destination_key, load_statuses
 from digest.store.subscriptions import load_subscriptions
 
+_NAMED = select(digests, subscriptions.c.name.label("subscription")).join(
+    subscriptions, subscriptions.c.id == digests.c.subscription_id
+)
+
+_PLANNED_SINCE = select(subscriptions.c.id, subscriptions.c.last_planned_at).where(
+    is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
+)
+_HAD_SINCE = (
+    select(*(digests.c[name] for name in ("subscription_id", "planned_at", "occasion", "papers", "content")))
+    .where(is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
+    .order_by(digests.c.id)
+)
+
+_READY: dict[str, Any] = {
+    "state": DeliveryState.READY.value,
+    "attempts": 0,
+    "token": 0,
+    **dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), ""),
+}
+"""What every delivery begins with."""
+
+_MOMENTS = ("checked_at", "last_shown_at", "failing_since")
+
+FIRST_DIGEST_NEXT = "first digest with the next run"
+
 
 @dataclass(frozen=True, slots=True)
 class DigestSummary:
@@ -111,11 +136,6 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
     }
 
 
-_NAMED = select(digests, subscriptions.c.name.label("subscription")).join(
-    subscriptions, subscriptions.c.id == digests.c.subscription_id
-)
-
-
 def load_digest(conn: Connection, digest_id: int) -> Digest:
     """Return a digest exactly as it was frozen.
 
@@ -132,7 +152,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
 def load_frozen(
     conn: Connection, subscription: str, *, before: int = 0, after: int = 0, limit: int = 1
 ) -> list[tuple[Row[Any], dict[str, Any]]]:
-    """Return digests of a subscription as `thaw` takes them, newest first, whose numbers are before one.
+    """Return digests of a subscription as `thaw_digest` takes them, newest first, whose numbers are before one.
 
     Where `after` is given, those after that one, oldest first.
     """
@@ -168,16 +188,6 @@ def load_earlier_digests(conn: Connection, since: Mapping[int, datetime]) -> dic
             )
             earlier.setdefault(row.subscription_id, []).append(one)
     return earlier
-
-
-_PLANNED_SINCE = select(subscriptions.c.id, subscriptions.c.last_planned_at).where(
-    is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
-)
-_HAD_SINCE = (
-    select(*(digests.c[name] for name in ("subscription_id", "planned_at", "occasion", "papers", "content")))
-    .where(is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
-    .order_by(digests.c.id)
-)
 
 
 def load_summaries(
@@ -218,15 +228,6 @@ def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, 
             "another process has already planned some of these matches",
             hint="Nothing is lost. This run plans the rest.",
         )
-
-
-_READY: dict[str, Any] = {
-    "state": DeliveryState.READY.value,
-    "attempts": 0,
-    "token": 0,
-    **dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), ""),
-}
-"""What every delivery begins with."""
 
 
 def _save_deliveries(
@@ -306,7 +307,7 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
 
     Args:
         row: what its columns say, with its subscription's name.
-        frozen: what `freeze` wrote, read as JSON.
+        frozen: what `freeze_digest` wrote, read as JSON.
         papers: the stored texts by key (see `find_texts`).
     """
     return Digest(
@@ -353,9 +354,6 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
 
 def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, *keys: int) -> Sequel:
     return Sequel(Kind(kind), date.fromisoformat(day), *(StoredText(papers[key], key) for key in keys))
-
-
-_MOMENTS = ("checked_at", "last_shown_at", "failing_since")
 
 
 def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
@@ -436,9 +434,6 @@ def find_new_destinations(conn: Connection, due: DueSubscription, written: Subsc
     new = [place for place in written.destinations if destination_key(place) not in active]
     had = {destination_key(place.destination) for place in load_statuses(conn, due.id)} if new else set[str]()
     return [place for place in new if destination_key(place) not in had]
-
-
-FIRST_DIGEST_NEXT = "first digest with the next run"
 
 
 def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:

@@ -78,6 +78,35 @@ _HINTS = {
     "connection": "Check that the server is up and can be reached from here.",
 }
 
+_READING = {"is_reading": True}
+_READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
+"""What every SQLite connection must report. Without `synchronous` FULL, 2, a power cut
+loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
+
+_SECRETS = ("password", "sslpassword")
+"""What of an address's query is for nobody's eyes: libpq takes passwords there, too."""
+
+_WRITE_LOCK = 30.0
+"""Seconds a thread waits for another of its process that writes to the same SQLite file."""
+
+_MODE_ATTEMPTS = 5
+"""That many processes may start on a new file at the same moment before one sees that it is locked."""
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+"""Revisions are numbered files in `versions`, one after the other, and change a database that is there. A new one
+gets the tables of `schema` as they are, marked with the newest revision."""
+
+_LOCK_KEY = 0x64696765
+"""PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
+
+_TABLE_TIMEOUT = "3s"
+"""How long a migration waits for a table that others use; meanwhile others wait behind it."""
+
+GATE = "arxiv"
+"""The name of the gate's row: all of arXiv's interfaces share one pace."""
+
 
 @contextmanager
 def explaining(where: str, path: Path | None = None) -> Iterator[None]:
@@ -121,23 +150,6 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
         return StoreError(f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM)
     hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
-
-
-_READING = {"is_reading": True}
-_READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-
-_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
-"""What every SQLite connection must report. Without `synchronous` FULL, 2, a power cut
-loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
-
-_SECRETS = ("password", "sslpassword")
-"""What of an address's query is for nobody's eyes: libpq takes passwords there, too."""
-
-_WRITE_LOCK = 30.0
-"""Seconds a thread waits for another of its process that writes to the same SQLite file."""
-
-_MODE_ATTEMPTS = 5
-"""That many processes may start on a new file at the same moment before one sees that it is locked."""
 
 
 class Store:
@@ -373,16 +385,6 @@ def _begin_sqlite(conn: Connection) -> None:
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-"""Revisions are numbered files in `versions`, one after the other, and change a database that is there. A new one
-gets the tables of `schema` as they are, marked with the newest revision."""
-
-_LOCK_KEY = 0x64696765
-"""PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
-
-_TABLE_TIMEOUT = "3s"
-"""How long a migration waits for a table that others use; meanwhile others wait behind it."""
-
 _revision_table = table("alembic_version", column("version_num", Text))
 
 
@@ -479,10 +481,6 @@ def _make_tables(conn: Connection) -> None:
     insert_gate(conn)
     made_at = SystemClock().now()
     conn.execute(insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at))
-
-
-GATE = "arxiv"
-"""The name of the gate's row: all of arXiv's interfaces share one pace."""
 
 
 def insert_gate(conn: Connection) -> None:

@@ -45,6 +45,22 @@ from digest.store.subscriptions import read_cadence, read_quiet_hours
 _FEED_ROWS = 200
 """Rows of a feed read at once."""
 
+_PENDING = (
+    select(matches)
+    .where(is_among(matches.c.subscription_id, "ids"), matches.c.digest_id.is_(None))
+    .order_by(matches.c.match_run_id)
+)
+
+_SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
+_EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
+_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
+_MAIL = f"{DestinationKind.MAIL}:"
+
+_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
+    is_among(subscription_destinations.c.subscription_id, "ids"),
+    subscription_destinations.c.state == DestinationState.ACTIVE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MatchRow:
@@ -169,13 +185,6 @@ def load_pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dic
         if row.match_run_id > plan_after[row.subscription_id]:
             pending.setdefault(row.subscription_id, []).append(_read_row(row))
     return pending
-
-
-_PENDING = (
-    select(matches)
-    .where(is_among(matches.c.subscription_id, "ids"), matches.c.digest_id.is_(None))
-    .order_by(matches.c.match_run_id)
-)
 
 
 def load_undue_subscriptions(conn: Connection) -> list[int]:
@@ -449,12 +458,6 @@ class DueSlot(NamedTuple):
         return self.written, self.next_due_at, self.last_slot
 
 
-_SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
-_EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
-_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
-_MAIL = f"{DestinationKind.MAIL}:"
-
-
 def load_due_slots(
     conn: Connection,
     now: datetime,
@@ -508,12 +511,6 @@ def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of some subscriptions that have digests: feeds alone need none."""
     places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
     return {id_ for id_, place in places if _is_sent(place)}
-
-
-_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
-    is_among(subscription_destinations.c.subscription_id, "ids"),
-    subscription_destinations.c.state == DestinationState.ACTIVE,
-)
 
 
 def _is_sent(place: str) -> bool:

@@ -64,6 +64,17 @@ _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
 _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
+NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
+
+_HAS_LAPSED = deliveries.c.lease_until < database_clock()
+
+KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
+"""How many days each is kept from the end of a digest's deliveries.
+Papers that matched, matches and digests are kept for ever."""
+
+PORTION = 500
+"""Rows deleted in one transaction, so that others need not wait long, or copied at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -137,12 +148,6 @@ def is_later_part(digest_id: int, destination: str, part: int) -> ColumnElement[
         deliveries.c.destination == destination,
         deliveries.c.part > part,
     )
-
-
-NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
-
-
-_HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
 
 def claim_deliveries(
@@ -368,15 +373,6 @@ def _release(
         step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
         doubtful += change_state(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful
-
-
-KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
-"""How many days each is kept from the end of a digest's deliveries.
-Papers that matched, matches and digests are kept for ever."""
-
-
-PORTION = 500
-"""Rows deleted in one transaction, so that others need not wait long, or copied at once."""
 
 
 def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> dict[str, int]:

@@ -23,6 +23,17 @@ from digest.store.schema import cursors, marks, papers, poll_runs, versions
 _BATCH = 1_000
 """Papers read at once: a month has twenty thousand."""
 
+_LATEST = (
+    select(papers.c.arxiv_id, papers.c.announcement, versions)
+    .join(versions, versions.c.id == papers.c.latest_version_id)
+    .order_by(papers.c.month, papers.c.number, papers.c.id)
+)
+"""Stored papers as they read now, in the order of their announcement."""
+
+STORED = "changes"
+MATCHED = "matched"
+FORGOTTEN = "forgotten"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSpan:
@@ -57,14 +68,6 @@ def load_stored_span(conn: Connection) -> StoredSpan | None:
         kept_since = conn.execute(kept).scalar() or cursor.last_complete_at
         first = max(first, kept_since.date() + timedelta(days=1))
     return StoredSpan(first, cursor.last_complete_at)
-
-
-_LATEST = (
-    select(papers.c.arxiv_id, papers.c.announcement, versions)
-    .join(versions, versions.c.id == papers.c.latest_version_id)
-    .order_by(papers.c.month, papers.c.number, papers.c.id)
-)
-"""Stored papers as they read now, in the order of their announcement."""
 
 
 def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:
@@ -147,11 +150,6 @@ def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[
         newest = newest.where(papers.c.datestamp.is_not(None))
     row = conn.execute(newest.order_by(papers.c.month.desc(), papers.c.number.desc()).limit(1)).one_or_none()
     return (ArxivId.parse(row.arxiv_id), row.datestamp) if row else None
-
-
-STORED = "changes"
-MATCHED = "matched"
-FORGOTTEN = "forgotten"
 
 
 def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:

@@ -38,6 +38,12 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState, DroppedMatches
 
+ACTIVE, ENDED = "active", "ended"
+"""States of a saved query."""
+
+_SYNCING = 20_260_302
+"""Names the lock for bringing the store in line with a file; any number that nothing else uses."""
+
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionFeed:
@@ -104,13 +110,6 @@ def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
         Wording(row.name, choose_text(row), max(row.created_at, row.added_at), row.ended_at)
         for row in conn.execute(found)
     ]
-
-
-ACTIVE, ENDED = "active", "ended"
-"""States of a saved query."""
-
-_SYNCING = 20_260_302
-"""Names the lock for bringing the store in line with a file; any number that nothing else uses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,17 @@ from digest.store.workers import is_living
 
 _NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
 
+ABANDONED = "the process ended before the run did"
+"""The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
+
+_COMPLETE = (RunOutcome.COMPLETE, RunOutcome.EMPTY)
+_FAILED = (RunOutcome.FAILED, RunOutcome.PARTIAL)
+_FAILURES_COUNTED = 12
+"""More in a row make no difference to anybody."""
+
+_RECENT = timedelta(days=4)
+"""Reaches back over a long weekend without announcements."""
+
 
 def quarantine_entries(
     conn: Connection,
@@ -98,18 +109,6 @@ class PollRun:
     def has_failed(self) -> bool:
         """Whether it ended before it had seen everything."""
         return self.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
-
-
-ABANDONED = "the process ended before the run did"
-"""The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
-
-_COMPLETE = (RunOutcome.COMPLETE, RunOutcome.EMPTY)
-_FAILED = (RunOutcome.FAILED, RunOutcome.PARTIAL)
-_FAILURES_COUNTED = 12
-"""More in a row make no difference to anybody."""
-
-_RECENT = timedelta(days=4)
-"""Reaches back over a long weekend without announcements."""
 
 
 def start_run(

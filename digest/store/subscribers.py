@@ -52,6 +52,59 @@ from digest.store.schema import (
 _SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
 """Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""
 
+LETTERS = "(letters)"
+"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
+
+_LEAVE = (
+    select(suppressions.c.reason)
+    .where(
+        suppressions.c.destination == deliveries.c.destination,
+        suppressions.c.subscription.in_((literal(EVERYTHING), subscriptions.c.name)),
+    )
+    .order_by(suppressions.c.subscription)
+    .limit(1)
+    .scalar_subquery()
+)
+
+_READER = (
+    select(subscribers.c.state)
+    .where(subscribers.c.address == func.substr(deliveries.c.destination, len(f"{DestinationKind.MAIL}:") + 1))
+    .scalar_subquery()
+)
+
+_ASKED = (
+    select(
+        deliveries.c.id,
+        deliveries.c.destination,
+        subscriptions.c.name,
+        subscriptions.c.state.label("subscription_state"),
+        subscription_destinations.c.state.label("place_state"),
+        subscription_destinations.c.reason.label("place_reason"),
+        subscription_destinations.c.since.label("place_since"),
+        _LEAVE.label("unsubscribed"),
+        _READER.label("reader_state"),
+        digests.c.occasion,
+        digests.c.slot,
+    )
+    .join(digests, digests.c.id == deliveries.c.digest_id)
+    .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+    .outerjoin(
+        subscription_destinations,
+        and_(
+            subscription_destinations.c.subscription_id == subscriptions.c.id,
+            subscription_destinations.c.destination == deliveries.c.destination,
+        ),
+    )
+    .where(deliveries.c.id == bindparam("asked"))
+)
+"""What decides whether a delivery may be sent; built once, since it is asked before every message."""
+
+REFUSED = "refused in three digests in a row"
+"""How an address left that its mail server does not know; `resubscribe` has it written to again."""
+
+_UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, DeliveryState.DEAD)
+"""Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
+
 
 def destination_key(destination: Destination | str) -> str:
     """Return a destination as it is stored and compared: a mail address in its one spelling."""
@@ -162,54 +215,6 @@ class DestinationState(StrEnum):
     DISABLED = "disabled"
 
 
-LETTERS = "(letters)"
-"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
-
-_LEAVE = (
-    select(suppressions.c.reason)
-    .where(
-        suppressions.c.destination == deliveries.c.destination,
-        suppressions.c.subscription.in_((literal(EVERYTHING), subscriptions.c.name)),
-    )
-    .order_by(suppressions.c.subscription)
-    .limit(1)
-    .scalar_subquery()
-)
-
-_READER = (
-    select(subscribers.c.state)
-    .where(subscribers.c.address == func.substr(deliveries.c.destination, len(f"{DestinationKind.MAIL}:") + 1))
-    .scalar_subquery()
-)
-
-_ASKED = (
-    select(
-        deliveries.c.id,
-        deliveries.c.destination,
-        subscriptions.c.name,
-        subscriptions.c.state.label("subscription_state"),
-        subscription_destinations.c.state.label("place_state"),
-        subscription_destinations.c.reason.label("place_reason"),
-        subscription_destinations.c.since.label("place_since"),
-        _LEAVE.label("unsubscribed"),
-        _READER.label("reader_state"),
-        digests.c.occasion,
-        digests.c.slot,
-    )
-    .join(digests, digests.c.id == deliveries.c.digest_id)
-    .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-    .outerjoin(
-        subscription_destinations,
-        and_(
-            subscription_destinations.c.subscription_id == subscriptions.c.id,
-            subscription_destinations.c.destination == deliveries.c.destination,
-        ),
-    )
-    .where(deliveries.c.id == bindparam("asked"))
-)
-"""What decides whether a delivery may be sent; built once, since it is asked before every message."""
-
-
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
     """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
     key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
@@ -252,10 +257,6 @@ def save_unsubscription(
     if is_first:
         _log_unsubscribe(conn, key, subscription, how, at)
     return is_first
-
-
-REFUSED = "refused in three digests in a row"
-"""How an address left that its mail server does not know; `resubscribe` has it written to again."""
 
 
 def load_last_failures(conn: Connection, delivery_id: int, number: int) -> tuple[str, list[str]]:
@@ -444,10 +445,6 @@ def _log_consent(
 ) -> None:
     row = {"subscriber_id": subscriber_id, "subscription": subscription, "event": event, "how": how, "at": at}
     conn.execute(insert(consents), row)
-
-
-_UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, DeliveryState.DEAD)
-"""Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
 
 
 @dataclass(frozen=True, slots=True)

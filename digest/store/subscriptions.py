@@ -67,6 +67,17 @@ from digest.store.subscribers import (
     suppress_waiting,
 )
 
+_ORDERING = ("library", "not_like", "read_first", "read_last")
+"""Columns that keep by what its digests are put in order, one source or query a line."""
+
+_LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
+
+NOT_NAMED = "it was taken out of the subscription"
+"""Why a destination is disabled; named again, it is active again."""
+
+NO_FIRST_DIGEST = 0
+"""In place of a match run's id: a first digest was never wanted."""
+
 
 def load_subscriptions(
     conn: Connection,
@@ -180,10 +191,6 @@ def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> in
     return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
 
 
-_ORDERING = ("library", "not_like", "read_first", "read_last")
-"""Columns that keep by what its digests are put in order, one source or query a line."""
-
-
 def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
     """Give a feed a new address, also if it was revoked; return the new generation."""
     generation = subscriptions.c.feed_generation + 1
@@ -199,9 +206,6 @@ def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
     """Make a feed's address stop working."""
     revoke = update(subscriptions).where(subscriptions.c.id == subscription_id)
     conn.execute(revoke.values(feed_revoked_at=at))
-
-
-_LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
 
 
 def _change(
@@ -306,13 +310,6 @@ def read_cadence(phrase: str) -> Cadence:
 def read_quiet_hours(phrase: str) -> QuietHours | None:
     """Read quiet hours once, in the same way; "" is for none."""
     return QuietHours.parse(phrase) if phrase else None
-
-
-NOT_NAMED = "it was taken out of the subscription"
-"""Why a destination is disabled; named again, it is active again."""
-
-NO_FIRST_DIGEST = 0
-"""In place of a match run's id: a first digest was never wanted."""
 
 
 def sync_subscriptions(

@@ -25,6 +25,15 @@ _ALONE = " alone"
 _BEGINNING = 0x7475726E
 """PostgreSQL's advisory lock under which turns that one worker has alone begin."""
 
+BEAT = 10.0
+"""Seconds between two signs of a worker."""
+
+GONE_AFTER = 60.0
+"""Seconds without a sign after which a worker counts as gone: what it had in hand alone, others may take."""
+
+FORGOTTEN_AFTER = 3600.0
+"""Seconds without a sign after which its name is struck off."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobTurn:
@@ -79,11 +88,11 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
 
     Args:
         conn: a writing transaction, short: others wait for it.
-        owner: the worker, which signs (see `workers.sign`).
+        owner: the worker, which signs (see `save_worker`).
 
     Returns:
         The worker that is at it now, so that the caller may not; "" if the caller has the turn, until it
-        calls `end_alone` or gives no signs of life any more.
+        calls `end_job` or gives no signs of life any more.
     """
     lock_advisory(conn, _BEGINNING)
     began, ended = job_turns.c.began_at, job_turns.c.ended_at
@@ -102,7 +111,7 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
 
 
 def end_job(conn: Connection, owner: str, job: str, at: datetime) -> None:
-    """Give back a turn that `begin_alone` gave; harmless if it was lost."""
+    """Give back a turn that `begin_job` gave; harmless if it was lost."""
     mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
 
@@ -153,16 +162,6 @@ def _take_lock(handle: int, lock: Path) -> None:
         ) from None
     except OSError as error:
         raise explain_file(f"the lock {lock}", error) from error
-
-
-BEAT = 10.0
-"""Seconds between two signs of a worker."""
-
-GONE_AFTER = 60.0
-"""Seconds without a sign after which a worker counts as gone: what it had in hand alone, others may take."""
-
-FORGOTTEN_AFTER = 3600.0
-"""Seconds without a sign after which its name is struck off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,48 @@ _LINES = frozenset({"overline", "underline", "underbar"})
 _SHORT, _SHORT_UNDER_LINE = 3, 8
 _SPOKEN = {"widehat": "hat", "Hat": "hat", "widetilde": "tilde", "widecheck": "check", "overrightarrow": "vec"}
 
+_FORMULAS = frozenset(
+    {
+        *("equation", "displaymath", "math", "align", "gather"),
+        *("multline", "eqnarray", "alignat", "flalign", "subequations"),
+    }
+)
+_PARTS_OF_FORMULAS = frozenset({"aligned", "split", "gathered", "alignedat"})
+_TABLES = {
+    "cases": ("{", ""),
+    "matrix": ("(", ")"),
+    "smallmatrix": ("(", ")"),
+    "pmatrix": ("(", ")"),
+    "bmatrix": ("[", "]"),
+    "Bmatrix": ("{", "}"),
+    "vmatrix": ("|", "|"),
+    "Vmatrix": ("‖", "‖"),
+    "array": ("", ""),
+}
+_WORDS = frozenset(
+    {
+        *("abstract", "itemize", "enumerate", "description", "center", "quote", "quotation", "document"),
+        *("flushleft", "theorem", "thm", "lemma", "proposition", "corollary", "conjecture", "definition"),
+        *("proof", "remark", "small"),
+    }
+)
+
+_PRINTED = {
+    **dict.fromkeys("%$#_", Role.WORD),
+    "&": Role.INFIX,
+    "{": Role.OPEN,
+    "}": Role.CLOSE,
+}
+_BLANKS = frozenset(",;:>")
+_NOTHING = frozenset("!/-@")
+
+_DASHES = {"--": "–", "---": "—"}
+_LONGEST_ADDRESS = 200
+_TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
+"""What stands before a tie that a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
+
+_LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
+
 
 def read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read an accent and its letter; an accent without a letter is printed as typed."""
@@ -146,33 +188,6 @@ def print_nothing(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     return []
 
 
-_FORMULAS = frozenset(
-    {
-        *("equation", "displaymath", "math", "align", "gather"),
-        *("multline", "eqnarray", "alignat", "flalign", "subequations"),
-    }
-)
-_PARTS_OF_FORMULAS = frozenset({"aligned", "split", "gathered", "alignedat"})
-_TABLES = {
-    "cases": ("{", ""),
-    "matrix": ("(", ")"),
-    "smallmatrix": ("(", ")"),
-    "pmatrix": ("(", ")"),
-    "bmatrix": ("[", "]"),
-    "Bmatrix": ("{", "}"),
-    "vmatrix": ("|", "|"),
-    "Vmatrix": ("‖", "‖"),
-    "array": ("", ""),
-}
-_WORDS = frozenset(
-    {
-        *("abstract", "itemize", "enumerate", "description", "center", "quote", "quotation", "document"),
-        *("flushleft", "theorem", "thm", "lemma", "proposition", "corollary", "conjecture", "definition"),
-        *("proof", "remark", "small"),
-    }
-)
-
-
 def read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read an environment known by its name; others are printed as typed, `\begin` and all."""
     named = environment_name(reader.text, token)
@@ -235,16 +250,6 @@ def _blank(place: int, setting: TexSetting) -> TexPiece:
     return TexPiece(place, place, PieceKind.BLANK, " ", setting.tags)
 
 
-_PRINTED = {
-    **dict.fromkeys("%$#_", Role.WORD),
-    "&": Role.INFIX,
-    "{": Role.OPEN,
-    "}": Role.CLOSE,
-}
-_BLANKS = frozenset(",;:>")
-_NOTHING = frozenset("!/-@")
-
-
 def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read a control symbol; one that has no meaning is printed as typed."""
     character = reader.text[token.start + 1]
@@ -289,12 +294,6 @@ def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
 _STRUCTURE = {"\\": read_row_end, "[": _read_formula, "(": _read_formula}
 
 
-_DASHES = {"--": "–", "---": "—"}
-_LONGEST_ADDRESS = 200
-_TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
-"""What stands before a tie that a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
-
-
 def read_ligature(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read dashes and quotation marks; `''` closes only what was opened (it may be seconds of arc)."""
     written = reader.written(token)
@@ -333,9 +332,6 @@ def _is_tie(text: str, place: int) -> bool:
 def _is_in_address(text: str, place: int) -> bool:
     beginning = max(text.rfind(" ", 0, place), text.rfind("\n", 0, place), place - _LONGEST_ADDRESS)
     return "://" in text[beginning + 1 : place]
-
-
-_LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
 
 
 def _print_blank(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
+_SetTwo: TypeAlias = "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
+"""Sets two parts as one: where that begins, the command, where it ends, and what both were read into."""
+
 
 def _read_with(**changes: Any) -> Command:  # noqa: ANN401 - as `TexSetting._replace` has it
     def read_changed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -56,10 +59,6 @@ def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
         return reader.print_command(token)
     name = "".join(piece.text for piece in arrange(pieces))
     return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags, Role.NAME)]
-
-
-_SetTwo: TypeAlias = "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
-"""Sets two parts as one: where that begins, the command, where it ends, and what both were read into."""
 
 
 def _read_two(set_two: _SetTwo) -> Command:

@@ -328,7 +328,7 @@ def parse_tex(text: str) -> tuple[TexPiece, ...]:
 
 
 def parse_words(text: str) -> Sequence[TexPiece]:
-    """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (`parting`)."""
+    """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (see `edges`)."""
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
     reader = Reader(text)

@@ -19,39 +19,6 @@ _DIGITS = "0123456789"
 _GREEK_UPPER = "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡϴΣΤΥΦΧΨΩ∇"
 _GREEK_LOWER = "αβγδεζηθικλμνξοπρςστυφχψω∂ϵϑϰϕϱϖ"
 
-
-def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, characters, strict=True))
-
-
-def _pairs(listed: Sequence[str]) -> dict[str, str]:
-    return _zip(listed[::2], listed[1::2])
-
-
-def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
-    return {character: chr(first + place) for place, character in enumerate(characters)} | _pairs(exceptions)
-
-
-CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
-FRAKTUR = _block(_UPPER, 0x1D504, "CℭHℌIℑRℜZℨ") | _block(_LOWER, 0x1D51E)
-BLACKBOARD = _block(_UPPER, 0x1D538, "CℂHℍNℕPℙQℚRℝZℤ") | _block(_LOWER, 0x1D552) | _block(_DIGITS, 0x1D7D8)
-BOLD = (
-    _block(_UPPER, 0x1D400)
-    | _block(_LOWER, 0x1D41A)
-    | _block(_DIGITS, 0x1D7CE)
-    | _block(_GREEK_UPPER, 0x1D6A8)
-    | _block(_GREEK_LOWER, 0x1D6C2)
-)
-
-RAISED = _zip(
-    "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
-    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
-)
-LOWERED = _zip(
-    "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
-    "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
-)
-
 RAISED_BY_NATURE = {"*": "*", "∗": "*", "′": "′", "∘": "°", "°": "°", "†": "†", "‡": "‡", "″": "″"}
 """Signs whose glyph stands high already: `C^*` is `C*`, `90^\\circ` is `90°`."""
 LOWERED_BY_CUSTOM = frozenset("⊙⊕☉")
@@ -106,30 +73,6 @@ MATH_ACCENTS = {
 
 _BELOW = frozenset("\u0323\u0327\u0328\u0331\u0332")
 _WITH_DOT = str.maketrans("ıȷ", "ij")
-
-
-def compose(text: str, accent: str) -> str:
-    """Put a combining character on the first character of `text`; the result is in NFC.
-
-    A dotless letter gets its dot back under an accent from above, where Unicode expects it.
-    """
-    first = text[0] if accent in _BELOW else text[0].translate(_WITH_DOT)
-    rest = text[1:]
-    while rest and unicodedata.combining(rest[0]):
-        first, rest = first + rest[0], rest[1:]
-    return unicodedata.normalize("NFC", first + accent) + rest
-
-
-def set_in(text: str, alphabet: dict[str, str]) -> str:
-    """Write `text` in the letters of an alphabet; what it does not have stays."""
-    return "".join([alphabet.get(character, character) for character in text])
-
-
-def shift(text: str, table: dict[str, str]) -> str | None:
-    """Raise or lower `text`, None where a character of it has no such form."""
-    shifted = [table.get(character, "") for character in text]
-    return "".join(shifted) if all(shifted) else None
-
 
 GREEK = """
 alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ
@@ -233,6 +176,62 @@ ONLY_IN_FORMULAS = frozenset(
 BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater", "textendash", "textemdash"}
 """A blank behind these names, outside formulas, only ends the name: `S\\o ren`. Behind other names authors
 of plain abstracts mean it: `\\alpha particles`."""
+
+
+def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
+    return dict(zip(names, characters, strict=True))
+
+
+def _pairs(listed: Sequence[str]) -> dict[str, str]:
+    return _zip(listed[::2], listed[1::2])
+
+
+def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
+    return {character: chr(first + place) for place, character in enumerate(characters)} | _pairs(exceptions)
+
+
+CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
+FRAKTUR = _block(_UPPER, 0x1D504, "CℭHℌIℑRℜZℨ") | _block(_LOWER, 0x1D51E)
+BLACKBOARD = _block(_UPPER, 0x1D538, "CℂHℍNℕPℙQℚRℝZℤ") | _block(_LOWER, 0x1D552) | _block(_DIGITS, 0x1D7D8)
+BOLD = (
+    _block(_UPPER, 0x1D400)
+    | _block(_LOWER, 0x1D41A)
+    | _block(_DIGITS, 0x1D7CE)
+    | _block(_GREEK_UPPER, 0x1D6A8)
+    | _block(_GREEK_LOWER, 0x1D6C2)
+)
+
+RAISED = _zip(
+    "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
+)
+LOWERED = _zip(
+    "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
+    "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
+)
+
+
+def compose(text: str, accent: str) -> str:
+    """Put a combining character on the first character of `text`; the result is in NFC.
+
+    A dotless letter gets its dot back under an accent from above, where Unicode expects it.
+    """
+    first = text[0] if accent in _BELOW else text[0].translate(_WITH_DOT)
+    rest = text[1:]
+    while rest and unicodedata.combining(rest[0]):
+        first, rest = first + rest[0], rest[1:]
+    return unicodedata.normalize("NFC", first + accent) + rest
+
+
+def set_in(text: str, alphabet: dict[str, str]) -> str:
+    """Write `text` in the letters of an alphabet; what it does not have stays."""
+    return "".join([alphabet.get(character, character) for character in text])
+
+
+def shift(text: str, table: dict[str, str]) -> str | None:
+    """Raise or lower `text`, None where a character of it has no such form."""
+    shifted = [table.get(character, "") for character in text]
+    return "".join(shifted) if all(shifted) else None
 
 
 def _name_symbols() -> dict[str, tuple[str, Role]]:

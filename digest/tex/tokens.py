@@ -14,6 +14,51 @@ MOST_TOKENS = 700
 _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
+_DOLLAR = re.compile(
+    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
+    r"|\\.|(\$\$?)",
+    re.DOTALL,
+)
+_INNER_PAIR = re.compile(r"\$[^$]*\$")
+_PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
+_SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
+_SCRIPT = re.compile(r"[\^_]")
+_TEX = re.compile(r"[\\^_{}=<>]")
+_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
+_AMOUNT = re.compile(r"\s?[0-9]")
+
+_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
+_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
+_MOST_DOLLARS = 500
+"""More are all printed: real abstracts have up to 80 formulas."""
+_WORST_FORMULA = 5.5
+"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
+
+Tags = tuple[str, ...]
+"""HTML elements around a text, outermost first: `("b", "i")`."""
+
+DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
+"""Never printed: C0 and C1 controls apart from white space, and the two non-characters that XML forbids.
+Nor bidirectional overrides and isolates, which can turn the text around them."""
+
+_TOKEN = re.compile(
+    rf"""
+      ((?:[^\\{{}}$^_&~`'\-\s\ud800-\udfff{DROPPED}]++ | -(?!-) | '(?!') | `(?!`) | [ ](?=\S))++)
+    | (\\[A-Za-z]+)
+    | (\\[^A-Za-z{DROPPED}\ud800-\udfff])
+    | (\{{) | (\}}) | (\$) | (\^) | (_) | (&) | (~)
+    | (-{{2,3}}|``|'')
+    | (\s+)
+    | ([\ud800-\udfff])
+    | (\\)
+    | [{DROPPED}]+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN = re.compile(rf"([^{DROPPED}\ud800-\udfff]+)|([\ud800-\udfff])")
+_NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
+_BRACKETS = {"\\]": "\\[", "\\)": "\\("}
+
 
 class TexSetting(NamedTuple):
     """How the text that is read is set.
@@ -138,27 +183,6 @@ class TokenCursor:
         return join_text(self.typed(token, tags) for token in self.tokens[first:last])
 
 
-_DOLLAR = re.compile(
-    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
-    r"|\\.|(\$\$?)",
-    re.DOTALL,
-)
-_INNER_PAIR = re.compile(r"\$[^$]*\$")
-_PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
-_SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
-_SCRIPT = re.compile(r"[\^_]")
-_TEX = re.compile(r"[\\^_{}=<>]")
-_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
-_AMOUNT = re.compile(r"\s?[0-9]")
-
-_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
-_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
-_MOST_DOLLARS = 500
-"""More are all printed: real abstracts have up to 80 formulas."""
-_WORST_FORMULA = 5.5
-"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
-
-
 class _Dollar(NamedTuple):
     start: int
     end: int
@@ -256,10 +280,6 @@ def _walk_back(dollars: list[_Dollar], steps: list[dict[str, str]]) -> dict[int,
             closing = dollar
         state = before
     return formulas
-
-
-Tags = tuple[str, ...]
-"""HTML elements around a text, outermost first: `("b", "i")`."""
 
 
 class PieceKind(Enum):
@@ -387,28 +407,7 @@ class Token(NamedTuple):
         return TexPiece(self.start, self.end, PieceKind.BLANK, text, setting.tags, role)
 
 
-DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
-"""Never printed: C0 and C1 controls apart from white space, and the two non-characters that XML forbids.
-Nor bidirectional overrides and isolates, which can turn the text around them."""
-
-_TOKEN = re.compile(
-    rf"""
-      ((?:[^\\{{}}$^_&~`'\-\s\ud800-\udfff{DROPPED}]++ | -(?!-) | '(?!') | `(?!`) | [ ](?=\S))++)
-    | (\\[A-Za-z]+)
-    | (\\[^A-Za-z{DROPPED}\ud800-\udfff])
-    | (\{{) | (\}}) | (\$) | (\^) | (_) | (&) | (~)
-    | (-{{2,3}}|``|'')
-    | (\s+)
-    | ([\ud800-\udfff])
-    | (\\)
-    | [{DROPPED}]+
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _KINDS = (None, *TokenKind)
-_PLAIN = re.compile(rf"([^{DROPPED}\ud800-\udfff]+)|([\ud800-\udfff])")
-_NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
-_BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
 
 def split_tokens(text: str, most: int | None = None) -> list[Token]:

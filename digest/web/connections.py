@@ -28,6 +28,12 @@ What comes in a single piece may be longer by that piece."""
 MOST = 1024
 """Connections at once, however many descriptors there are: each may hold a head and a body."""
 
+SEARCHES, OF_NETWORK, QUEUE = 3, 2, 100
+"""Searches at work at once, those for one network, and all that may be at work or wait."""
+
+HANGING_UP = 0.05
+"""Seconds that each search waits at least: by then a client has gone that asked and hung up at once."""
+
 
 def count_room() -> int:
     """Return how many connections may be open at once: half of the descriptors are kept for the work."""
@@ -98,13 +104,6 @@ class Connection(HttpToolsProtocol):
         """Count no body: that has a limit of its own."""
         self._head -= len(body)
         super().on_body(body)
-
-
-SEARCHES, OF_NETWORK, QUEUE = 3, 2, 100
-"""Searches at work at once, those for one network, and all that may be at work or wait."""
-
-HANGING_UP = 0.05
-"""Seconds that each search waits at least: by then a client has gone that asked and hung up at once."""
 
 
 class Searches:

@@ -71,6 +71,17 @@ _WORDS = {
     503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
 }
 
+UNAVAILABLE = 503
+
+_WAITING = (
+    DeliveryState.READY,
+    DeliveryState.CLAIMED,
+    DeliveryState.SENDING,
+    DeliveryState.UNKNOWN,
+    DeliveryState.HELD,
+    DeliveryState.DEAD,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Shell:
@@ -180,18 +191,6 @@ async def serve_feed(request: Request) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(found.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=found.media_type)
     return Response(found.body, headers=headers, media_type=found.media_type)
-
-
-UNAVAILABLE = 503
-
-_WAITING = (
-    DeliveryState.READY,
-    DeliveryState.CLAIMED,
-    DeliveryState.SENDING,
-    DeliveryState.UNKNOWN,
-    DeliveryState.HELD,
-    DeliveryState.DEAD,
-)
 
 
 async def show_liveness(_request: Request) -> Response:

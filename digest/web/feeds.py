@@ -33,6 +33,38 @@ from digest.site import Site
 from digest.store.queries import SubscriptionFeed, load_newest_match_run, load_subscription_feeds
 from digest.store.subscriptions import load_subscriptions
 
+CACHE_CONTROL = "private, max-age=900"
+"""An announcement comes once a day; readers that ask four times an hour miss nothing."""
+
+KEPT = 900.0
+"""Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
+
+ROOM = 16 * 1024 * 1024
+"""Bytes of bodies kept; those not asked for longest go first."""
+
+MEDIA_TYPES = {
+    "atom": "application/atom+xml; charset=utf-8",
+    "json": "application/feed+json; charset=utf-8",
+}
+
+_PAGE, _PAGE_ENTRIES = "html", 20
+_WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
+
+CHECK_AGAIN = 10.0
+"""Seconds for which the table counts as it was read: how long a revoked address may go on working."""
+
+STALE = 30.0
+"""Seconds for which it counts where the database does not answer; after that, nothing is handed out."""
+
+_PAUSE = 2.0
+"""Seconds between two tries to read it then."""
+
+FRESH = 1.0
+"""Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
+
+_BETWEEN = 0.25
+"""Seconds between two readings of the table at least, where unknown addresses are asked for: so long one waits."""
+
 
 def make_etag(body: bytes) -> str:
     """Return the weak entity tag of a body: what it holds decides, nothing else."""
@@ -59,16 +91,6 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
 def write_http_date(moment: datetime) -> str:
     """Write a moment as `Fri, 20 Nov 2026 03:50:00 GMT`."""
     return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
-
-
-CACHE_CONTROL = "private, max-age=900"
-"""An announcement comes once a day; readers that ask four times an hour miss nothing."""
-
-KEPT = 900.0
-"""Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
-
-ROOM = 16 * 1024 * 1024
-"""Bytes of bodies kept; those not asked for longest go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +142,6 @@ class SizedCache:
             self._used -= oldest.size
 
 
-MEDIA_TYPES = {
-    "atom": "application/atom+xml; charset=utf-8",
-    "json": "application/feed+json; charset=utf-8",
-}
-
-_PAGE, _PAGE_ENTRIES = "html", 20
-_WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
-
-
 def prefers_page(accept: str) -> bool:
     """Whether an Accept field (RFC 9110 §12.5.1) names pages before feeds, as browsers do; `*/*` names neither."""
     weights: dict[str, float] = {}
@@ -138,22 +151,6 @@ def prefers_page(accept: str) -> bool:
         weights[name.strip()] = found[0] if found else 1.0
     feeds = [name for name in weights if name.endswith(("xml", "json")) and not name.endswith("xhtml+xml")]
     return weights.get("text/html", 0.0) > max((weights[name] for name in feeds), default=0.0)
-
-
-CHECK_AGAIN = 10.0
-"""Seconds for which the table counts as it was read: how long a revoked address may go on working."""
-
-STALE = 30.0
-"""Seconds for which it counts where the database does not answer; after that, nothing is handed out."""
-
-_PAUSE = 2.0
-"""Seconds between two tries to read it then."""
-
-FRESH = 1.0
-"""Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
-
-_BETWEEN = 0.25
-"""Seconds between two readings of the table at least, where unknown addresses are asked for: so long one waits."""
 
 
 @dataclass(frozen=True, slots=True)

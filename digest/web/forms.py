@@ -27,6 +27,12 @@ _URLENCODED = "application/x-www-form-urlencoded"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
+_ONE_CLICK_PART = re.compile(
+    rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
+)
+
+_ONE_CLICK_NAME = re.compile(rb'content-disposition:\s*form-data;\s*name="?List-Unsubscribe"?\s*', re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -72,13 +78,6 @@ def read_body(request: Request) -> bytes:
     """Return the body of a request, as it was read before any endpoint was called; b"" for none."""
     body: bytes = getattr(request.state, "body", b"")
     return body
-
-
-_ONE_CLICK_PART = re.compile(
-    rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
-)
-
-_ONE_CLICK_NAME = re.compile(rb'content-disposition:\s*form-data;\s*name="?List-Unsubscribe"?\s*', re.IGNORECASE)
 
 
 def is_one_click(request: Request) -> bool:

@@ -44,6 +44,9 @@ _KNOWN = frozenset({"/", "/live", "/subscribe", "/link", "/private", "/stored", 
 _FREQUENT = ("/f/…", "/live")
 """Readers ask for feeds day and night, and a page asks for this with every word that is typed."""
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
+"""What a client asks by: a name or an address, and perhaps a port."""
+
 
 def write_headers(style: str) -> dict[str, str]:
     """Return the headers of every answer that does not say otherwise.
@@ -72,10 +75,6 @@ def find_hosts(web: WebSettings) -> frozenset[str]:
     if not web.base_url:
         return frozenset()
     return frozenset({find_host(web.base_url), split_bind(web.bind)[0].lower(), *LOOPBACK_HOSTS})
-
-
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
-"""What a client asks by: a name or an address, and perhaps a port."""
 
 
 class KnownHosts:

@@ -31,6 +31,15 @@ THREADS = 8
 PAGES = 16
 """Pages of digests kept; a digest is frozen."""
 
+GOODBYE = 3
+"""Seconds in which answers under way may end."""
+
+_KEPT_ALIVE = 10
+"""Seconds that a connection may wait for its next request."""
+
+_WAITING = 128
+"""Connections that wait to be accepted: some event loops accept all of them before any can be closed."""
+
 
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
@@ -73,16 +82,6 @@ def _load_secret(site: Site) -> str:
 async def _live(_app: Starlette) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
-
-
-GOODBYE = 3
-"""Seconds in which answers under way may end."""
-
-_KEPT_ALIVE = 10
-"""Seconds that a connection may wait for its next request."""
-
-_WAITING = 128
-"""Connections that wait to be accepted: some event loops accept all of them before any can be closed."""
 
 
 class WebServer:

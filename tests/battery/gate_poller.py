@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Double, literal
 
+import digest.model.clock
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.model import clock as clock_module
 from digest.model.clock import Clock, Grant, SystemClock
 from digest.model.errors import DigestError
 from digest.store import StoreGate, open_store
@@ -128,7 +128,7 @@ def _shift_clock(seconds: float) -> None:
             return moment.now(tz) + dt.timedelta(seconds=seconds)
 
     time.time = lambda: real() + seconds
-    clock_module.datetime = Shifted  # type: ignore[attr-defined]  # the one reader of the time
+    digest.model.clock.datetime = Shifted  # type: ignore[attr-defined]  # the one reader of the time
 
 
 if __name__ == "__main__":

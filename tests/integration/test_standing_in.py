@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.poll.rules import MOST_IDS_ASKED
+from digest.poll.rules import MOST_FIRST_SEARCHES
 from digest.poll.search import EVERYTHING
 from digest.render.coverage import CoverageState, describe_coverage
 from digest.render.digests import write_introduction
@@ -131,7 +131,7 @@ def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own
 
 
 def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, MOST_IDS_ASKED + 5), source="harvest", look_back=7)
+    world.write(add_rare(world, MOST_FIRST_SEARCHES + 5), source="harvest", look_back=7)
     for minutes in (5, 10):
         run_at(world, START + timedelta(minutes=minutes))
-    assert len(world.asked()) == MOST_IDS_ASKED
+    assert len(world.asked()) == MOST_FIRST_SEARCHES

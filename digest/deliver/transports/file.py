@@ -25,6 +25,18 @@ _SUFFIXES = {
     "application/atom+xml": ".atom",
 }
 
+_HINTS = {
+    errno.ENOSPC: "The disk is full: make room; Digest tries again by itself.",
+    errno.EDQUOT: "The quota is used up: make room; Digest tries again by itself.",
+    errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
+    errno.EACCES: "Let the account of Digest write there, or name another folder.",
+    errno.EPERM: "Let the account of Digest write there, or name another folder.",
+    errno.ENOTDIR: "A file stands where a folder should be: move it, or name another folder.",
+    errno.EEXIST: "A file stands where a folder should be: move it, or name another folder.",
+    errno.EISDIR: "A folder stands where the file should be: move it, or name another file.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+}
+
 
 class FolderTransport:
     """Writes each message into the folder its destination names.
@@ -98,19 +110,6 @@ def _choose_name(message: Message) -> str:
             hint="A name has no folder, no leading dot and no control characters.",
         )
     return name
-
-
-_HINTS = {
-    errno.ENOSPC: "The disk is full: make room; Digest tries again by itself.",
-    errno.EDQUOT: "The quota is used up: make room; Digest tries again by itself.",
-    errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
-    errno.EACCES: "Let the account of Digest write there, or name another folder.",
-    errno.EPERM: "Let the account of Digest write there, or name another folder.",
-    errno.ENOTDIR: "A file stands where a folder should be: move it, or name another folder.",
-    errno.EEXIST: "A file stands where a folder should be: move it, or name another folder.",
-    errno.EISDIR: "A folder stands where the file should be: move it, or name another file.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
-}
 
 
 def write_if_changed(path: Path, data: bytes) -> bool:

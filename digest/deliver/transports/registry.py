@@ -12,6 +12,8 @@ from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
 
+_ROOM = "digest.deliver.transports"
+
 
 class TransportEntry(NamedTuple):
     """How messages get to one kind of destination.
@@ -39,8 +41,6 @@ def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
 def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[str, object]]:
     return lambda config, _: {"hooks": config.incoming[kind], "choose_proxy": config.choose_proxy}
 
-
-_ROOM = "digest.deliver.transports"
 
 TRANSPORTS: dict[DestinationKind, TransportEntry] = {
     DestinationKind.MAIL: TransportEntry(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),

@@ -50,6 +50,73 @@ _LISTED_FOR = 900.0
 
 _LOGGER = logging.getLogger(__name__)
 
+_UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
+"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
+
+_LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
+
+_LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; a page of channels has some two million."""
+
+TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
+"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
+
+_HOURS = 3600.0
+"""Seconds to wait where Slack says a state lasts hours."""
+
+AMBIGUOUS = frozenset(
+    {
+        "internal_error",
+        "fatal_error",
+        "request_timeout",
+        "service_unavailable",
+        "duplicate_message_not_found",
+        "duplicate_channel_not_found",
+    }
+)
+"""Part of it may have succeeded, says Slack; or a message of ours is known there, but not shown."""
+
+WAIT: dict[str, float | None] = {
+    "ratelimited": None,
+    "rate_limited": None,
+    "message_limit_exceeded": _HOURS,
+    "team_added_to_org": _HOURS,
+    "org_login_required": _HOURS,
+}
+"""Not stored; may be stored later. Seconds where Slack's description implies them."""
+
+_TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_ADMIN = "Ask the workspace's administrators to let the app post."
+_INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
+
+WORKSPACE: dict[str, str] = {
+    "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
+    **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
+    **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
+    **dict.fromkeys(("no_permission", "access_denied", "ekm_access_denied", "app_access_restricted"), _ADMIN),
+    **dict.fromkeys(("team_access_not_granted", "enterprise_is_restricted"), _ADMIN),
+    "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
+    "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
+    "accesslimited": "The workspace does not allow this network: ask its administrators.",
+}
+"""The token or the workspace: nothing goes out anywhere until the operator mends it."""
+
+DESTINATION: dict[str, str] = {
+    "channel_not_found": _INVITE,
+    "not_in_channel": _INVITE,
+    "is_archived": "Unarchive the channel, or name another.",
+    "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
+    "channel_is_limited_access": _ADMIN,
+    "user_not_found": "Check the id.",
+    "cannot_dm_bot": "Name a channel, or a person's id.",
+    "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
+    "cannot_reply_to_message": "The first part can't be replied to.",
+    "thread_not_found": "The first part is gone.",
+}
+"""This channel only."""
+
+WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
+
 
 class SlackTransport:
     """Posts messages to the channels of one workspace.
@@ -254,15 +321,6 @@ class SlackAnswer:
         return HttpAnswer(self.status, self.headers).retry_after
 
 
-_UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
-"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
-
-_LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
-
-_LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes; a page of channels has some two million."""
-
-
 class SlackClient(WebClient):
     """Calls Slack by slack_sdk, each time once.
 
@@ -319,67 +377,6 @@ class SlackClient(WebClient):
 def _read_answer(response: SlackResponse) -> SlackAnswer:
     headers = {name.lower(): value for name, value in response.headers.items()}
     return SlackAnswer(response.status_code, headers, response.data)
-
-
-TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
-"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
-
-_HOURS = 3600.0
-"""Seconds to wait where Slack says a state lasts hours."""
-
-AMBIGUOUS = frozenset(
-    {
-        "internal_error",
-        "fatal_error",
-        "request_timeout",
-        "service_unavailable",
-        "duplicate_message_not_found",
-        "duplicate_channel_not_found",
-    }
-)
-"""Part of it may have succeeded, says Slack; or a message of ours is known there, but not shown."""
-
-WAIT: dict[str, float | None] = {
-    "ratelimited": None,
-    "rate_limited": None,
-    "message_limit_exceeded": _HOURS,
-    "team_added_to_org": _HOURS,
-    "org_login_required": _HOURS,
-}
-"""Not stored; may be stored later. Seconds where Slack's description implies them."""
-
-_TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
-_ADMIN = "Ask the workspace's administrators to let the app post."
-_INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
-
-WORKSPACE: dict[str, str] = {
-    "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
-    **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
-    **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
-    **dict.fromkeys(("no_permission", "access_denied", "ekm_access_denied", "app_access_restricted"), _ADMIN),
-    **dict.fromkeys(("team_access_not_granted", "enterprise_is_restricted"), _ADMIN),
-    "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
-    "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
-    "accesslimited": "The workspace does not allow this network: ask its administrators.",
-}
-"""The token or the workspace: nothing goes out anywhere until the operator mends it."""
-
-DESTINATION: dict[str, str] = {
-    "channel_not_found": _INVITE,
-    "not_in_channel": _INVITE,
-    "is_archived": "Unarchive the channel, or name another.",
-    "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
-    "channel_is_limited_access": _ADMIN,
-    "user_not_found": "Check the id.",
-    "cannot_dm_bot": "Name a channel, or a person's id.",
-    "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
-    "cannot_reply_to_message": "The first part can't be replied to.",
-    "thread_not_found": "The first part is gone.",
-}
-"""This channel only."""
-
-
-WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
 
 
 def classify_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> DeliveryError:

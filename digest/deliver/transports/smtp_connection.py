@@ -27,6 +27,39 @@ from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import IsOurs, Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
 
+DONE = 250
+"""Requested action completed."""
+FORWARDED = 251
+"""Completed as well: the server will pass the mail on."""
+GO_AHEAD = 354
+"""The mail itself is awaited."""
+CLOSING = 421
+"""The server ends the connection (RFC 5321 §3.8)."""
+_NO_ROOM = 552
+_REFUSALS = range(400, 600)
+_PERMANENT = range(500, 600)
+_LOGIN_CODES = frozenset({454, 530, 534, 535, 538})
+"""Codes about authentication wherever they appear (RFC 4954 §6)."""
+
+_ENHANCED = re.compile(r"(?P<category>[245]\.\d{1,3})\.\d{1,3}\b")
+
+_QUEUE_IDS = (
+    re.compile(r"\bqueued as <?([\w.@-]+)", re.IGNORECASE),  # Postfix, OpenSMTPD's relays, many others
+    re.compile(r"\bid=([\w.-]+)", re.IGNORECASE),  # Exim
+    re.compile(r"\bInternalId=(\d+)"),  # Exchange
+    re.compile(r"\bOK\s+\d+ ([\w.-]+) - gsmtp"),  # Gmail
+    re.compile(r"^(?:2\.\d\.\d )?(\w{8,}) Message accepted for delivery"),  # sendmail, OpenSMTPD
+    re.compile(r"^Ok ([0-9a-f]{16}-[0-9a-f-]{20,})$", re.IGNORECASE),  # Amazon SES
+)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_LONGEST_DETAIL = 300
+
+_CONNECT_SECONDS = 10.0
+_POSITIVE = range(200, 300)
+"""Behind the final dot the first digit decides, whatever follows (RFC 5321 §4.2.1)."""
+
+_LONGEST_ANSWER = 65_536
+
 
 class Security(StrEnum):
     """How the connection is protected, named as in the URL."""
@@ -111,34 +144,7 @@ class Stage(StrEnum):
     FINAL = "the final dot"
 
 
-DONE = 250
-"""Requested action completed."""
-FORWARDED = 251
-"""Completed as well: the server will pass the mail on."""
-GO_AHEAD = 354
-"""The mail itself is awaited."""
-CLOSING = 421
-"""The server ends the connection (RFC 5321 §3.8)."""
-_NO_ROOM = 552
-_REFUSALS = range(400, 600)
-_PERMANENT = range(500, 600)
-
 _BEFORE_ANY_RECIPIENT = (Stage.GREETING, Stage.LOGIN, Stage.SENDER)
-_LOGIN_CODES = frozenset({454, 530, 534, 535, 538})
-"""Codes about authentication wherever they appear (RFC 4954 §6)."""
-
-_ENHANCED = re.compile(r"(?P<category>[245]\.\d{1,3})\.\d{1,3}\b")
-
-_QUEUE_IDS = (
-    re.compile(r"\bqueued as <?([\w.@-]+)", re.IGNORECASE),  # Postfix, OpenSMTPD's relays, many others
-    re.compile(r"\bid=([\w.-]+)", re.IGNORECASE),  # Exim
-    re.compile(r"\bInternalId=(\d+)"),  # Exchange
-    re.compile(r"\bOK\s+\d+ ([\w.-]+) - gsmtp"),  # Gmail
-    re.compile(r"^(?:2\.\d\.\d )?(\w{8,}) Message accepted for delivery"),  # sendmail, OpenSMTPD
-    re.compile(r"^Ok ([0-9a-f]{16}-[0-9a-f-]{20,})$", re.IGNORECASE),  # Amazon SES
-)
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_LONGEST_DETAIL = 300
 
 
 def read_reply(reply: bytes | str) -> str:
@@ -241,11 +247,6 @@ def classify_opening_error(server: MailServer, stage: Stage, error: Exception) -
 
 def _words(error: Exception) -> str:
     return read_reply(str(error)) or type(error).__name__
-
-
-_CONNECT_SECONDS = 10.0
-_POSITIVE = range(200, 300)
-"""Behind the final dot the first digit decides, whatever follows (RFC 5321 §4.2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +425,6 @@ class SmtpConnection:
             if one is not None:
                 one.close()
         self._link = self._handle = None
-
-
-_LONGEST_ANSWER = 65_536
 
 
 class _Answers(io.RawIOBase):
