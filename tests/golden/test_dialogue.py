@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
+from tests.command_line import call_digest
 from tests.fakes.mail import MailSink
 from tests.golden.conftest import Golden
 from tests.integration.cli.lively import NOW, surrounded
 from tests.terminal import hold_dialogue
 
 
-def test_the_dialogue_looks_as_it_did(golden: Golden, tmp_path: Path) -> None:
+def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(golden: Golden, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     with surrounded(tmp_path, NOW) as world, MailSink(starttls=True, login=("you", "hunter2")) as server:
@@ -34,6 +36,10 @@ def test_the_dialogue_looks_as_it_did(golden: Golden, tmp_path: Path) -> None:
                 *(("When", ""), ("now?", "y"), ("change?", "1"), ("Password", "hunter2")),
             ],
         )
-    assert code == 0, screen
+        assert code == 0, screen
+        assert stat.S_IMODE((folder / "mail.password").stat().st_mode) == 0o600
+        done, _ = call_digest(folder, environ, "run")
+        test, first = server.mails
+    assert (test.login, first.recipients, done) == ("you", ("you@example.org",), 0)
     text = f"{screen}\n{(folder / 'digest.toml').read_text()}".replace(place, "mail.example.org:587")
     golden("init.terminal.txt", text)

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
 from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
+from tests.integration.cli.lively import World
+from tests.integration.cli.test_library import BIB, WHALES
 from tests.integration.cli.test_missed import LIBRARY
 
 SHOWN = {
@@ -42,9 +44,32 @@ SHOWN = {
     "explain-query": ["explain", "2611.15012", "gpu"],
     "explain-query-unmet": ["explain", "2611.15012", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))"],
     "missed": ["missed", "thesis.bib", "--limit", "3"],
+    "library-show": ["library", "show", "lab.bib"],
+    "library-check": ["library", "check", "perf-team"],
+    "explain-near": ["explain", "2611.15012", "gpu-mail"],
+    "explain-excluded": ["explain", "2611.15012", "perf"],
+    "subscription-show-keys": ["subscription", "show", "perf-team"],
+    "query-list-unreadable": ["query", "list"],
     "run-dry": ["run", "--dry-run"],
     "status": ["status"],
 }
+EDITED = {
+    "library-check": ('name = "perf-team"', 'name = "perf-team"\nlibrary = "whales.bib"'),
+    "explain-near": (
+        'name = "gpu-mail"',
+        """name = "gpu-mail"\nlibrary = "thesis.bib"\nread_first = ["perf", "ti:zebra"]
+read_last = 'ti:"tail latency"'""",
+    ),
+    "explain-excluded": ('name = "perf-team"', 'name = "perf-team"\nexclude_papers = ["2611.15012"]'),
+    "subscription-show-keys": (
+        'name = "perf-team"',
+        """name = "perf-team"\nexclude = 'author:"Keiko Lindquell"'\nexclude_papers = ["2611.00042", "2611.00043"]
+library = "thesis.bib"\nnot_like = "zotero:12"\nread_first = ["perf", "ti:zebra"]\nread_last = "ti:survey\"""",
+    ),
+    "query-list-unreadable": ('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("'),
+}
+"""What was edited in digest.toml, and taken over by a run, before some of them."""
+
 _OF_THIS_RUN = (
     (r" after \d+ s ", " after 1 s "),
     (r"[\d,]+ kB", "400 kB"),
@@ -53,33 +78,27 @@ _OF_THIS_RUN = (
 """What differs from run to run."""
 
 
-@pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_screen_looks_as_it_did(
-    digest: Shell,  # noqa: F811 - the fixture
-    golden: Golden,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    name: str,
-) -> None:
+@pytest.fixture(autouse=True)
+def _a_desk(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811 - the fixture
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    Path("thesis.bib").write_text(LIBRARY, encoding="utf-8")
-    text = digest(*SHOWN[name]).out
+    for file, text in (("thesis.bib", LIBRARY), ("lab.bib", BIB), ("whales.bib", WHALES)):
+        (world.folder / file).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_screen_looks_as_it_did(digest: Shell, world: World, golden: Golden, name: str) -> None:  # noqa: F811 - the fixtures
+    if name in EDITED:
+        world.edit_config(*EDITED[name])
+        digest("run")
+    text = digest(*SHOWN[name]).out.replace(str(world.folder), "…")
     for pattern, instead in _OF_THIS_RUN:
         text = re.sub(pattern, instead, text)
     golden(f"{name}.terminal.txt", text)
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
 
 
-@pytest.mark.usefixtures("world")
-def test_the_page_of_what_was_missed_looks_as_it_did(
-    digest: Shell,  # noqa: F811 - the fixture
-    golden: Golden,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def test_the_page_of_what_was_missed_looks_as_it_did(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixture
     Path("thesis.bib").write_text(f"{LIBRARY}@misc{{odd}}", encoding="utf-8")
     digest("missed", "thesis.bib", "--output", "missed.html")
     page = Path("missed.html").read_text(encoding="utf-8")

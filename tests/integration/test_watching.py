@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.alarms import AlarmName
-from digest.serve.telemetry import Pulse
-from digest.web.endpoints import find_failures
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
 from tests.integration.web.world import LATER, SUNDAY, World
@@ -60,21 +58,6 @@ def test_a_sign_of_life_is_given_while_all_is_well_and_stops_when_it_is_not(worl
         assert len(watcher.visits) == 1
 
 
-def test_what_waits_for_a_person_takes_no_process_out_of_service_and_a_digest_that_is_late_does(
-    world: World,
-) -> None:
-    write_alarms(world)
-    pass_at(world)
-    assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [AlarmName.ANNOUNCEMENT]
-    site, pulse = world.open(), Pulse()
-    try:
-        pulse.beat()
-        pulse.note_write()
-        assert find_failures(site, pulse) == []
-    finally:
-        site.close()
-
-
 def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) -> None:
     write_alarms(world, "slack:#papers")
     pass_at(world)
@@ -113,12 +96,3 @@ def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_t
     report = pass_at(world, SUNDAY + timedelta(hours=13))
     assert report.watch.alarms == ()
     assert report.deliver.sent == {"slack": 2}
-
-
-def test_a_message_that_failed_is_told_and_does_not_stop_the_sign_of_life(world: World) -> None:
-    with LoopbackServer(Answer()) as watcher:
-        write_alarms(world, "slack:#papers", ping=f"{watcher.url}/ping/some-secret?rid=1")
-        world.mail.script.reply("RCPT", "550 5.1.1 no such user")
-        report = pass_at(world)
-    assert [alarm.name for alarm in report.watch.due] == [AlarmName.FAILED]
-    assert len(world.slack.messages) == len(watcher.visits) == 1

@@ -25,16 +25,6 @@ def test_whoever_is_to_be_told_is_told_by_the_next_run_and_only_then(world: Worl
     assert mail.message["Subject"].startswith("Digest: the delivery to mailto:old@digest.example failed: the mail")
 
 
-def test_status_says_whether_a_sign_of_life_is_given_and_what_could_not_be_told(
-    world: World, digest: Shell
-) -> None:
-    tell(world, "mailto:ops@digest.example", ping="http://127.0.0.1:9/ping")
-    ways = "Alarms     go to mailto:ops@digest.example."
-    assert f"{ways} Not sent yet: failed." in digest("status").lines
-    digest("run", expect=4)
-    assert ways in digest("status").lines
-
-
 def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world: World, digest: Shell) -> None:
     tell(world, "slack:#nowhere", ping="http://127.0.0.1:9/ping")
     said = digest("run", expect=4)

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from digest.store.workers import JobTurn, Worker, lock_worker, save_turns, save_worker
-from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
@@ -109,28 +108,6 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_wa
     let_go = {"subscription": "old-mail", "destination": "mailto:old@digest.example", "messages": 2, "papers": 0}
     assert digest("run", "--json").json["config"]["dropped"] == [let_go]
     assert digest("run", "--json").json["config"]["dropped"] == []
-
-
-@pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
-def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: Shell) -> None:
-    hold_two_by_a_typo(world, digest)
-    with world.open_store().begin() as conn:
-        conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 13")
-    assert "1 may have arrived: `digest delivery list --state needs-you` shows all" in digest("run").out
-    said = digest("delivery", "retry", "--held").out
-    assert f"Delivery 4 will be sent by {WHEN}." in said
-    assert "Delivery 13 may have arrived and was not sent: `digest delivery show 13`" in said
-    assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
-
-
-def test_mails_whose_answers_were_lost_and_what_they_come_to_end_a_run_badly(world: World, digest: Shell) -> None:
-    ids = have_three_readers_written_to(world, digest)
-    world.edit_config("[slack]", 'on_ambiguous = "hold"\n[slack]')
-    world.mail.script.drop("END", times=3)
-    assert len(digest("run", "--json", expect=4).json["deliver"]["unknown"]) == len(ids)
-    world.clock.sleep(1000)
-    assert len(digest("run", "--json", expect=4).json["deliver"]["held"]) == len(ids)
-    assert digest("run", "--json").json["held"]["ids"] == ids
 
 
 @pytest.mark.parametrize(("minutes", "job", "code"), [(16, "", 4), (14, "", 0), (300, "mail", 0)])

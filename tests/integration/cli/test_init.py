@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from digest.config import Config, load_config
-from tests.command_line import run_digest
 from tests.fakes.mail import MailSink
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, surrounded
@@ -48,38 +46,6 @@ def read(folder: Path, environ: dict[str, str]) -> Config:
     assert config.warnings == ()
     assert len((folder / "digest.toml").read_text().splitlines()) <= 25
     return config
-
-
-def test_mail_by_a_server_that_wants_tls_and_a_password_is_tried_mended_and_runs(
-    folder: Path, outside: dict[str, str]
-) -> None:
-    with MailSink(starttls=True, login=("you@example.org", "hunter2")) as server:
-        environ = {**outside, "DIGEST_MAIL_CA_FILE": str(server.certificate)}
-        code, screen = hold_dialogue(
-            folder,
-            environ,
-            "init",
-            typed=[
-                *FOLLOWED,
-                *(("go?", "mail"), ("address", "You@example.org"), ("sends it", "7")),
-                *(("port?", server.url.partition("//")[2]), ("encrypt", "1"), ("none.", "you@example.org")),
-                *(("From", ""), ("Password", "wrong"), ("When", "daily at 07:30"), ("now?", "")),
-                *(("change?", "the password"), ("Password", "hunter2")),
-            ],
-        )
-        assert code == 0, screen
-        assert "✗ the mail server answered 535" in screen
-        assert "✓ sent" in screen
-        assert "hunter2" not in screen + (folder / "digest.toml").read_text()
-        (test,) = server.mails
-        assert (test.login, test.is_encrypted) == ("you@example.org", True)
-        assert stat.S_IMODE((folder / "mail.password").stat().st_mode) == 0o600
-        config = read(folder, environ)
-        assert (config.mail.password, config.arxiv.contact) == ("hunter2", "you@example.org")
-        assert str(config.subscriptions[0].cadence) == "daily at 07:30 Europe/Berlin"
-        done = run_digest(folder, environ, "run")
-        assert "1 message sent" in done.stdout, done
-        assert server.mails[1].recipients == ("you@example.org",)
 
 
 def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: dict[str, str]) -> None:

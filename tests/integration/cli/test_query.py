@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
 
 
 @pytest.mark.usefixtures("world")
@@ -40,24 +39,6 @@ def test_a_saved_query_shows_who_follows_it_and_what_it_brings(digest: Shell) ->
 def test_without_a_database_a_text_is_read_and_the_volume_not_known(digest: Shell) -> None:
     said = digest("query", "show", "cat:cs.PF AND abs:GPU", "--json").json
     assert (said["arxiv"], said["volume"], said["papers"]) == ("(abs:gpu AND cat:cs.PF)", None, [])
-
-
-def test_a_query_that_cannot_be_read_any_more_goes_on_as_before(world: World, digest: Shell) -> None:
-    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("')
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
-    assert "saved query perf can't be read" in digest("run", "--now").err
-    assert "saved query perf can't be read: This parenthesis is never closed; the text" in digest("status").out
-    assert digest("query", "list").out.endswith(
-        "perf can't be read: This parenthesis is never closed\n"
-        "cat:cs.PF AND (\n"
-        "              ^\n"
-        "Add a ) where its group ends.\n"
-        "Until it is mended, perf goes on as: cat:cs.PF\n"
-    )
-    world.edit_config('perf = "cat:cs.PF AND ("', 'perf = "cat:cs.PF"')
-    said = digest("run", "--now")
-    assert "Edited" not in said.out
-    assert "perf" not in said.err
 
 
 @pytest.mark.usefixtures("world")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper
@@ -137,38 +136,6 @@ def test_the_moment_must_be_named_and_have_come(digest: Shell) -> None:
         assert said in digest("db", "restored", "--sent-until", text, expect=2).err
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="a database is lost twice")
-def test_what_a_pause_kept_back_is_told_after_it_also_if_the_database_was_lost_meanwhile(
-    world: World, digest: Shell
-) -> None:
-    digest("run")
-    digest("subscription", "pause", "perf-team", "--until", "2026-11-30")
-    announce(world, LATER, SUNDAY)
-    digest("run")
-    digest("db", "backup", "backup.db")
-    world.clock.sleep(timedelta(days=5).total_seconds())
-    last = world.clock.now().isoformat()
-    digest("run")
-    assert told(world, LATER) == (0, 0)
-
-    digest("db", "restore", "backup.db", "--sent-until", last)
-    world.clock.sleep(timedelta(hours=12).total_seconds())
-    digest("run", "--now")
-    world.clock.sleep(timedelta(days=9).total_seconds())
-    for _ in range(2):
-        digest("run", "--now")
-    assert told(world, LATER) == (2, 1)
-
-
-def test_nothing_is_restored_while_it_is_served(world: World, digest: Shell) -> None:
-    digest("run")
-    digest("db", "backup", "backup.db")
-    with world.serve() as served:
-        refused = digest("db", "restore", "backup.db", "--sent-until", "now", expect=3)
-        assert f"process {served.process.pid} already works on this database" in refused.err
-        assert digest("db", "backup", "--json", "beside.db").json["rows"]["papers"] == 3
-
-
 def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, digest: Shell) -> None:
     digest("run")
     with quick_server() as admin:
@@ -193,14 +160,3 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
     found = digest("db", "check", "--json", expect=1).json
     assert found["violations"] == {"a delivery has a time of its end once it has ended": 1}
     assert "is damaged" in digest("db", "backup", expect=3).err
-
-
-def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: Shell) -> None:
-    digest("run")
-    for _ in range(2):
-        world.clock.sleep(60)
-        assert "removed" not in digest("db", "backup", "--keep", "2").out
-    world.clock.sleep(60)
-    assert "1 older backup removed." in digest("db", "backup", "--keep", "2").out
-    assert len(list((world.folder / "backups").iterdir())) == 2
-    assert "--keep is for backups without FILE" in digest("db", "backup", "a.db", "--keep", "2", expect=2).err

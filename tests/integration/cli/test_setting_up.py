@@ -9,7 +9,6 @@ import pytest
 
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
-from tests.later_release import LATER, later_release
 
 
 def test_the_configuration_is_shown_with_origins_and_without_secrets(
@@ -26,20 +25,6 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     for secret in ("let-nobody-see-this", world.slack.token):
         assert secret not in said.out + text
     assert json.loads(text)["path"] == "digest.toml"
-
-
-def list_problems(digest: Shell) -> list[dict[str, str]]:
-    checks = digest("doctor", "--quick", "--json", expect=1).json["checks"]
-    return [one for one in checks if one["verdict"] == "problem"]
-
-
-def test_the_doctor_tells_every_mistake_at_once(world: World, digest: Shell) -> None:
-    (problem,) = list_problems(digest)
-    assert problem["said"] == "queries.broken: OR has nothing after it"
-    assert problem["todo"] == "Write a word or a group after it, or leave it out."
-    world.edit_config('kinds = ["new", "cross-listed", "replaced", "withdrawn"]', 'caps = 3\nkinds = ["gone"]')
-    assert ["there is no such setting" in one["said"] for one in list_problems(digest)].count(True) == 1
-    assert ["'gone' is not a kind" in one["said"] for one in list_problems(digest)].count(True) == 1
 
 
 @pytest.mark.usefixtures("world")
@@ -73,13 +58,3 @@ def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did
     report = digest("db", "migrate", "--json").json
     assert report["before"] == report["after"]
     assert report["store"] == str(path)
-
-
-def test_an_older_database_is_refused_until_it_is_migrated(world: World, digest: Shell) -> None:
-    with later_release(world.folder / "later"):
-        for command in (["status"], ["query", "list"], ["run"]):
-            said = digest(*command, expect=3)
-            assert "is at revision 0001, this release needs" in said.err
-            assert "digest db migrate" in said.err
-        assert digest("db", "migrate").out.endswith(f": revision 0001 → {LATER}.\n")
-        digest("status")

@@ -42,16 +42,6 @@ def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(world: 
     assert line.endswith("Tue 24 Nov 09:00")
 
 
-def test_a_pause_ends_on_its_day_at_the_usual_time_and_not_before(world: World, digest: Shell) -> None:
-    said = digest("subscription", "pause", "perf-mail", "--until", "2026-11-25")
-    assert "until Wed 25 Nov" in said.lines[0]
-    before = mails_to(world, SECOND)
-    for moment, expected in (("24 08:05", 0), ("25 07:30", 0), ("25 08:05", 1)):
-        world.clock.set(datetime.strptime(f"2026-11-{moment}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
-        digest("run")
-        assert mails_to(world, SECOND) == before + expected, moment
-
-
 @pytest.mark.usefixtures("world")
 def test_a_pause_needs_a_day_to_come(digest: Shell) -> None:
     for day in ("2026-11-20", "tomorrow"):
@@ -84,16 +74,6 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     digest("run", expect=4)  # old@ is told too, and dies again
     assert mails_to(world, SECOND) == before + 1
     assert "1 first time here:" in str(world.mail.mails[-1].message["Subject"])
-
-
-@pytest.mark.usefixtures("world")
-def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
-    said = digest("subscription", "unsubscribe", "perf-team", "#papers", "--everything")
-    assert "resubscribe perf-team '#papers' --everything`" in said.out
-    said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", expect=2)
-    assert "slack:#papers unsubscribed from everything, not only from perf-team" in said.err
-    said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", "--everything")
-    assert "Mon 23 Nov 09:00" in said.out
 
 
 @pytest.mark.usefixtures("world")

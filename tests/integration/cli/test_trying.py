@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World, surrounded
+from tests.integration.cli.lively import World
 
 QUERY = "cat:cs.PF AND abs:GPU"
 
@@ -68,24 +67,3 @@ def test_a_query_that_can_bring_nothing_ends_with_why(digest: Shell) -> None:
     assert "Try another word" not in said.out
     assert said.lines[-1] == "This brings nothing: 'cs.CVV' is not a category of arXiv; perhaps cs.CV is meant."
     assert "Try another spelling of the name" in digest("try", "au:Zzyzxova").out
-
-
-@pytest.mark.usefixtures("world")
-def test_other_words_that_bring_the_most_are_named(digest: Shell) -> None:
-    done = digest("try", "abs:overlooks", "--json")
-    (note,) = json.loads(done.out)["notes"]
-    assert json.loads(done.out)["volume"].startswith("about 1 paper a day (")
-    assert note.startswith('abs:overlooks also finds "overlooked"; ')
-    assert f"\nnote: {note}\n" in done.err
-    assert json.loads(digest("try", "abs:=overlooks", "--json").out)["papers"] == []
-
-
-def test_a_pause_under_one_simulated_clock_is_none_under_another(
-    empty: World, tmp_path: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    empty.arxiv.faults.add("503")
-    digest("try", "cat:cs.PF", expect=4)
-    with surrounded(tmp_path, NOW - timedelta(seconds=30)) as other:
-        monkeypatch.setenv("DIGEST_TEST_CLOCK", other.arxiv.clock_url)
-        monkeypatch.chdir(tmp_path)
-        assert "papers" in digest("try", "cat:cs.PF").out
