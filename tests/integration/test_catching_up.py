@@ -14,16 +14,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.arxiv.oai import parse_oai
 from digest.model.announcements import Kind, announcement_moment, announcements_between, has_announcement
 from digest.model.clock import ManualClock
-from digest.model.papers import ArxivId, Paper
+from digest.model.papers import ArxivId
 from digest.store.papers import count_announced
-from digest.store.schema import changes, papers, versions
+from digest.store.schema import papers, versions
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper, open_window
-from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
 
@@ -167,6 +165,8 @@ def test_one_look_after_a_pause_has_everything_announced_since_once(world: World
     assert report.poll.failures == []
     found = world.list_changes()[len(before) :]
     assert sorted(found) == sorted(pause.find_changes())
+    new = [ArxivId.parse(id_) for kind, id_, _ in found if kind == Kind.NEW]
+    assert new == sorted(new), "ids are given out in the order of announcement, and so are the changes"
     assert_nothing_wrong_is_stored(world)
     with world.reading() as conn:
         latest = select(papers.c.arxiv_id, versions.c.version)
@@ -208,32 +208,6 @@ def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
     assert counted.keys() == truth.keys()
     assert all(abs(counted[day] - truth[day]) <= slack for day in truth)
     assert sum(counted[day] == truth[day] for day in truth) >= len(truth) * 0.8
-
-
-@EACH_PAUSE
-def test_changes_are_numbered_in_the_order_of_their_announcement(world: World, pause: Pause) -> None:
-    assert world.clock.now() - pause.last_look > timedelta(days=pause.days)
-    before = len(world.list_changes())
-    listed: list[tuple[Paper, ...]] = []
-
-    def read(request: Request) -> Answer:
-        answer = world.arxiv.serve(request)
-        listed.append(parse_oai(answer.body).papers)
-        return answer
-
-    world.arxiv.bend = read
-    world.look()
-    found = world.list_changes()[before:]
-    new = [ArxivId.parse(id_) for kind, id_, _ in found if kind == Kind.NEW]
-    assert new == sorted(new), "ids are given out in that order"
-    with world.reading() as conn:
-        run = world.last_run()
-        ordered = select(papers.c.arxiv_id).join(changes, changes.c.paper_id == papers.c.id)
-        rows = list(conn.execute(ordered.where(changes.c.run_id == run.id).order_by(changes.c.id)).scalars())
-    page_of = {str(paper.id): number for number, page in enumerate(listed) for paper in page}
-    assert [page_of[id_] for id_ in rows] == sorted(page_of[id_] for id_ in rows), "page by page, as they came"
-    days = [paper.datestamp for page in listed for paper in page]
-    assert days == sorted(days, key=str)
 
 
 @pytest.mark.parametrize("pause", [45], indirect=True)

@@ -11,12 +11,10 @@ from datetime import timedelta
 import pytest
 
 from digest.deliver import dispatch
-from digest.deliver.rules import MAX_DOUBTS
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
 from digest.store.attempts import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
-from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World
 
 FOR_EVER = 1_000
@@ -68,19 +66,6 @@ def test_a_refusal_in_between_does_not_use_up_the_one_repetition(world: World) -
     assert stored.delivery.state is DeliveryState.SENT
     assert [one.outcome for one in tries] == ["ready", "repeated", "sent"]
     assert len(world.mail.mails) == 2
-
-
-@pytest.mark.skipif(not IS_NIGHTLY, reason="two dozen passes: .ci/nightly sets DIGEST_NIGHTLY")
-def test_a_post_that_never_arrives_is_tried_ever_more_seldom_and_then_held(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.faults.add("internal_error", times=FOR_EVER, path="chat.post")
-    pass_by(world, 12, timedelta(minutes=5))
-    assert look(world)[0].delivery.attempts < 12
-    pass_by(world, MAX_DOUBTS, timedelta(hours=7))
-    stored, tries = look(world)
-    assert (stored.delivery.state, stored.delivery.attempts) == (DeliveryState.HELD, MAX_DOUBTS)
-    assert len(tries) == MAX_DOUBTS
-    assert world.slack.messages == ()
 
 
 def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: World) -> None:

@@ -13,32 +13,14 @@ from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, monotonic
-from digest.model.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery
 from digest.site import Site
 from tests.fakes.slack import SlackReceiver
-from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
+from tests.integration.test_delivering import CHANNEL, READER
 from tests.integration.test_lanes import in_thread, mails_to, planned, states
 from tests.integration.web.world import World, wait_until
 
 BOTH = (*READER, *CHANNEL)
-
-
-def say(world: World, *words: str) -> str:
-    """Call `digest delivery`; return what it says."""
-    done = world.run("delivery", *words)
-    assert done.returncode == 0, done.stderr
-    return " ".join(done.stdout.split())
-
-
-def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.faults.add("drop_after", path="chat.post")
-    pass_by(world, 1, timedelta(seconds=2))
-    said = say(world, "retry", "1")
-    assert "Delivery 1 may have arrived. It is searched for there, and sent only if it is missing" in said
-    pass_by(world, 3, timedelta(seconds=30))
-    assert look(world)[0].delivery.state is DeliveryState.SENT
-    assert len(world.slack.messages) == 2
 
 
 def fail(*_given: object, **_options: object) -> None:

@@ -18,7 +18,6 @@ from tests.integration.faulty import (
     assert_all_follows,
     assert_all_there_once,
     assert_nothing_wrong_is_stored,
-    assert_told_once,
     living,
 )
 
@@ -36,10 +35,6 @@ def world(tmp_path: Path) -> Iterator[World]:
 def searching(tmp_path: Path) -> Iterator[World]:
     with living(tmp_path, "query") as world:
         yield world
-
-
-def find_named(world: World, ids: set[str]) -> set[tuple[str, str, int]]:
-    return {found for found in world.expected if found[1] in ids}
 
 
 @pytest.mark.parametrize("days", [1, 3, 5])
@@ -97,17 +92,3 @@ def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(ids: 
     assert_all_there_once(world)
     world.arxiv.hidden = set()
     assert_all_follows(world)
-
-
-def test_papers_that_a_searchs_index_leaves_out_for_days_come_when_it_has_them(searching: World) -> None:
-    searching.arxiv.hidden = set(MORE)
-    searching.look()
-    assert set(searching.list_changes()) == searching.expected - find_named(searching, MORE)
-    searching.clock.set(NOON + timedelta(days=3))
-    searching.look()
-    searching.arxiv.hidden = set()
-    for day in (4, 5):
-        searching.clock.set(NOON + timedelta(days=day))
-        searching.look()
-    assert sorted(searching.list_changes()) == sorted(searching.expected)
-    assert_told_once(searching)

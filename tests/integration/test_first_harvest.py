@@ -14,17 +14,12 @@ from sqlalchemy import select
 from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, poll_runs
 from tests.acceptance.made import START
-from tests.conftest import IS_NIGHTLY
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
 from tests.simulator.deaths import KILLED, Nursery, Point
 
-BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="one death and one expired token are tried every day")
-
 PAST = 40
-PAGES = 7
-"""Pages of six papers that it takes to list them."""
 
 
 @pytest.fixture
@@ -97,18 +92,6 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(world: W
     with world.reading() as conn:
         pages = conn.execute(select(poll_runs.c.pages).where(poll_runs.c.pages > 0)).scalars().all()
     assert pages == [3, 4]
-    assert_is_known_and_no_news(world)
-
-
-@BY_NIGHT
-def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World, nursery: Nursery) -> None:
-    world.clock.set(START.replace(hour=23, minute=50))
-    kill_after_page(world, nursery, 3)
-    made = len(world.arxiv.requests)
-    world.clock.set(START.replace(day=3, hour=0, minute=10))
-    world.command("run")
-    assert list_asked(world, made)[:2] == ["2026-02-21", "6"]
-    assert len(list_asked(world, made)) == PAGES
     assert_is_known_and_no_news(world)
 
 

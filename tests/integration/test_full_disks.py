@@ -169,25 +169,6 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
     assert "its disk is full" in caplog.text
 
 
-def test_a_mail_taken_while_the_disk_fills_up_is_marked_as_soon_as_there_is_room(
-    disk: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with living(disk / "here") as world:
-        world.mail.script.delay("END", 1.0)
-        with scheduled(world) as (_, site), site.store.read() as reader:
-            reader.exec_driver_sql(
-                "SELECT count(*) FROM papers"
-            )  # what is read is kept: the log can't be used anew
-            wait_until(lambda: _states(site) == ["sending"])
-            filler = fill(disk)
-            world.mail.wait_for(1)
-            wait_until(lambda: "does not record the result" in caplog.text)
-            filler.unlink()
-            wait_until(lambda: _states(site) == ["sent"])
-            assert is_sound(site)
-        assert len(world.mail.mails) == 1
-
-
 def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_does_it_all(
     disk: Path, digest: Callable[..., Said]
 ) -> None:

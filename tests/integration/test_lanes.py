@@ -24,7 +24,6 @@ from digest.site import Site
 from digest.store.attempts import begin_sending, load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
-from tests.fakes.slack import SlackReceiver
 from tests.integration.conftest import renew_database
 from tests.integration.web.world import World, wait_until
 
@@ -199,17 +198,6 @@ def test_whoever_interrupts_a_pass_waits_for_no_mail_server(world: World, monkey
             deliver(site)
         assert monotonic() - began < 10
         assert states(site) == {"unknown": 1}
-
-
-@by_night
-def test_posts_to_different_channels_go_out_beside_each_other(world: World) -> None:
-    with SlackReceiver(world.clock, channels=("papers", "perf")) as world.slack:
-        world.slack.faults.add("hang", path="chat.post", seconds=2.0)
-        with planned(world, ("slack:#papers", "slack:#perf"), connections=1) as site:
-            in_thread(lambda: deliver(site, lanes=LANES[1:]))
-            wait_until(lambda: states(site) == {"sending": 1, "sent": 1, "ready": 2})
-            assert len(world.slack.messages) == 1
-            wait_until(lambda: states(site) == {"unknown": 1, "sent": 2, "ready": 1})
 
 
 def test_a_report_counts_what_threads_tell_it_together() -> None:

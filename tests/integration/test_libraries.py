@@ -128,16 +128,6 @@ def test_a_library_that_cannot_be_read_keeps_its_state_and_is_told_once(
     assert (read_stored(world).trouble, read_stored(world).papers) == ("", first.papers)
 
 
-def test_a_file_that_is_missing_from_the_start_is_told_once_and_read_when_it_is_there(world: World) -> None:
-    (world.folder / "lab.bib").unlink()
-    said = world.command("run")
-    assert "lab.bib can't be read: No such file or directory." in said
-    assert "lab.bib" not in world.command("run")
-    (world.folder / "lab.bib").write_text(BIB)
-    world.look()
-    assert len(read_stored(world).papers) == 5
-
-
 def test_a_library_that_nobody_names_any_more_is_forgotten(world: World) -> None:
     world.look()
     (world.folder / "other.txt").write_text(f"{OLD}\n")

@@ -9,57 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-from sqlalchemy import select
-
 from digest.inspect.status import find_next_check
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from digest.store.schema import gate
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.mail import MailSink
-from tests.integration.faulty import FaultyArxiv, World, assert_all_follows, living
-
-LIMIT = 1800
-"""Seconds arXiv asks for."""
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with living(tmp_path) as world:
-        yield world
-
-
-def read_gate(world: World) -> tuple[float, int, str]:
-    """Return until when arXiv is left alone (seconds since 1970), after how many wishes in a row, and why."""
-    row = select(gate.c.breaker_until, gate.c.breaker_failures, gate.c.breaker_reason)
-    with world.reading() as conn:
-        until, failures, reason = conn.execute(row).one()
-    return until, failures, reason
-
-
-def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World) -> None:
-    world.arxiv.faults.add("429", retry_after=LIMIT)
-    asked_at = world.clock.now().timestamp()
-    made = len(world.arxiv.requests) + 1
-    world.command("run", expect=4)
-    until, failures, reason = read_gate(world)
-    assert LIMIT <= until - asked_at <= LIMIT + 10
-    assert (failures, reason) == (1, "throttled")
-    world.clock.advance(timedelta(minutes=15))
-    for command in (("run", "--now"), ("try", "cat:cs.PF")):
-        shown = world.command(*command, expect=4)
-        assert "asked for a pause; the next request is sent in 15 min at the earliest" in shown
-    assert "✗ arXiv is not asked for 15 min: it asked for a pause" in world.command("status")
-    assert len(world.arxiv.requests) == made, "not one request in all that time"
-    world.clock.set(datetime.fromtimestamp(until, UTC))
-    assert "complete" in world.command("run", "--now")
-    assert world.arxiv.requests[made].at.timestamp() >= until
-    assert read_gate(world)[1:] == (0, "")
-    assert_all_follows(world)
-
+from tests.integration.faulty import FaultyArxiv, World
 
 ROWS, LISTED = 30, 25
 """Rows of an announcement, and of an OAI-PMH page: as at arXiv, the former takes a little more than the latter."""

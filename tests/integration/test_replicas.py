@@ -23,10 +23,10 @@ from digest.site import Site
 from digest.store import migrate, open_store
 from digest.store.dialect import unpack
 from digest.store.engine import current_revision, head_revision
-from digest.store.schema import deliveries, digests, match_runs, matches, subscription_queries
+from digest.store.schema import digests, match_runs, matches, subscription_queries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.conftest import renew_database
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
+from tests.integration.web.world import LATER, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
 from tests.later_release import later_release, write_later_release
 from tests.postgres_servers import PostgresServer
@@ -76,22 +76,6 @@ def told_papers(site: Site) -> dict[int, Counter[int]]:
     for row in rows:
         told.setdefault(row.subscription_id, Counter()).update(unpack(row.changes))
     return told
-
-
-@for_the_night
-def test_of_several_passes_at_once_one_asks_arxiv_and_each_subscription_gets_one_digest(world: World) -> None:
-    with side_by_side(world) as sites:
-        do_together(sites, run_pass)
-        asked = [visit.params for visit in world.arxiv.requests]
-        assert len(asked) == len(set(asked)) == 3, "a harvest, and a look back for each saved query"
-        run_pass(sites[0])  # what a pass left to the others, that had not come so far
-        with sites[0].store.read() as conn:
-            slots = conn.execute(select(digests.c.subscription_id, digests.c.slot)).all()
-            states = Counter(conn.execute(select(deliveries.c.state)).scalars())
-        assert len({row.subscription_id for row in slots}) == len(slots) == SUBSCRIPTIONS + 1
-        assert states == {"sent": SUBSCRIPTIONS + 1}
-        assert len(world.mail.mails) == SUBSCRIPTIONS + 1
-        assert len((world.folder / "feeds/perf.atom").read_text().split("<entry")) == len(PAPERS) + 1
 
 
 def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(world: World) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from digest.site import Site
 from digest.store.alarms import load_stored_alarms
 from digest.store.attempts import load_stored_deliveries
 from digest.store.matches import load_matched_mark, load_stored_mark
-from digest.store.workers import JobTurn, load_job_turns, load_workers
+from digest.store.workers import JobTurn, load_job_turns
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
 
@@ -79,22 +78,6 @@ def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: 
         assert len(world.arxiv.requests) <= looks + 1
 
 
-def test_a_digest_waits_ninety_minutes_for_its_announcement_and_then_says_what_is_wrong(world: World) -> None:
-    world.write_config(to=MAIL, when="mondays at 02:00 UTC", extra='when_empty = "always"\n')
-    site = world.open()
-    run_pass(site)
-    site.close()
-    world.arxiv.faults.add("500", times=1000)
-    due = SUNDAY.replace(hour=2, minute=0)
-    world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
-    with scheduled(world, OFTEN) as (schedule, _):
-        wait_until(lambda: schedule.jobs.logged.get("waiting") == ["perf-team"])
-        assert len(world.mail.mails) == 1
-        world.clock.sleep(timedelta(minutes=25).total_seconds())
-        mails = world.mail.wait_for(2)
-    assert "arXiv could not be read" in str(mails[1].message["Subject"])
-
-
 def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -135,29 +118,6 @@ def turns(site: Site) -> dict[str, JobTurn]:
         return {turn.job: turn for turn in load_job_turns(conn) if turn.owner == site.owner}
 
 
-def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_off_at_the_end(
-    world: World,
-) -> None:
-    with scheduled(world, OFTEN) as (_, site):
-        world.mail.wait_for(1)
-        wait_until(lambda: turns(site).keys() == EVERY.keys())
-        wait_until(lambda: all(turn.turns for turn in turns(site).values()))
-        wait_until(lambda: turns(site)["deliver-mail"].turns > 1)
-        deliver = turns(site)["deliver-mail"]
-        assert deliver.trouble == ""
-        assert deliver.began_at is not None
-        with site.store.read() as conn:
-            (worker,) = load_workers(conn)
-        assert (worker.pid, worker.owner) == (os.getpid(), site.owner)
-        with site.store.begin() as conn:
-            conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
-        wait_until(lambda: turns(site)["plan"].trouble)
-    again = world.open()
-    with again.store.read() as conn:
-        assert load_workers(conn) == []
-    again.close()
-
-
 def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.mail.script.delay("END", 60.0)
     site = world.open()
@@ -172,19 +132,6 @@ def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: p
     assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(site, schedule.pulse)
     assert schedule.stop(grace=0.1, force=5)
     site.close()
-
-
-def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> None:
-    world.mail.script.delay("RCPT", 60.0)
-    site = world.open()
-    schedule = Schedule(site, every=SELDOM)
-    sync_config(site)
-    schedule.start()
-    wait_until(lambda: not world.mail.script.waiting)
-    assert schedule.stop(grace=0.1, force=5)
-    assert states(site) == ["ready"]
-    site.close()
-    assert not world.mail.mails
 
 
 def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(

@@ -10,7 +10,7 @@ from contextlib import closing
 import httpx
 
 from digest.plan.links import LinkMaker
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, wait_until
+from tests.integration.web.world import PAPERS, Served, World, wait_until
 
 STOPPED_WITHIN = 15.0
 
@@ -61,21 +61,6 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
     assert seconds < STOPPED_WITHIN / 3
     assert served.lines[-1] == "stopped"
     assert "Traceback" not in "\n".join(served.log)
-
-
-def test_what_is_announced_while_nobody_serves_is_told_at_the_next_start_and_nothing_twice(world: World) -> None:
-    with world.serve() as served:
-        world.mail.wait_for(2)
-        wait_until(lambda: set(states(world).values()) == {"sent"})
-        served.stop()
-    world.arxiv.add(LATER)
-    world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
-    with world.serve() as served:
-        mails = world.mail.wait_for(4)
-        wait_until(lambda: len(world.slack.messages) == 4)
-        served.stop()
-    assert all(LATER.title in str(mail.message) for mail in mails[2:])
-    assert not [mail for mail in mails[2:] for paper in PAPERS if paper.id in str(mail.message)]
 
 
 def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothing_after_it(world: World) -> None:

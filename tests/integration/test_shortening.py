@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -61,17 +60,6 @@ def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(wor
     for id_ in whole[2:4]:
         hidden = "it is counted there" in world.run("explain", id_, "perf-team").stdout
         assert hidden is (id_ not in shown)
-
-
-@by_night
-def test_what_is_refused_even_without_papers_is_given_up_with_its_reason(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.workspace.most_text = 20
-    pass_by(world, 1)
-    assert world.slack.messages == ()
-    assert set(states(world).values()) == {"dead"}
-    listed = json.loads(world.run("delivery", "list", "--json", "--state", "failed").stdout)
-    assert any("It cannot be made shorter" in one["last_error"] for one in listed)
 
 
 @by_night

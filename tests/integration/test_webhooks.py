@@ -99,20 +99,6 @@ def test_where_the_answer_was_lost_the_same_comes_again_under_the_same_id(
     assert states(world) == ["sent"]
 
 
-def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_missing(
-    world: World, receiver: Receiver
-) -> None:
-    del world.environ["DIGEST_WEBHOOKS_LAB_SECRET"]
-    pass_by(world, 2)
-    assert receiver.events == []
-    assert states(world) == ["held"], "it is given up for nothing: the operator can mend it"
-    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    _, said = call_digest(world.folder, environ, "doctor", "--quick", "--json")
-    assert "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
-    _, said = call_digest(world.folder, environ, "delivery", "show", "1")
-    assert "`digest doctor --quick` says what it lacks" in " ".join(said.split())
-
-
 def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
     environ = {**world.environ, "DIGEST_ALARMS_TO": "webhook:lab", "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     pass_by(world, 1)

@@ -187,15 +187,6 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
     assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
 
 
-def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
-    store_digest(store)
-    (mine,) = claim(store)
-    with store.begin() as conn:
-        begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
-        assert renew_claims(conn, [(mine.id, mine.token)]) == {mine.id}
-        assert release_expired_claims(conn, MORNING) == (0, 0)
-
-
 def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     store_digest(store, MAIL, OTHER)
     began, idle = claim(store)

@@ -198,20 +198,6 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
     assert tries == [Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
 
 
-def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
-    delivery = begun(store)
-    with store.begin() as conn:
-        free_orphans(conn, MORNING)
-        settle_ready(conn, delivery, MORNING, "not there")
-    successor = claim(store)
-    with store.begin() as conn:
-        assert not mark_sent(conn, delivery, RECEIPT, LATER)
-    begin(store, successor)
-    with store.begin() as conn:
-        assert not mark_sent(conn, delivery, RECEIPT, LATER)
-        assert mark_sent(conn, successor, RECEIPT, LATER)
-
-
 @pytest.mark.parametrize("name", SETTLEMENTS)
 def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: Store, name: str) -> None:
     settle, _ = SETTLEMENTS[name]

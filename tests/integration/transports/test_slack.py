@@ -12,10 +12,10 @@ from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
-from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer_json
+from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
-from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
+from tests.integration.transports.slack_posts import KEY, PAPERS, fail_to_send, make_post
 
 
 def test_the_rendered_call_is_posted_as_it_is_and_answered_with_its_timestamp(
@@ -51,24 +51,11 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     assert len(receiver.messages) == 1
 
 
-def test_an_answer_that_drips_is_not_waited_for_for_ever() -> None:
-    with LoopbackServer(Answer(b" " * 5_000, ending=Ending.TRICKLE_HEAD)) as server:
-        assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/", timeout=0.2)).ambiguous
-
-
 def test_what_is_not_ours_any_more_is_not_posted(receiver: SlackReceiver, slack: SlackTransport) -> None:
     with pytest.raises(DeliveryError, match="claim on it ended") as caught:
         slack.send(make_post(), PAPERS, lambda: False)
     assert not caught.value.ambiguous
     assert receiver.calls == ()
-
-
-def test_a_refused_token_stops_the_workspace_and_is_not_shown(receiver: SlackReceiver) -> None:
-    failure = fail_to_send(SlackTransport(token="xoxb-wrong", url=receiver.url))
-    assert failure.permanent
-    assert failure.whole_transport
-    assert "DIGEST_SLACK_TOKEN" in failure.hint
-    assert "xoxb-wrong" not in failure.message + failure.hint
 
 
 def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
@@ -77,17 +64,6 @@ def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
     for body in (b"no json", b"[]"):
         assert fail_to_send(slack, Message("application/json", body, KEY)).permanent
     assert receiver.calls == ()
-
-
-@pytest.mark.parametrize("found", [Answer(b"<html>hello</html>"), answer_json({"ok": False, "error": "no_text"})])
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_takes_neither_post_nor_token_along_nor_counts_as_sent(status: int, found: Answer) -> None:
-    with LoopbackServer(found) as elsewhere:
-        away = Answer(b"", status, headers=(("Location", f"{elsewhere.url}{POST}"),))
-        with LoopbackServer(away) as server:
-            failure = fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/"))
-    assert failure.permanent
-    assert elsewhere.visits == []
 
 
 @pytest.mark.parametrize("token", ["", "  ", "xoxb-1\r\nX-Header: y"])

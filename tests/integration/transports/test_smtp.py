@@ -330,18 +330,6 @@ def test_a_connection_that_turns_out_to_be_gone_is_replaced_and_the_mail_sent_on
     assert server.connections == 3
 
 
-def test_a_server_that_was_left_for_gone_and_does_not_come_back_is_reported(
-    open_mail: OpenMail,
-) -> None:
-    with WireServer() as server:
-        transport = open_mail(f"smtp://{server.address}")
-        transport.send(make_mail(), READER)
-    failure = _fail(transport)
-    assert failure.whole_transport
-    assert not failure.ambiguous
-    assert "can't be reached" in failure.message
-
-
 def _wait_until(is_true: Callable[[], bool]) -> None:
     until = monotonic() + 5
     while not is_true():

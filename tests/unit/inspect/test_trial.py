@@ -59,10 +59,6 @@ def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
     assert problem.before + problem.marked + problem.after == text
 
 
-def test_a_category_alone_is_tried_as_it_is_saved() -> None:
-    assert read_text(" cs.PF ").canonical == "cat:cs.PF"
-
-
 def test_a_text_longer_than_a_saved_query_may_be_is_not_read() -> None:
     problem = find_problem("gpu " * 501)
     assert problem.message == "This is longer than 2,000 characters"

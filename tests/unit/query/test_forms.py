@@ -1,11 +1,9 @@
 """Queries the way people write and paste them: what each is read as, and what its author is told."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from digest.model.errors import QueryError
-from digest.query import NoteKind, Query, parse_query
+from digest.query import NoteKind, parse_query
 from digest.query.canonical import print_tree
 from digest.query.pasted import read_pasted
 
@@ -298,53 +296,3 @@ def test_what_is_pasted_and_cannot_be_read_is_refused_at_its_place(text: str, th
     with pytest.raises(QueryError, match=message) as caught:
         parse_query(text)
     assert caught.value.text[caught.value.position :].startswith(there)
-
-
-PIECES = st.sampled_from(
-    (
-        *(
-            "arxiv.org/",
-            "api/query?",
-            "search/?",
-            "list/",
-            "a/",
-            "abs/",
-            "search_query=",
-            "query=",
-            "id_list=",
-            "&",
-        ),
-        *(
-            "searchtype=title",
-            "%",
-            "%22",
-            "%C3",
-            "%B6",
-            "%2",
-            "+",
-            "ti:",
-            "cs.PF",
-            "gpu",
-            "smith_j_1",
-            "2603.10026",
-        ),
-        *("(", ",", "/", "#", "*", "+AND+", "%2522", "cs.PF+cs.DC", "\n", "and"),
-    )
-)
-
-
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_whatever_is_pasted_is_read_as_it_is_printed_or_refused_at_a_place_within_it(text: str) -> None:
-    query = _try_to_read(text)
-    if isinstance(query, QueryError):
-        assert 0 <= query.position <= len(query.text)
-    else:
-        assert all(0 <= note.position < len(query.expression) for note in query.notes)
-        assert parse_query(print_tree(query.tree)).tree == query.tree
-
-
-def _try_to_read(text: str) -> Query | QueryError:
-    try:
-        return parse_query(text)
-    except QueryError as error:
-        return error

@@ -258,14 +258,6 @@ def test_thousands_of_queries_are_answered_as_by_the_plain_evaluator(papers: lis
     assert sum(map(bool, expected)) > len(queries) // 2  # most have something to find
 
 
-def test_many_papers_are_answered_as_in_one(papers: list[Paper]) -> None:
-    queries = list(islice(read_queries(QueryWriter(papers, seed=2).write_any), 100))
-    whole = answer(queries, papers)
-    for most in (7, 64, 119):
-        with patch.object(index, "_MOST", most):
-            assert answer(queries, papers) == whole
-
-
 def test_five_hundred_authors_in_one_query_are_all_looked_for(make_paper: MakePaper) -> None:
     text = " OR ".join(f'au:"Ada Number{number}"' for number in range(250))
     text += " OR " + " OR ".join(f"au:Other{number}_B" for number in range(250))
@@ -291,19 +283,6 @@ def test_a_phrase_goes_neither_over_the_end_of_a_text_nor_of_all(make_paper: Mak
     papers = [make_paper(abstract=text) for text in ("the tail", "latency of the", "tail latency of the tail")]
     asked = ('abs:"tail latency"', 'abs:"latency of the tail"', 'abs:"tail of the latency"')
     assert answer([parse_query(text) for text in asked], papers) == [[2], [2], []]
-
-
-def test_no_papers_mean_nothing() -> None:
-    texts = (
-        "gpu",
-        "NOT gpu",
-        'ti:"tail latency"',
-        "trans*",
-        'author:"Ada Sample"',
-        "cat:cs",
-        "submittedDate:[2025 TO *]",
-    )
-    assert answer([parse_query(text) for text in texts], []) == [[]] * len(texts)
 
 
 PIECES = st.sampled_from(
