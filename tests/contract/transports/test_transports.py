@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.errors import DeliveryError
+from digest.model.subscriptions import DestinationKind
 from tests.contract.transports.conftest import NOW, Route
 
 SINCE = NOW - timedelta(seconds=60)
@@ -30,6 +32,16 @@ def test_a_far_side_that_fails_for_now_is_worth_another_try_and_certain(route: R
         route.transport.send(route.message, route.destination)
     assert not caught.value.permanent
     assert not caught.value.ambiguous
+
+
+@pytest.mark.parametrize(
+    "route", sorted({*TRANSPORTS} - {DestinationKind.FILE, DestinationKind.CONSOLE}), indirect=True
+)
+def test_what_is_not_ours_any_more_does_not_leave_this_machine(route: Route) -> None:
+    with pytest.raises(DeliveryError, match="claim on it ended") as caught:
+        route.transport.send(route.message, route.destination, lambda: False)
+    assert not caught.value.ambiguous
+    assert route.arrived() == []
 
 
 def test_a_transport_finds_out_what_became_of_a_message_or_says_that_it_never_can(route: Route) -> None:

@@ -71,10 +71,10 @@ def connect(
     """Make clients of the scripted arXiv; they are closed in the end."""
     clients: list[ArxivClient] = []
 
-    def make(*, deadline: float = 20.0, url: str = arxiv.url) -> ArxivClient:
+    def make(url: str = arxiv.url) -> ArxivClient:
         addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai")
         clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
-        clients.append(ArxivClient(addresses, AGENT, gate, clock, on_request=requests.append, deadline=deadline))
+        clients.append(ArxivClient(addresses, AGENT, gate, clock, on_request=requests.append))
         return clients[-1]
 
     yield make

@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, ShortPage
-from digest.arxiv.oai import TokenExpired
 from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome
 from digest.model.errors import (
     ArxivError,
@@ -28,7 +27,7 @@ from digest.model.errors import (
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
 from tests.fakes.loopback import Ending
-from tests.fakes.pages import atom_entry, atom_feed, error_feed, oai_entry, oai_error, oai_page
+from tests.fakes.pages import atom_entry, atom_feed, error_feed, oai_entry, oai_page
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 
@@ -84,16 +83,6 @@ def test_a_long_query_is_sent_as_a_form(
     assert seen.params["search_query"] == query
     assert requests[0].method == "POST"
     assert "Author%2099" in requests[0].url
-
-
-def test_a_harvest_is_asked_for_from_a_day_and_then_by_token(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    token = "verb%3DListRecords%26skip%3D5"
-    arxiv.script(Reply(oai_page(oai_entry(), token=token)), Reply(oai_page(oai_entry(), token="")))
-    first = client.list_records(from_date=date(2026, 11, 17))
-    assert first.page.token == token
-    assert client.list_records(token=token).page.token is None
-    assert arxiv.seen[0].params == {"verb": "ListRecords", "metadataPrefix": "arXivRaw", "from": "2026-11-17"}
-    assert arxiv.seen[1].params == {"verb": "ListRecords", "resumptionToken": token}
 
 
 def test_one_paper_can_be_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
@@ -199,22 +188,6 @@ def test_the_gate_is_told_how_long_arxiv_wants_to_wait(
     assert gate.outcomes == [GateOutcome(RequestOutcome.THROTTLED, 90)]
 
 
-def test_an_oai_error_is_final(arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate) -> None:
-    arxiv.script(Reply(oai_error("badResumptionToken")), Reply(oai_page(oai_entry())))
-    with pytest.raises(TokenExpired):
-        client.list_records(token="t")
-    assert gate.outcomes == [OK]
-
-
-def test_an_answer_that_never_ends_is_ended(
-    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate
-) -> None:
-    arxiv.answer = lambda _: Reply(PAGE, ending=Ending.TRICKLE)
-    with pytest.raises(ArxivUnreachable, match=r"no whole answer from 127\.0\.0\.1:\d+: .* within 0\.3 seconds"):
-        connect(deadline=0.3).search("a", size=1)
-    assert gate.outcomes == [FAILED] * 3
-
-
 def test_a_refused_connection_is_one_plain_sentence(
     connect: Callable[..., ArxivClient], gate: WatchedGate, requests: list[RequestLog]
 ) -> None:
@@ -223,7 +196,7 @@ def test_a_refused_connection_is_one_plain_sentence(
     with pytest.raises(
         ArxivUnreachable, match=r"\Apapers 0-0 of 'a': 127\.0\.0\.1:\d+ can't be reached"
     ) as caught:
-        connect(url=url).search("a", size=1)
+        connect(url).search("a", size=1)
     assert_says_what_was_asked(caught.value, "papers 0-0 of 'a'")
     assert gate.outcomes == [FAILED] * 3
     assert (requests[0].status, requests[0].size) == (None, 0)

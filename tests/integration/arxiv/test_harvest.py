@@ -22,7 +22,9 @@ def test_tokens_are_followed_to_the_end(arxiv: ScriptedArxiv, client: ArxivClien
     arxiv.script(FIRST, middle, LAST)
     pages = list(walk_records(client, DAY))
     assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1, 2], [4, 5], [3]]
-    assert [seen.params.get("resumptionToken") for seen in arxiv.seen] == [None, "a%26b", "c"]
+    asked = {"verb": "ListRecords", "metadataPrefix": "arXivRaw", "from": "2026-11-17"}
+    tokens = ({"verb": "ListRecords", "resumptionToken": token} for token in ("a%26b", "c"))
+    assert [seen.params for seen in arxiv.seen] == [asked, *tokens]
     assert gate.granted == 3
 
 

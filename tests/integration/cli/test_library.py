@@ -53,6 +53,7 @@ def test_a_library_at_zotero_that_cannot_be_read_says_what_to_do(
     digest: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with Zotero(users_1=FakeLibrary(is_public=True)) as zotero:
         monkeypatch.setenv("DIGEST_ZOTERO_URL", zotero.url)
         for command in (["missed"], ["library", "show"]):

@@ -98,15 +98,6 @@ def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(wo
     assert line["next_due_at"] == facts["next_poll_at"]
 
 
-def test_a_query_that_can_bring_nothing_is_said_by_a_run_and_by_status(world: World, digest: Shell) -> None:
-    world.edit_config('"cat:cs.PF"', '"cat:cs.XY OR cat:cs.CLL"')
-    said = (
-        "saved query perf brings nothing: 'cs.XY' is not a category of arXiv; 'cs.CLL' is not a category of arXiv"
-    )
-    assert f"{said}; perhaps cs.CL is meant" in digest("run").err
-    assert any(what.startswith(said) for what, _ in list_problems(digest))
-
-
 def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: World, digest: Shell) -> None:
     world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
     world.clock.set(datetime(2026, 11, 23, 8, 40, tzinfo=UTC))

@@ -51,9 +51,7 @@ def test_a_pause_needs_a_day_to_come(digest: Shell) -> None:
     )
 
 
-def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_return(
-    world: World, digest: Shell
-) -> None:
+def test_whoever_leaves_gets_nothing_more_whatever_the_file_says(world: World, digest: Shell) -> None:
     digest("subscription", "resume", "perf-mail")
     said = digest("subscription", "unsubscribe", "perf-mail", "Second@Digest.Example")
     assert "`digest subscription resubscribe perf-mail Second@Digest.Example`" in said.out
@@ -66,14 +64,6 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
         "mailto:second@digest.example   unsubscribed Fri 20 Nov 09:20, by the operator"
         in digest("subscription", "show", "perf-mail").out
     )
-
-    said = digest("subscription", "resubscribe", "perf-mail", SECOND)
-    assert "Tue 24 Nov 09:00" in said.out
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
-    world.clock.set(datetime(2026, 11, 24, 8, 5, tzinfo=UTC))
-    digest("run", expect=4)  # old@ is told too, and dies again
-    assert mails_to(world, SECOND) == before + 1
-    assert "1 first time here:" in str(world.mail.mails[-1].message["Subject"])
 
 
 @pytest.mark.usefixtures("world")

@@ -28,14 +28,6 @@ def test_a_difference_comes_from_the_store_where_it_reaches_back(world: World, d
     assert count_requests(world) == 0
 
 
-def test_an_arxiv_that_cannot_be_reached_is_the_outside_worlds_fault(world: World, digest: Shell) -> None:
-    world.edit_config(f'api_url = "{world.arxiv.url}/api/query"', 'api_url = "http://127.0.0.1:1/api/query"')
-    for arguments in (["try", "gpu"], ["explain", "2601.00001", "gpu"]):
-        said = digest(*arguments, expect=4)
-        assert "arXiv can't be reached from here" in said.err
-        assert said.err.count("no answer from arXiv") == 3
-
-
 @pytest.mark.usefixtures("world")
 def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
     said = digest("try", "perv", "--json")

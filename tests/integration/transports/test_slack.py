@@ -51,13 +51,6 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     assert len(receiver.messages) == 1
 
 
-def test_what_is_not_ours_any_more_is_not_posted(receiver: SlackReceiver, slack: SlackTransport) -> None:
-    with pytest.raises(DeliveryError, match="claim on it ended") as caught:
-        slack.send(make_post(), PAPERS, lambda: False)
-    assert not caught.value.ambiguous
-    assert receiver.calls == ()
-
-
 def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
     receiver: SlackReceiver, slack: SlackTransport
 ) -> None:

@@ -49,18 +49,34 @@ def test_a_mail_arrives_byte_for_byte_with_its_envelope_and_the_servers_name_for
     assert receipt.detail.startswith("250 ")
 
 
-def test_a_451_for_one_recipient_is_worth_a_retry_and_the_same_connection_serves_the_next(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail
-) -> None:
-    script.reply("RCPT", "451 4.2.1 try later")
+@pytest.mark.parametrize(
+    ("step", "reply", "verdict", "connections"),
+    [
+        ("RCPT", "451 4.2.1 try later", (False, False), 1),
+        ("RCPT", "550 5.1.1 no such mailbox", (True, False), 1),
+        ("MAIL", "421 4.3.2 going down", (False, True), 2),
+        ("CONNECT", "554 5.7.1 no mail service for you", (True, True), 2),
+    ],
+)
+def test_a_refusal_is_certain_concerns_one_reader_or_all_and_leaves_the_way_open_for_the_next_mail(
+    step: str, reply: str, sink: MailSink, script: WatchedScript, open_mail: OpenMail, *,
+    verdict: tuple[bool, bool], connections: int,
+) -> None:  # fmt: skip
+    script.reply(step, reply)
     transport = open_mail(sink.url)
     failure = _fail(transport)
-    assert not failure.permanent
     assert not failure.ambiguous
-    assert not failure.whole_transport
-    transport.send(make_mail(), READER)
-    assert len(sink.mails) == 1
-    assert script.count(Step.CONNECT) == 1
+    assert (failure.permanent, failure.whole_transport) == verdict
+    assert reply[4:] in failure.message
+    assert transport.send(make_mail(), READER).remote_id == "1"
+    assert script.count(Step.CONNECT) == connections
+
+
+def test_a_server_that_is_not_there_concerns_every_mail(open_mail: OpenMail) -> None:
+    with WireServer() as server:
+        absent = f"smtp://{server.address}"
+    failure = _fail(open_mail(absent))
+    assert (failure.permanent, failure.ambiguous, failure.whole_transport) == (False, False, True)
 
 
 @pytest.mark.parametrize("reply", ["250", "252 2.5.0 taken", "200 OK", "299 queued as 4711"])
@@ -69,19 +85,6 @@ def test_behind_the_final_dot_the_first_digit_says_that_it_was_taken(
 ) -> None:
     script.reply("END", reply)
     assert open_mail(sink.url).send(make_mail(), READER).detail.startswith(reply[:3])
-
-
-def test_a_550_is_permanent_for_that_recipient_alone(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail
-) -> None:
-    script.reply("RCPT", "550 5.1.1 no such mailbox", match="gone@example.org")
-    transport = open_mail(sink.url)
-    failure = _fail(transport, Destination(DestinationKind.MAIL, "gone@example.org"))
-    assert failure.permanent
-    assert not failure.whole_transport
-    assert "no such mailbox" in failure.message
-    assert transport.send(make_mail(), READER).remote_id == "1"
-    assert script.count(Step.CONNECT) == 1
 
 
 @pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
@@ -193,33 +196,6 @@ def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
     transport.send(make_mail(), READER)
     assert script.count(Step.CONNECT) == 2
     assert len(sink.mails) == 2
-
-
-def test_a_421_stops_the_whole_transport_for_now_and_ends_the_connection(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail
-) -> None:
-    script.reply("MAIL", "421 4.3.2 going down")
-    transport = open_mail(sink.url)
-    failure = _fail(transport)
-    assert failure.whole_transport
-    assert not failure.permanent
-    transport.send(make_mail(), READER)
-    assert script.count(Step.CONNECT) == 2
-
-
-def test_a_server_that_greets_with_a_refusal_or_is_not_there_concerns_every_mail(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail
-) -> None:
-    script.reply("CONNECT", "554 5.7.1 no mail service for you")
-    failure = _fail(open_mail(sink.url))
-    assert failure.permanent
-    assert failure.whole_transport
-    with WireServer() as server:
-        absent = f"smtp://{server.address}"
-    failure = _fail(open_mail(absent))
-    assert failure.whole_transport
-    assert not failure.permanent
-    assert not failure.ambiguous
 
 
 def test_many_mails_share_one_connection_until_its_hundred_is_full(

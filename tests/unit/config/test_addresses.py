@@ -10,8 +10,9 @@ from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import DestinationKind
 
 FOLDER = Path("/srv/digest")
-read_webhook = INCOMING[DestinationKind.SLACK_WEBHOOK].read
+SLACK, DISCORD = DestinationKind.SLACK_WEBHOOK, DestinationKind.DISCORD
 HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
+DISCORD_HOOK = "https://discord.com/api/webhooks/1100000000000000001/abcDEF123"
 
 
 @pytest.mark.parametrize(
@@ -108,29 +109,35 @@ def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() ->
 
 
 @pytest.mark.parametrize(
-    "url", [HOOK, HOOK.replace("slack.com", "slack-gov.com"), "http://127.0.0.1:9/services/T/B/x"]
-)
-def test_a_webhook_is_slacks_own_or_on_this_machine(url: str) -> None:
-    assert read_webhook(url) == url
-
-
-@pytest.mark.parametrize(
-    "url",
+    ("kind", "url", "is_taken"),
     [
-        HOOK.replace("https", "http"),
-        HOOK.replace("hooks.slack.com", "hooks.slack.com.example.org"),
-        HOOK.replace("hooks.slack.com", "evil@hooks.slack.com"),
-        HOOK.replace("hooks.slack.com", "hooks.slack.com:8443"),
-        HOOK + "?next=https://example.org",
-        HOOK + "/",
-        "https://hooks.slack.com/workflows/T0001/B0002/abcDEF123",
-        "https://10.0.0.1/services/T0001/B0002/abcDEF123",
-        "",
+        (SLACK, HOOK, True),
+        (SLACK, HOOK.replace("slack.com", "slack-gov.com"), True),
+        (SLACK, "http://127.0.0.1:9/services/T/B/x", True),
+        (SLACK, HOOK.replace("https", "http"), False),
+        (SLACK, HOOK.replace("hooks.slack.com", "hooks.slack.com.example.org"), False),
+        (SLACK, HOOK.replace("hooks.slack.com", "evil@hooks.slack.com"), False),
+        (SLACK, HOOK.replace("hooks.slack.com", "hooks.slack.com:8443"), False),
+        (SLACK, f"{HOOK}?next=https://example.org", False),
+        (SLACK, f"{HOOK}/", False),
+        (SLACK, HOOK.replace("services", "workflows"), False),
+        (SLACK, HOOK.replace("hooks.slack.com", "10.0.0.1"), False),
+        (SLACK, "", False),
+        (DISCORD, DISCORD_HOOK, True),
+        (DISCORD, DISCORD_HOOK.replace("discord.com", "discordapp.com"), True),
+        (DISCORD, DISCORD_HOOK.replace("discord.com", "discord.com.example.org"), False),
+        (DISCORD, DISCORD_HOOK.replace("https", "http"), False),
+        (DISCORD, f"{DISCORD_HOOK}?wait=true", False),
     ],
 )
-def test_any_other_webhook_is_refused_and_never_repeated(url: str) -> None:
+def test_a_webhook_is_its_services_own_or_on_this_machine_and_any_other_is_refused_and_never_repeated(
+    kind: DestinationKind, url: str, *, is_taken: bool
+) -> None:
+    if is_taken:
+        assert INCOMING[kind].read(url) == url
+        return
     with pytest.raises(ConfigurationError) as caught:
-        read_webhook(url)
+        INCOMING[kind].read(url)
     assert "abcDEF123" not in caught.value.message + caught.value.hint
 
 

@@ -116,13 +116,6 @@ def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(load: Lo
         assert HOOK not in repr(config)
 
 
-def test_a_webhook_in_the_file_is_warned_of_as_the_secret_it_is(load: Load) -> None:
-    config = load(f'[slack.webhooks]\nteam = "{HOOK}"\n')
-    (warning,) = config.warnings
-    assert warning.startswith("digest.toml holds slack.webhooks.team, a secret: ")
-    assert warning.endswith("move it to DIGEST_SLACK_WEBHOOKS_TEAM or DIGEST_SLACK_WEBHOOKS_TEAM_FILE")
-
-
 def test_a_wrong_webhook_is_named_but_never_repeated(refuse: Refuse) -> None:
     error = refuse('[slack.webhooks]\nteam = "https://example.org/hush"\n')
     assert "slack.webhooks.team: is not the URL of an incoming webhook" in error.message

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import Config
+from digest.config.values import write_signing_key
 from digest.model.errors import ConfigurationError
 
 Load = Callable[..., Config]
@@ -50,12 +51,6 @@ def test_a_sign_inside_a_secret_that_cannot_be_seen_is_told_by_its_name(
         assert "xoxb" not in error.message
 
 
-def test_a_secret_files_relative_path_counts_from_the_configurations_folder(load: Load, tmp_path: Path) -> None:
-    (tmp_path / "secrets").mkdir()
-    (tmp_path / "secrets" / "slack").write_text("xoxb-1\n")
-    assert load(DIGEST_SLACK_TOKEN_FILE="secrets/slack").slack.token == "xoxb-1"
-
-
 def test_a_database_address_can_come_from_a_file_since_it_may_hold_a_password(load: Load, tmp_path: Path) -> None:
     (tmp_path / "url").write_text("postgresql://digest:hush@db.example.org/digest\n")
     assert load(DIGEST_STORE_URL_FILE="url").store.url == "postgresql://digest:hush@db.example.org/digest"
@@ -90,13 +85,21 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
     assert error.hint
 
 
-def test_a_secret_in_the_file_is_taken_with_a_warning(load: Load) -> None:
-    config = load('[slack]\ntoken = "xoxb-1"\n[store]\nurl = "postgresql://d:hush@localhost/d"\n')
-    assert config.slack.token == "xoxb-1"
-    assert config.warnings == (
-        "digest.toml holds store.url, a secret: move it to DIGEST_STORE_URL or DIGEST_STORE_URL_FILE",
-        "digest.toml holds slack.token, a secret: move it to DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE",
-    )
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[slack]\ntoken = "xoxb-1"', "slack.token"),
+        ('[store]\nurl = "postgresql://d:hush@localhost/d"', "store.url"),
+        ('[slack.webhooks]\nteam = "https://hooks.slack.com/services/T1/B2/abc"', "slack.webhooks.team"),
+        (
+            f'[webhooks.lab]\nurl = "https://a.example/"\nsecret = "{write_signing_key(bytes(32))}"',
+            "webhooks.lab.secret",
+        ),
+    ],
+)
+def test_a_secret_in_the_file_is_taken_with_a_warning(load: Load, text: str, key: str) -> None:
+    variable = f"DIGEST_{key.replace('.', '_').upper()}"
+    assert load(text).warnings == (f"digest.toml holds {key}, a secret: move it to {variable} or {variable}_FILE",)
 
 
 def test_a_database_address_without_a_password_is_no_secret(load: Load) -> None:

@@ -60,12 +60,6 @@ def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(
     assert lacking.warnings == ("webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
 
 
-def test_a_secret_in_the_file_is_warned_of(tmp_path: Path) -> None:
-    path = write(tmp_path, f'[webhooks.lab]\nurl = "https://a.example/"\nsecret = "{SECRET}"\n')
-    (warning,) = load_config(path, {}).warnings
-    assert "holds webhooks.lab.secret, a secret: move it to DIGEST_WEBHOOKS_LAB_SECRET" in warning
-
-
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -126,13 +126,6 @@ def test_the_environment_beats_the_file_and_the_file_beats_the_default(load: Loa
     assert load().mail.from_name == "Digest"
 
 
-def test_each_value_knows_where_it_comes_from(load: Load) -> None:
-    config = load('[mail]\nsmtp = "smtps://mx.example.org"\n', DIGEST_SLACK_TOKEN="xoxb-1")
-    assert config.origins["mail.smtp"] == "digest.toml"
-    assert config.origins["slack.token"] == "DIGEST_SLACK_TOKEN"
-    assert config.origins["web.bind"] == "default"
-
-
 def test_an_empty_variable_counts_as_not_set(load: Load) -> None:
     config = load('[mail]\nfrom_name = "File"', DIGEST_MAIL_FROM_NAME="", DIGEST_SLACK_TOKEN_FILE=" ")
     assert config.mail.from_name == "File"

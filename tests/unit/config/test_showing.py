@@ -41,17 +41,12 @@ def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(load: Loa
 
 
 def test_saved_queries_and_subscriptions_are_shown_with_what_they_inherit(load: Load) -> None:
-    rows = rows_of(load(TEXT, **SECRETS))
+    rows = rows_of(load(f"{TEXT}exclude_papers = ['2611.14886']\n", **SECRETS))
+    assert rows["subscriptions.perf-team.exclude_papers"] == ("2611.14886", "digest.toml")
     assert rows["queries.perf"] == ("cat:cs.PF", "digest.toml")
     assert rows["subscriptions.perf-team.to"] == ("feed, console", "digest.toml")
     assert rows["subscriptions.perf-team.show"] == ("all", "digest.toml")
     assert rows["subscriptions.perf-team.when"] == ("on announcement", "defaults.when")
-
-
-def test_what_a_subscription_excludes_is_shown(load: Load) -> None:
-    rows = rows_of(load(f"{TEXT}exclude_papers = ['2611.14886']\nexclude = 'cat:math.CO'\n"))
-    assert rows["subscriptions.perf-team.exclude_papers"] == ("2611.14886", "digest.toml")
-    assert rows["subscriptions.perf-team.exclude"] == ("cat:math.CO", "digest.toml")
 
 
 def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> None:

@@ -114,18 +114,6 @@ def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_su
     assert not any(texts[1] in key for key in config.origins)
 
 
-def test_queries_of_the_wrong_shape_are_refused(refuse: Refuse) -> None:
-    assert "must be a table, not a list" in refuse("[[queries]]\n").message
-
-
-def test_origins_say_what_is_inherited_and_what_is_written(load: Load) -> None:
-    origins = load(QUERIES + table(show="5")).origins
-    assert origins["queries.gpu"] == "digest.toml"
-    assert origins["subscriptions.perf-team.to"] == "digest.toml"
-    assert origins["subscriptions.perf-team.show"] == "digest.toml"
-    assert origins["subscriptions.perf-team.when"] == "defaults.when"
-
-
 def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load) -> None:
     config = load(
         QUERIES + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),

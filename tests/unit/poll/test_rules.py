@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from digest.poll.rules import (
     CONFIRM_AFTER,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,
+    LONGEST_LOOKBACK,
     SEARCH_LOOKBACK,
     SEARCH_LOOKBACKS,
     choose_reach,
@@ -75,12 +77,25 @@ def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_
     assert overlap(timedelta(days=6), timedelta(hours=6)) == 1
 
 
-def test_a_search_looks_back_a_hundred_days_monthly_thirty_five_weekly_and_eight_else() -> None:
+@pytest.mark.parametrize(
+    ("ages", "days"),
+    [
+        ((29, 6), SEARCH_LOOKBACK),
+        ((29, 7), 35),
+        ((30, 7), 100),
+        ((None, 1), 100),
+        ((None, None), LONGEST_LOOKBACK),
+    ],
+)
+def test_a_search_looks_back_a_hundred_days_monthly_thirty_five_weekly_and_eight_else(
+    ages: tuple[int | None, int | None], days: int
+) -> None:
     now = utc("2026-11-20T12:00")
-    reached: dict[int, datetime | None] = {100: now - timedelta(days=29), 35: now - timedelta(days=6)}
-    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached, now) == 8
-    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached | {35: None}, now) == 35
-    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached | {100: None}, now) == 100
+    last = {
+        reach: None if age is None else now - timedelta(days=age)
+        for (reach, _), age in zip(SEARCH_LOOKBACKS, ages, strict=True)
+    }
+    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, last, now) == days
 
 
 def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_complete_one() -> None:

@@ -38,6 +38,14 @@ def test_discord_lists_titles_with_names_and_pdf_and_counts_the_others_by_headin
     assert int(left[1]) == 63 - len(told)
 
 
+@pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()])
+def test_every_sample_digest_fits_into_one_message(links: Links) -> None:
+    for digest in SAMPLES:
+        text = write_post(Templates([], find_shipped_templates()), "discord/digest.md", digest, links)
+        assert text.startswith("### ")
+        assert len(text) <= LONGEST_POST
+
+
 def test_a_template_that_leaves_no_room_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="even without papers"):
         write_post(_write(tmp_path, "{{ 'x' * 2001 }}"), "chat/digest.md", SAMPLES[0], Links())
