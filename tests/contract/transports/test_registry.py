@@ -68,7 +68,8 @@ def test_the_registry_loads_no_transport_before_it_is_opened() -> None:
     code = (
         "import sys, digest.deliver.transports.registry as r; "
         "from digest.model.subscriptions import DestinationKind as K; "
-        f"print([n for n in {heavy.split()!r} if n in sys.modules]); r.construct(r.TRANSPORTS[K.CONSOLE].path, {{}}); "
+        f"print([n for n in {heavy.split()!r} if n in sys.modules]); "
+        "r.construct(r.TRANSPORTS[K.CONSOLE].path, {}); "
         "print(*(f'digest.deliver.transports.{name}' in sys.modules for name in ('console', 'slack')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own words

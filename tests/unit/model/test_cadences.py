@@ -41,24 +41,8 @@ CADENCES = st.one_of(
     CLOCK_CADENCES, FORTNIGHTS, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
 )
 WORDS = [
-    "weekly",
-    "not before",
-    "at the latest",
-    "Europe/Berlin",
-    "every",
-    "on",
-    "and",
-    "daily",
-    "weekdays",
-    "mondays",
-    "day",
-    "at",
-    "at once",
-    "09:00",
-    "25:61",
-    "UTC",
-    ",",
-    "x",
+    *("weekly", "not before", "at the latest", "Europe/Berlin", "every", "on", "and", "daily", "weekdays"),
+    *("mondays", "day", "at", "at once", "09:00", "25:61", "UTC", ",", "x"),
 ]
 
 

@@ -47,17 +47,8 @@ WIDER = (
     ),
     *(f'author:"{name}"' for name in ("John Smith", "J. Smith", "Bin Liu", "Müller, Karl", "Karl Mueller")),
     *(f"{field}:={value}" for field in ("ti", "abs", "co", "all") for value in (*EXACT_WORDS, "the")),
-    *(
-        "ti:größe",
-        'ti:"größe gpu"',
-        "abs:größe",
-        "ti:=größe",
-        "ti:=ΛCDM",
-        "ti:=lambdacdm",
-        "ti:=H_0",
-        "ti:=co2",
-        "=cs.PF",
-    ),
+    *("ti:größe", 'ti:"größe gpu"', "abs:größe", "ti:=größe", "ti:=ΛCDM", "ti:=lambdacdm", "ti:=H_0"),
+    *("ti:=co2", "=cs.PF"),
     *("ti:ΛCDM", "ti:LambdaCDM", 'ti:"ΛCDM gpu"', 'ti:"lambdacdm gpu"', "ti:lam*"),
     *("ti:H_0", "ti:H0", "ti:σ_8", 'ti:"sigma_8 gpu"', "ti:co2", "ti:co_2-gpu", "ti:lambdac*", "all:ΛCDM"),
     *(f"all:{value}" for value in (*WORDS, *PHRASES, "liu", "hep-th", "2603.10026")),
@@ -97,16 +88,8 @@ PAPERS = st.fixed_dictionaries(
         "authors": st.lists(
             st.sampled_from(
                 [
-                    "Bin Liu",
-                    "John Smith",
-                    "J. Smith",
-                    "Liu Bin",
-                    "Jane K. Smith",
-                    "Karl Müller",
-                    "K. Muller",
-                    "Karl Mueller",
-                    "Ann Moore",
-                    "Karl J. Smith",
+                    *("Bin Liu", "John Smith", "J. Smith", "Liu Bin", "Jane K. Smith", "Karl Müller", "K. Muller"),
+                    *("Karl Mueller", "Ann Moore", "Karl J. Smith"),
                 ]
             ),
             max_size=3,
@@ -128,23 +111,10 @@ ACCENTED = PAPERS.flatmap(
 
 
 TEXTS = (
-    *(
-        "",
-        "GPU",
-        "a tail latency",
-        "tail of latencies",
-        "the latency gpu tail",
-        "Tail latencies, GPUs",
-        "state, state",
-    ),
-    *(
-        "state of the art in state",
-        "art, state",
-        "generating operations",
-        "generatively",
-        "operators",
-        "gpus operating",
-    ),
+    *("", "GPU", "a tail latency", "tail of latencies", "the latency gpu tail"),
+    *("Tail latencies, GPUs", "state, state"),
+    *("state of the art in state", "art, state", "generating operations", "generatively"),
+    *("operators", "gpus operating"),
     "generative tail latencies gpu",
 )
 SHELF: tuple[Mapping[str, object], ...] = (
