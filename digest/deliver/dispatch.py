@@ -1,7 +1,7 @@
 """Sends several deliveries at once per transport, and keeps their leases.
 
 One thread of a lane claims as many as it has threads free to send them, the others send: so a send that hangs
-holds up none behind it, and nothing is claimed that is not on its way.
+holds up none after it, and nothing is claimed that is not on its way.
 """
 
 from __future__ import annotations

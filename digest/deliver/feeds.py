@@ -72,7 +72,7 @@ class FeedReport:
 
 
 def publish_feeds(site: Site) -> FeedReport:
-    """Write every feed that is a file, where its content has changed; one that can't be stops no other."""
+    """Write every feed that is a file, if its content has changed; one that can't be stops no other."""
     report = FeedReport()
     with site.store.read() as conn:
         for due in load_subscriptions(conn):

@@ -142,7 +142,7 @@ def _pause(attempts: int, jitter: float) -> timedelta:
 
 
 def _pause_before(waited: timedelta, jitter: float) -> timedelta:
-    """Choose a pause where nothing counts the tries: the longer it has not come to one, the longer."""
+    """Choose a pause if nothing counts the tries: the longer it has not come to one, the longer."""
     return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
 
 

@@ -389,6 +389,6 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
 
 
 def _repeated(config: Config) -> set[DestinationKind]:
-    """Return the kinds of destination where a second copy is the lesser harm; for mail the operator decides."""
+    """Return the destinations for which a second copy is the lesser harm; for mail the operator decides."""
     resent = {DestinationKind.MAIL} if config.mail.on_ambiguous == "resend" else set()
     return resent | {DestinationKind.WEBHOOK}

@@ -42,8 +42,8 @@ class WatchReport:
     """What one check brought.
 
     Attributes:
-        due: those of them to send now; all of them where the configuration names no address for alarms.
-        failures: where that failed, and why, in sentences; so did a sign of life.
+        due: those of them to send now; all of them if the configuration names no address for alarms.
+        failures: at which addresses that failed, and why, in sentences; so did a sign of life.
     """
 
     alarms: tuple[Alarm, ...] = ()
@@ -95,7 +95,7 @@ def ping(config: Config) -> list[str]:
 
 
 def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Send several alarms in one message; return where that failed, in sentences.
+    """Send several alarms in one message; return at which addresses that failed, in sentences.
 
     They count as sent once any destination took it.
     """

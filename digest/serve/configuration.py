@@ -61,7 +61,7 @@ class ConfigReport(SyncReport):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What the file says that can't be read, and what is done instead; below each where it breaks off."""
+        """What can't be read in the file, and what is done instead; below each the place where it breaks off."""
         instead = dict.fromkeys(self.used_as_before, "is still used as it was before")
         return (
             *(
@@ -115,7 +115,7 @@ def sync_config(site: Site) -> ConfigReport:
 
 
 def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
-    """Let leaving hold where a subscription comes back under another name, with the same saved queries."""
+    """Keep people unsubscribed if a subscription comes back under another name, with the same saved queries."""
     kept_away = []
     for new in load_subscriptions(conn, names=added) if added else ():
         for destination in new.subscription.destinations:

@@ -108,7 +108,7 @@ class Heartbeat:
         self._is_over = False
 
     def beat(self, turns: Iterable[JobTurn] = ()) -> None:
-        """Give a sign, and say how the jobs stand.
+        """Give a sign, and say what the jobs do.
 
         Raises:
             StoreError: the database does not take it.
@@ -121,7 +121,7 @@ class Heartbeat:
                 save_turns(conn, self._site.owner, turns)
 
     def sign_off(self) -> None:
-        """Give no more signs; where the database can't record that, the silence shows it."""
+        """Give no more signs; if the database can't record that, the silence shows it."""
         with self._lock:
             self._is_over = True
             try:

@@ -109,7 +109,7 @@ class Jobs:
                 self.metrics.deliveries.labels(line.partition(":")[0], outcome).inc()
 
     def publish(self) -> None:
-        """Write the feeds that are files, where something was matched since."""
+        """Write the feeds that are files, if something was matched since."""
         with self._site.store.read() as conn:
             newest = load_newest_match_run(conn)
         if newest != self._published_run:
@@ -135,7 +135,7 @@ class Jobs:
     def reload(self, load: Callable[[], Config]) -> None:
         """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
 
-        All stays as it was where the file is refused, or anything is raised.
+        All stays as it was if the file is refused, or anything is raised.
 
         Raises:
             StoreError: the database does not take the subscriptions now.

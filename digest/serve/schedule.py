@@ -138,7 +138,7 @@ class Schedule:
                 slow the database is. Then this, too, is given up.
 
         Returns:
-            Whether everything has ended. What has not leaves nothing behind that the next start cannot repair.
+            Whether everything has ended. What has not leaves nothing that the next start cannot repair.
         """
         self._stopping.set()
         self._scheduler.pause()

@@ -183,7 +183,7 @@ class Steps:
 
 
 def recover(site: Site) -> None:
-    """Take up what a process that died left behind. Only for the one that holds the database alone.
+    """Take up what a process that died left. Only for the one that holds the database alone.
 
     Raises:
         StoreError: this machine's clock is behind what the database says, or another one ran ahead.

@@ -1,4 +1,4 @@
-"""Writes log lines without secrets and metrics, and knows how each job stands."""
+"""Writes log lines without secrets and metrics, and knows the state of each job."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class JobRuns:
             )
 
     def list_turns(self) -> list[JobTurn]:
-        """Return how each job stands that has begun."""
+        """Return the state of each job that has begun."""
         with self._lock:
             return [self._turns[name] for name in sorted(self._turns)]
 
@@ -110,7 +110,7 @@ class Pulse:
 
     @property
     def failures(self) -> list[str]:
-        """Why the process does not do its work, in sentences; [] where it does."""
+        """Why the process does not do its work, in sentences; [] if it does."""
         found = [f"the job {name} failed last time ({error})" for name, error in sorted(self.troubles.items())]
         for name, seconds in sorted(self.board.stuck.items()):
             found.append(f"the job {name} has been busy with one run for {seconds / 60:.0f} min")
@@ -158,7 +158,7 @@ def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None 
 
     Args:
         plain: write `warning: …` for people, among what a command says itself, rather than `key=value`.
-        stream: where to; standard error where none is given.
+        stream: where to; standard error if none is given.
     """
     handler = logging.StreamHandler(stream)
     handler.set_name(LOGGER)
@@ -255,7 +255,7 @@ class Metrics:
 
 
 def _read_message(record: logging.LogRecord) -> str:
-    """Return the message with its arguments; both side by side where they do not fit each other."""
+    """Return the message with its arguments; both side by side if they do not fit each other."""
     try:
         return record.getMessage()
     except Exception:  # noqa: BLE001 - a library's slip in a log call must never stop the work

@@ -7,7 +7,7 @@ forms        what forms hold, and whether a page of ours sent them
 connections  what clients may take of it
 preferences  what comes to one person, by the link of their mails, and their saved queries
 private      export, erasing, another address: by a fresh link
-signup       requests for a subscription or a link, and the buttons behind mailed links
+signup       requests for a subscription or a link, and the buttons of mailed links
 feeds        feeds by secret address, kept in memory, and who is answered with 304
 """
 

@@ -1,4 +1,4 @@
-"""Lets only so many connections be open and so many searches run at once, and no head be without an end.
+"""Limits how many connections are open and how many searches run at once, and ends heads without an end.
 
 Without these limits clients stop the work. Their sockets take the descriptors that mails and posts need, and
 a head without an end takes the memory. A proxy in front does the rest: it waits for slow clients.

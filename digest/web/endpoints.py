@@ -125,7 +125,7 @@ class Pages:
     def fail(
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Answer with a small page that says what is wrong; the words for the status where none are given."""
+        """Answer with a small page that says what is wrong; the words for the status if none are given."""
         usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
         context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self._home)
         try:
@@ -149,13 +149,13 @@ def find_contact(config: Config) -> str:
 
 
 def answer_http_error(request: Request, error: Exception) -> Response:
-    """Answer where no endpoint takes the request."""
+    """Answer if no endpoint takes the request."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
     return shell_of(request).pages.fail(error.status_code, headers=error.headers)
 
 
 def answer_digest_error(request: Request, error: Exception) -> Response:
-    """Answer where something of ours says no: the reason to who asked wrongly, to nobody else."""
+    """Answer if something of ours says no: the reason to who asked wrongly, to nobody else."""
     assert isinstance(error, DigestError)  # noqa: S101 - registered for nothing else
     pages = shell_of(request).pages
     if isinstance(error, StoreError):
@@ -168,12 +168,12 @@ def answer_digest_error(request: Request, error: Exception) -> Response:
 
 
 def answer_any_error(request: Request, _error: Exception) -> Response:
-    """Answer where nothing else did; the server logs the error itself."""
+    """Answer if nothing else did; the server logs the error itself."""
     return shell_of(request).pages.fail(500)
 
 
 async def serve_feed(request: Request) -> Response:
-    """Answer with a feed or a page about it, with 304 where the reader has it, 410 where it was, else 404."""
+    """Answer with a feed or a page about it, with 304 if the reader has it, 410 if it was there, else 404."""
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")
     is_page = prefers_page(",".join(request.headers.getlist("accept")))
@@ -209,7 +209,7 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
     """Make what answers `/metrics` in Prometheus' text format, and nothing else: at an address of its own.
 
     Behind a proxy of the same machine everybody seems to ask from there, so no page of the public address can
-    tell who may know.
+    say who may know.
     """
 
     def show_metrics(_request: Request) -> Response:
@@ -231,7 +231,7 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
 
 
 def find_failures(site: Site, pulse: Pulse) -> list[str]:
-    """Return why the installation does not do its work, in sentences; [] where it does."""
+    """Return why the installation does not do its work, in sentences; [] if it does."""
     try:
         with site.store.read() as conn:
             alarms = load_stored_alarms(conn)
@@ -314,7 +314,7 @@ def show_stored(request: Request) -> Response:
 
 
 def serve_reference(request: Request) -> Response:
-    """Answer with a paper's reference; 304 where the reader has it, 404 for what is not stored."""
+    """Answer with a paper's reference; 304 if the reader has it, 404 for what is not stored."""
     shell = shell_of(request)
     name, _, suffix = request.path_params["name"].rpartition(".")
     paper = _find_paper(request, name) if suffix in references.FORMATS else None
@@ -329,7 +329,7 @@ def serve_reference(request: Request) -> Response:
 
 
 def answer_cached(request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> Response:
-    """Answer with what seldom changes, with 304 where the reader has it, by its tag: no date tells of edits."""
+    """Answer with what seldom changes, with 304 if the reader has it, by its tag: no date shows edits."""
     etag = make_etag(body)
     kept = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}
     if is_unmodified(request.headers, etag):

@@ -54,7 +54,7 @@ CHECK_AGAIN = 10.0
 """Seconds for which the table counts as it was read: how long a revoked address may go on working."""
 
 STALE = 30.0
-"""Seconds for which it counts where the database does not answer; after that, nothing is handed out."""
+"""Seconds for which it counts if the database does not answer; after that, nothing is handed out."""
 
 _PAUSE = 2.0
 """Seconds between two tries to read it then."""
@@ -63,7 +63,7 @@ FRESH = 1.0
 """Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
 
 _BETWEEN = 0.25
-"""Seconds between two readings of the table at least, where unknown addresses are asked for: so long one waits."""
+"""Seconds between two readings of the table at least, if unknown addresses are asked for: that long one waits."""
 
 
 def make_etag(body: bytes) -> str:
@@ -72,7 +72,7 @@ def make_etag(body: bytes) -> str:
 
 
 def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = None) -> bool:
-    """Whether a GET or HEAD is answered with 304: by its tags, and by its date where it has none.
+    """Whether a GET or HEAD is answered with 304: by its tags, and by its date if it has none.
 
     Args:
         last_modified: when that last changed (UTC); None if the tag alone counts.
@@ -132,7 +132,7 @@ class SizedCache:
         return copy
 
     def put(self, key: tuple[str, str], copy: FeedCopy, snapshot: object) -> None:
-        """Keep a copy, and let go of those not taken for longest where there is no room."""
+        """Keep a copy, and drop those not taken for longest if there is no room."""
         before = self._copies.pop(key, None)
         self._used -= before[0].size if before else 0
         self._copies[key] = (copy, snapshot, monotonic())
@@ -178,7 +178,7 @@ class FeedCache:
         self._hashes: dict[tuple[str, int], str] = {}
 
     async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
-        """Return the feed at an address, or a page about it; GONE where there is none any more, else NOT_FOUND.
+        """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND.
 
         Raises:
             StoreError: the database has been away for so long that a revocation may have been missed.

@@ -71,7 +71,7 @@ def write_headers(style: str) -> dict[str, str]:
 
 
 def find_hosts(web: WebSettings) -> frozenset[str]:
-    """Return the names by which this service may be asked; none where it has no public address: by any."""
+    """Return the names by which this service may be asked; none if it has no public address: by any."""
     if not web.base_url:
         return frozenset()
     return frozenset({find_host(web.base_url), split_bind(web.bind)[0].lower(), *LOOPBACK_HOSTS})
@@ -221,7 +221,7 @@ def name_network(request: Request, config: Config) -> str:
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address, with a port, quotes or neither; one of IPv4 where it is written as one of IPv6, too."""
+    """Return an address, with a port, quotes or neither; one of IPv4 if it is written as one of IPv6, too."""
     text = text.strip(' \t"')
     if "]" in text:
         text = text.partition("]")[0].removeprefix("[")

@@ -338,7 +338,7 @@ def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
 
 
 def _write_date(moment: datetime, zone: str, now: datetime) -> str:
-    """Write a day as `Friday 27 November`, with its year where that is not this one."""
+    """Write a day as `Friday 27 November`, with its year if that is not this one."""
     return write_long_day(moment.astimezone(ZoneInfo(zone)).date()).removesuffix(f" {now.year}")
 
 

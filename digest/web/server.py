@@ -90,7 +90,7 @@ class WebServer:
     Args:
         host: an address of this machine, or a name for one.
         port: 0 for any free one.
-        room: connections at once; as many as there are descriptors for where none is given.
+        room: connections at once; as many as there are descriptors for if none is given.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, *, room: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Takes requests for a subscription or a link, and does what the buttons behind mailed links say.
+"""Takes requests for a subscription or a link, and does what the buttons of mailed links say.
 
 Known and unknown addresses are answered alike: both have one row stored, and mails are made elsewhere.
 """
@@ -43,7 +43,7 @@ _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
 
 def subscribe(request: Request) -> Response:
-    """Take a request for a subscription; where it can't be, show the form again with what is wrong."""
+    """Take a request for a subscription; if it can't be, show the form again with what is wrong."""
     shell = shell_of(request)
     config, admission = shell.site.config, shell.site.config.web.signup
     if admission.is_off:
@@ -73,7 +73,7 @@ def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
 def fill_form(
     shell: Shell, given: Mapping[str, Sequence[str]], error: UsageError | None = None
 ) -> SubscribeContext:
-    """Return the form to subscribe with what stands in its fields, and what is wrong with that."""
+    """Return the form to subscribe with what is in its fields, and what is wrong with that."""
     config = shell.site.config
     usual = {
         "days": ("weekdays",),

@@ -48,7 +48,7 @@ class ConsoleTransport:
         return Receipt("", "printed")
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tell, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
+        """Never answer, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
         raise DeliveryError("a console cannot be asked what it showed", permanent=True)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class DiscordTransport(HookPoster[str]):
     what = "Discord webhook called {!r}"
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
-        """Post the message's text, in exactly one request; nobody is notified by a name that stands in it."""
+        """Post the message's text, in exactly one request; nobody is notified by a name that is in it."""
         url = f"{self._hook_of(destination)}?wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)

@@ -169,7 +169,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut, where the system can."""
+    """Make the new name itself survive a power cut, if the system can."""
     with contextlib.suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -109,7 +109,7 @@ class HookPoster(Generic[T]):
         return ""
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tell, but raise a permanent `DeliveryError`: a webhook only takes."""
+        """Never answer, but raise a permanent `DeliveryError`: a webhook only takes."""
         raise DeliveryError(
             "a webhook can't be asked which messages it took",
             permanent=True,

@@ -43,7 +43,7 @@ _MOST_PAGES = 100
 
 _AROUND = timedelta(days=1)
 """So long before or after its start a post is searched for. A clock may be hours off, and a process may have been
-paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
+paused. Its metadata names it; what a channel heard before and since may be without end."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -62,7 +62,7 @@ TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
 """Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
 
 _HOURS = 3600.0
-"""Seconds to wait where Slack says a state lasts hours."""
+"""Seconds to wait if Slack says a state lasts hours."""
 
 AMBIGUOUS = frozenset(
     {
@@ -83,7 +83,7 @@ WAIT: dict[str, float | None] = {
     "team_added_to_org": _HOURS,
     "org_login_required": _HOURS,
 }
-"""Not stored; may be stored later. Seconds where Slack's description implies them."""
+"""Not stored; may be stored later. Seconds if Slack's description implies them."""
 
 _TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
 _ADMIN = "Ask the workspace's administrators to let the app post."
@@ -223,7 +223,7 @@ class SlackTransport:
         self.client.wire.hang_up()
 
     def _search_around(self, name: str) -> None:
-        """List the channels anew; where Slack does not tell them, a known one is what it was."""
+        """List the channels anew; if Slack does not list them, a known one is what it was."""
         try:
             self._channels = self._list_channels()
         except DeliveryError:
@@ -277,7 +277,7 @@ def _read_call(message: Message) -> dict[str, object]:
 
 
 def _read_payload(post: dict[str, object]) -> dict[str, object]:
-    """Return the metadata a post carries; {} where there is none."""
+    """Return the metadata a post carries; {} if there is none."""
     metadata = post.get("metadata")
     payload = metadata.get("event_payload") if isinstance(metadata, dict) else None
     return payload if isinstance(payload, dict) else {}

@@ -98,7 +98,7 @@ class SmtpTransport:
             connection.take()
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tell, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
+        """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
         raise DeliveryError(
             "a mail server can't be asked which mails it took",
             permanent=True,

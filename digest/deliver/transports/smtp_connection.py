@@ -1,8 +1,8 @@
 """Sends one mail after the other over one SMTP connection, and reads what the server says.
 
 The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which side of the
-final dot a failure lies: before it nothing was delivered and repeating is safe; behind it, without an answer,
-nobody can tell (RFC 1047) and only the caller's policy can decide.
+final dot a failure lies: before it nothing was delivered and repeating is safe; after it, without an answer,
+nobody can know (RFC 1047) and only the caller's policy can decide.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def parse_mail_server(url: str, *, password: str = "", ca_file: Path | None = No
 
 
 class Stage(StrEnum):
-    """Where in the conversation something happened. Only `FINAL` lies behind the final dot."""
+    """Where in the conversation something happened. Only `FINAL` is after the final dot."""
 
     GREETING = "greeting"
     LOGIN = "login"
@@ -203,7 +203,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: b
 
 
 def classify_break(stage: Stage, error: Exception) -> DeliveryError:
-    """Turn a broken or silent connection into an error; behind the final dot it is ambiguous."""
+    """Turn a broken or silent connection into an error; after the final dot it is ambiguous."""
     if stage is Stage.FINAL:
         return DeliveryError(
             f"the connection broke after the final dot, before the mail server answered: {_words(error)}",
@@ -342,7 +342,7 @@ class SmtpConnection:
         self.drop()
 
     def take(self) -> smtplib.SMTP:
-        """Return a connection that can be used as far as known, opening one where needed.
+        """Return a connection that can be used as far as known, opening one if needed.
 
         Raises:
             DeliveryError: the server can't be reached, trusted or logged in to.

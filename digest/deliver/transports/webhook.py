@@ -1,6 +1,6 @@
 """Posts signed JSON to other programs, as https://www.standardwebhooks.com has it.
 
-Each request carries `webhook-id` (the same for every attempt: by it a receiver tells repetitions),
+Each request carries `webhook-id` (the same for every attempt: by it a receiver knows repetitions),
 `webhook-timestamp` (of this attempt, so that an old request can't be played again) and
 `webhook-signature`. Any 2xx means that it was taken. Redirects are not followed.
 """
