@@ -130,7 +130,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         message = load_message(conn, delivery_id)
         before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
         todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
-    glance = view_head(message) if message else []
+    glance = read_head(message) if message else []
     if as_json:
         print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})
         return
@@ -270,7 +270,7 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
 
-def view_head(message: Message) -> list[str]:
+def read_head(message: Message) -> list[str]:
     """Return the head of a mail, of a Slack message or of a text, as lines; secret addresses are masked."""
     if message.media_type == "message/rfc822":
         lines = _read_mail(message.body)

@@ -37,7 +37,7 @@ from digest.plan.feeds import choose_papers
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
 from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
 from digest.store.changes import load_earlier_changes
-from digest.store.digests import find_first_notes, load_digest
+from digest.store.digests import find_late_first_digests, load_digest
 from digest.store.matches import find_outcomes, find_rows, load_matched_mark
 from digest.store.outbox import IN_DOUBT
 from digest.store.papers import load_forgotten, load_newest_paper, load_paper
@@ -350,7 +350,7 @@ def explain_paper(
     history = load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
-    ids = sorted(planned | find_first_notes(conn, due.id))
+    ids = sorted(planned | find_late_first_digests(conn, due.id))
     loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
     digests = {
         key: shown

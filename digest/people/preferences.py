@@ -102,7 +102,7 @@ class Preferences:
         return self.own is not None and self.own.state == SubscriptionState.PAUSED
 
     @property
-    def has_own_times(self) -> bool:
+    def has_active_own(self) -> bool:
         """Whether they have a subscription of their own that they have not left: more is added to it."""
         return any(
             self.own is not None and one.id == self.own.id and one.unsubscribed_at is None
@@ -310,7 +310,7 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
             "what you wanted to join is not offered any more", hint="Choose on the first page again."
         )
     name = choose_own_name(conn, maker, person, at=at)
-    _confirm_again(conn, person, {*joins, *([name] if choices.queries else [])}, at)
+    _resubscribe_to_asked(conn, person, {*joins, *([name] if choices.queries else [])}, at)
     if choices.queries:
         save_resubscription(conn, person.destination, name, how=PAGE, at=at)
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
@@ -326,7 +326,7 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     """
     if before is None or before.own is None:
         return choices
-    has_left, wanted = not before.has_own_times, {_canonical(query.text) for query in choices.queries}
+    has_left, wanted = not before.has_active_own, {_canonical(query.text) for query in choices.queries}
     kept = tuple(
         replace(one, is_on=(one.is_on and not has_left) or _canonical(one.text) in wanted)
         for one in before.choices.queries
@@ -341,7 +341,7 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     return replace(merged, has_feed=merged.has_feed or choices.has_feed)
 
 
-def _confirm_again(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
+def _resubscribe_to_asked(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
     """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
     if EVERYTHING in load_unsubscribed(conn, person.destination):
         for other in load_joined_names(conn, person.destination):

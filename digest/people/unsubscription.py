@@ -18,9 +18,9 @@ from digest.model.subscriptions import EVERYTHING, Destination, write_title
 from digest.plan.slots import next_due
 from digest.store.subscribers import (
     LETTERS,
+    load_singly_unsubscribed,
     load_undoable,
     load_unsubscribed,
-    load_unwritten,
     save_resubscription,
     save_unsubscription,
 )
@@ -142,4 +142,4 @@ def resubscribe_to(
         if due.next_due_at is None and due.subscription.has_digests:  # it had stopped, since nobody received it
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
             set_next_due(conn, due.id, turn)
-    return tuple(load_unwritten(conn, destination)) if subscription == EVERYTHING else ()
+    return tuple(load_singly_unsubscribed(conn, destination)) if subscription == EVERYTHING else ()

@@ -60,12 +60,12 @@ from digest.store.matches import (
 )
 from digest.store.papers import load_versions
 from digest.store.subscriptions import (
+    claim_new_destinations,
     end_pauses,
     has_due_slots,
     load_subscriptions,
-    load_without_first_digest,
+    load_with_new_destinations,
     make_due,
-    mark_first_digest_planned,
     store_slots,
 )
 
@@ -374,9 +374,9 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         make_waiting_due(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        joined = load_subscriptions(conn, ids=load_without_first_digest(conn))
+        joined = load_subscriptions(conn, ids=load_with_new_destinations(conn))
         first_digests = load_subscriptions(conn, ids=load_unplanned_first_digests(conn))
-    for step, dues in ((_plan_first_note, joined), (_plan_first_digest, first_digests)):
+    for step, dues in ((_plan_late_first_digest, joined), (_plan_first_digest, first_digests)):
         for due in dues:
             if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
                 _attempt(site, report, due.subscription.name, partial(step, drafts, due))
@@ -430,9 +430,9 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
         report.add(part)
 
 
-def _plan_first_note(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     """Send a sample of what a subscription had to those of its places alone that came later."""
-    places = tuple(place for place in mark_first_digest_planned(conn, due.id) if not place.is_pulled)
+    places = tuple(place for place in claim_new_destinations(conn, due.id) if not place.is_pulled)
     span = timedelta(days=due.subscription.look_back)
     had = [
         row

@@ -62,7 +62,7 @@ from digest.store.runs import (
 )
 
 NoveltyRule: TypeAlias = "Callable[[Paper], KnownBefore]"
-"""By what a check decides what is new: the horizon of each paper."""
+"""By what a check decides what is new: what was known before, for each paper."""
 
 _KIND_WORDS = {
     Kind.NEW: "new",
@@ -99,11 +99,11 @@ class FollowedQuery:
 
 @dataclass(frozen=True, slots=True)
 class NoveltyRules:
-    """The horizons of the harvest and of every saved query that is searched for.
+    """What was known before to the harvest, and to every saved query that is searched for.
 
     Attributes:
-        followed: queries somebody has watched for without a break, each with its horizon: those in force that were
-            searched for or harvested, and what others said before they were edited.
+        followed: queries somebody has watched for without a break, each with what it knew: those in force that
+            were searched for or harvested, and what others said before they were edited.
         searched: the canonical queries that were searched for since they are wanted.
         checked: by canonical query, when the last complete check started (UTC) that was made for it, or for
             what it was before it was edited; those without any are missing.
@@ -142,7 +142,7 @@ def _find_oldest(known_before: KnownBefore) -> datetime | None:
 
 
 def load_novelty_rules(conn: Connection) -> NoveltyRules:
-    """Return the horizons of the harvest and of all saved queries in force."""
+    """Return what the harvest and all saved queries in force knew before."""
     harvest = load_cursor(conn, Source.HARVEST)
     searched = load_cursors(conn, Source.QUERY)
     novelty = NoveltyRules(read_known_before(harvest))
@@ -175,7 +175,7 @@ def _last_check(cursor: Cursor | None, watch: AskedQuery) -> datetime | None:
 
 
 def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQuery]] = ()) -> NoveltyRule:
-    """Return the horizon of each paper for one check.
+    """Return what one check knew before, for each paper.
 
     `own` says what is new to the check itself, `followed` what else is new if it matches a canonical query.
     """
@@ -196,7 +196,7 @@ def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQue
 def _find_known_before(
     own: KnownBefore, watched: Iterable[tuple[FollowedQuery, Collection[Query]]], paper: Paper
 ) -> KnownBefore:
-    """Return the horizon for what is not new to a check: its own, or that of a query that waited for the paper.
+    """Return what was known of a paper that is not new to a check: by it, or by a query that waited for the paper.
 
     The query with the lowest mark comes first: what is new to one is new.
     """
@@ -209,7 +209,7 @@ def _find_known_before(
 
 
 def _is_news(known_before: KnownBefore, paper: Paper) -> bool:
-    """Whether a paper that is not stored would be new by this horizon."""
+    """Whether a paper that is not stored would be new by what was known before."""
     if known_before.is_bootstrap:
         return False
     if paper.version == 1:
@@ -537,7 +537,7 @@ def _compare_by_rule(
     rule: NoveltyRule,
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
-    """Compare papers judged by the same horizon together, so that a paper met twice still counts once.
+    """Compare papers of which the same was known before together, so that a paper met twice still counts once.
 
     What is stored is judged only if it was edited: among many saved queries that takes time.
     """

@@ -494,7 +494,7 @@ def _load_match_counts(
     return waiting, days
 
 
-def find_first_notes(conn: Connection, subscription_id: int) -> set[int]:
+def find_late_first_digests(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
-    is_welcome = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
-    return set(conn.execute(select(digests.c.id).where(*is_welcome)).scalars())
+    is_late = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
+    return set(conn.execute(select(digests.c.id).where(*is_late)).scalars())

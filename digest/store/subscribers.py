@@ -343,7 +343,7 @@ def load_undoable(conn: Connection, destination: Destination | str, subscription
     return None if EVERYTHING in load_unsubscribed(conn, key) else conn.execute(found).scalar()
 
 
-def load_unwritten(conn: Connection, destination: Destination | str) -> list[str]:
+def load_singly_unsubscribed(conn: Connection, destination: Destination | str) -> list[str]:
     """Return the subscriptions in force that name a destination which has left each by itself, by name."""
     key = destination_key(destination)
     places = subscription_destinations.c

@@ -106,7 +106,7 @@ def load_followers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     return sorted({row[0] for row in select_by(conn, found, subscription_queries.c.query_id, query_ids)})
 
 
-def load_without_first_digest(conn: Connection) -> list[int]:
+def load_with_new_destinations(conn: Connection) -> list[int]:
     """Return the active subscriptions that have places which came later and had no first digest yet."""
     places = subscription_destinations.c
     found = select(subscriptions.c.id).join(
@@ -116,7 +116,7 @@ def load_without_first_digest(conn: Connection) -> list[int]:
     return list(conn.execute(waiting.distinct()).scalars())
 
 
-def mark_first_digest_planned(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
+def claim_new_destinations(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
     """Take the places of a subscription that came later, for their first digest; no other process gets them."""
     places = subscription_destinations.c
     take = update(subscription_destinations).where(places.subscription_id == subscription_id, places.is_new)

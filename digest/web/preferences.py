@@ -288,7 +288,7 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
     action = form.get("action") if error else ""
     if action == "save" and own:
         choices, when = _read_choices(choices, form), _read_when(form)
-    if said in ("Saved.", "Resumed.") and own is not None and found.has_own_times:
+    if said in ("Saved.", "Resumed.") and own is not None and found.has_active_own:
         said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),

@@ -141,7 +141,7 @@ def show_request(request: Request) -> Response:
         signup = _load(conn, request, shell.site.clock.now())
         before = load_preferences(conn, signup.address)
     choices, offered = signup.choices, list_offered(shell.site.config)
-    times = "" if before is not None and before.has_own_times else choices.cadence
+    times = "" if before is not None and before.has_active_own else choices.cadence
     own = [(TITLE, times, "")] if choices.queries else []
     joined = [(one.title, str(one.cadence), "") for one in offered if one.name in choices.joins]
     return _show(request, "confirm.html", signup, [*own, *joined])

@@ -20,21 +20,22 @@ ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted((ROOT / "digest").rglob("*.py"))
 SOURCES = [*OURS, *sorted((ROOT / "tests").rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.*"))
-TEXTS = [*TEMPLATES, *(ROOT / "digest").rglob("*.md"), ROOT / "README.md"]
-FILES = [*SOURCES, *TEXTS, ROOT / "pyproject.toml", ROOT / "digest/demo/papers.xml", Path("/digest.toml")]
+GUIDES = [ROOT / "digest/README.md", *(ROOT / ".github").glob("*.md")]
+TEXTS = [*TEMPLATES, *(ROOT / "digest/manual").glob("*.md"), ROOT / "README.md"]
+FILES = [*SOURCES, *TEXTS, *GUIDES, *(ROOT / ".github").rglob("*.yml")]
 
 QUOTED = re.compile(
-    "Bauer|CET|DIGEST_WEB_PORT|DocumentMapping.json|III|IN|INTEGER|Lindquell_K|M_ARENA_MAX|Piani|Páez|Schr(o|ö)dinger"
-    "|Xue|YYMM.number|YYYYMM|ben|beta_s|controllers/simple/forms.py|cdm|(cs|CS).(LG|PL|PX|pf|lg)|english|gener|h0|jp"
-    "|generative|getrusage|lambda|lambdacdm|music|musr|nbody|oper|postgresql_where|serre|services/index/authors.py"
-    "|smith_j|standard|uvx|x_a|xiao|xiaoming|xᵅ|xᵋ|Λ|₂"
+    r"Bauer|CET|DIGEST_WEB_PORT|DocumentMapping.json|III|IN|INTEGER|Lindquell_K|M_ARENA_MAX|Piani|Páez|Schr[oö]dinger|Xue"
+    r"|YYMM.number|YYYYMM|ben|beta_s|controllers/\S+|cdm|cs.(LG|PL|PX|lg)|CS.pf|digest.toml|english|gener|generative|h0|jp"
+    r"|getrusage|holes|lambda|lambdacdm|music|musr|nbody|oper|(demo/)?papers.xml|postgresql_where|pyproject.toml|ruff|serre"
+    r"|services/\S+|smith_j|standard|uvx|x_a|xiao|xiaoming|xᵅ|xᵋ|Λ|₂"
 )
 """What docstrings quote as an example, and what is arXiv's, a database's or a machine's."""
 
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _WORD = r"[^\W\d]\w*"
 _NAME = re.compile(rf"{_WORD}(?:\.{_WORD})*(?:\(\))?")
-_FILE = re.compile(r"[\w/]+\.(?:py|md|html|txt|toml|xml)")
+_FILE = re.compile(r"[\w/]+\.(?:py|md|html|txt|toml|xml|yml)")
 _PAIR = re.compile(rf"\b({_WORD})\.(?=({_WORD}))")
 _TAG = re.compile(r"\{[{%].*?[%}]\}|<[^>]+>", re.DOTALL)
 _DEFINITIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
@@ -60,7 +61,9 @@ def find_strings(path: Path) -> list[tuple[bool, int, str]]:
 def find_prose(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the docstrings and comments of a file, or the comments of a template, each with its line."""
     text = path.read_text()
-    if path in TEMPLATES:
+    if path in GUIDES:
+        yield from enumerate(text.split("\n"), 1)
+    elif path in TEMPLATES:
         found = re.finditer(r"\{#.*?#\}", text, re.DOTALL)
         yield from ((text[: one.start()].count("\n") + 1, one[0]) for one in found)
     else:
@@ -114,12 +117,11 @@ def is_known(span: str, *, with_tests: bool) -> bool:
     return parts[0] not in {path.stem for path in OURS} and importlib.util.find_spec(parts[0]) is not None
 
 
-@pytest.mark.parametrize("folder", ["digest", "tests", "templates"])
-def test_what_a_docstring_or_comment_names_is_there(folder: str) -> None:
-    paths = [path for path in (*SOURCES, *TEMPLATES) if ROOT / folder in path.parents]
+@pytest.mark.parametrize("paths", [OURS, SOURCES[len(OURS) :], TEMPLATES, GUIDES], ids=lambda paths: paths[0].name)
+def test_what_a_docstring_a_comment_or_a_guide_names_is_there(paths: list[Path]) -> None:
     lines = [(f"{path}:{line}", text) for path in paths for line, text in find_prose(path)]
     spans = [(place, span) for place, text in lines for span in _SPAN.findall(text)]
-    assert [found for found in spans if not is_known(found[1], with_tests=folder == "tests")] == []
+    assert [found for found in spans if not is_known(found[1], with_tests=paths is not OURS)] == []
 
 
 def test_no_module_goes_by_another_name_where_it_is_imported() -> None:

@@ -360,7 +360,7 @@ class SmtpConnection:
     def _open(self) -> smtplib.SMTP:
         stage, link = Stage.GREETING, None
         try:
-            link = _Link(self._server, self._keep_open, self._tls, self._patience.command)
+            link = _Link(self._server, self._keep_handle, self._tls, self._patience.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
@@ -379,7 +379,7 @@ class SmtpConnection:
             raise classify_opening_error(self._server, stage, error) from error
         return link
 
-    def _keep_open(self, line: socket.socket) -> None:
+    def _keep_handle(self, line: socket.socket) -> None:
         """Keep a handle of our own: what secures a socket takes it from its holder."""
         self._handle = line.dup()
         if self.is_broken_off:

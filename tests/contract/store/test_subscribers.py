@@ -17,7 +17,7 @@ from digest.store.schema import subscribers as subscribers_table
 from digest.store.subscribers import (
     confirm_by_operator,
     destination_key,
-    load_unwritten,
+    load_singly_unsubscribed,
     save_resubscription,
     save_unsubscription,
 )
@@ -193,13 +193,13 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     assert resubscribe(store, "")
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
-        assert load_unwritten(conn, MAIL) == ["team"]
+        assert load_singly_unsubscribed(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert resubscribe(store)
     with store.read() as conn:
         assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
-        assert load_unwritten(conn, MAIL) == []
+        assert load_singly_unsubscribed(conn, MAIL) == []
 
 
 def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:

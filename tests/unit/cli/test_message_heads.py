@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.delivery import mask_links, view_head
+from digest.cli.delivery import mask_links, read_head
 from digest.model.messages import Message
 from digest.model.secrets import derive_token
 
@@ -22,7 +22,7 @@ def make_mail(text: str) -> Message:
 
 
 def test_a_mail_shows_its_head_and_the_first_lines_of_its_text() -> None:
-    lines = view_head(make_mail("Good morning, https://digest.example.org/u/abcdefghijklmnop\n" + "line\n" * 40))
+    lines = read_head(make_mail("Good morning, https://digest.example.org/u/abcdefghijklmnop\n" + "line\n" * 40))
     assert lines[:4] == [
         "From: Digest <d@example.org>",
         "To: r@example.org",
@@ -43,12 +43,12 @@ def test_a_slack_message_shows_its_text_and_the_texts_of_its_blocks_in_order() -
             {"type": "divider"},
         ],
     }
-    lines = view_head(Message("application/json", json.dumps(payload).encode(), "key"))
+    lines = read_head(Message("application/json", json.dumps(payload).encode(), "key"))
     assert lines == ["fallback", "Title", "one", "two"]
 
 
 def test_a_text_shows_its_lines_whatever_its_bytes() -> None:
-    assert view_head(Message("text/plain", b"a\n\xff", "key")) == ["a", "\ufffd"]
+    assert read_head(Message("text/plain", b"a\n\xff", "key")) == ["a", "\ufffd"]
 
 
 @pytest.mark.parametrize("kind", ["u", "d", "f"])
