@@ -172,7 +172,7 @@ def run_fault(name: str, seed: int) -> Outcome:
         kills=2,
         pauses=0,
         long_pauses=0,
-        restarts=0,
+        restarts=fault.restarts if fault else 0,
         lossy=0.2,
         at_marks=fault is not None and fault.needs_death,
     )

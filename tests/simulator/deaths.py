@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import resource
 import signal
@@ -173,6 +174,9 @@ def _keep_in_line() -> None:
         return DeliverReport()
 
     replace_function("digest.deliver.dispatch:deliver", in_turn)
+    # Nor does it look for more while a mark is tried: what an outage meets does not depend on how fast we are.
+    dispatch = importlib.import_module("digest.deliver.dispatch")
+    setattr(dispatch, "_ASK_AGAIN", math.inf)  # noqa: B010 - mypy knows that it is not ours to change
 
 
 def arm(point: Point, site: Site, admin: str) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, make_url, text
 from sqlalchemy.util import LRUCache
 
 from digest.config import load_config
@@ -280,7 +280,7 @@ class Life:
         self.has_completed = ended == ENDED
         self.deaths += ended == KILLED
         if "outage" in point.happens and self.admin:
-            shut_database(self.admin, self.database.rpartition("/")[2], is_open=True)
+            shut_database(self.admin, str(make_url(self.database).database), is_open=True)
         while self._count_busy():
             SystemClock().sleep(0.01)
 

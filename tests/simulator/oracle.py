@@ -253,7 +253,9 @@ class Watch:
         wanted = {}
         for name, wish in file.wishes.items():
             chosen = {
-                id_ for query in wish.follow for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes)
+                id_
+                for query in wish.follow
+                for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes, self._forgotten)
             }
             if chosen:
                 wanted[name] = chosen
@@ -300,7 +302,7 @@ class Watch:
                 "SELECT arxiv_id FROM papers JOIN changes ON changes.paper_id = papers.id WHERE found_at <= :at",
                 at=row.planned_at,
             )
-            stored = {one.arxiv_id for one in firsts}
+            stored = {one.arxiv_id for one in firsts} | self._forgotten
             missing = [
                 id_
                 for id_, states in self.life.papers.items()
@@ -450,14 +452,14 @@ def compare(matches: Any, changes: dict[int, StoredChange], begin: int) -> tuple
     return tuple(map(tuple, outcome))
 
 
-def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange]) -> set[int]:  # noqa: ANN401 - three tuples
-    """Say what of a query's outcome a subscription is told."""
+def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange], forgotten: set[str]) -> set[int]:  # noqa: ANN401 - three tuples
+    """Say what of a query's outcome a subscription is told; a paper that was forgotten is not met first."""
     new, changed, gone = outcome
     chosen = set()
     for id_ in new:
         kind = "cross-listed" if changes[id_].kind == "edited" else str(changes[id_].kind)
-        is_overtaken = kind == "replaced" and changes[id_].previous is None and "new" in wish.kinds
-        if kind in wish.kinds or is_overtaken:
+        is_met_first = changes[id_].previous is None and str(changes[id_].paper.id) not in forgotten
+        if kind in wish.kinds or (kind == "replaced" and is_met_first and "new" in wish.kinds):
             chosen.add(id_)
     chosen |= {id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}}
     chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawn"} & {*wish.kinds}}

@@ -73,13 +73,15 @@ class Fault:
         what: in words.
         found_by: the checks of which at least one must find it.
         plant: puts it into this process for as long as a context lasts.
-        needs_death: it shows where a process dies at the wrong moment, and nowhere else.
+        needs_death: it shows if a process dies at the wrong moment, and nowhere else.
+        restarts: how many starts with something sent before them it takes to show.
     """
 
     what: str
     found_by: tuple[str, ...]
     plant: Callable[[], AbstractContextManager[None]]
     needs_death: bool = False
+    restarts: int = 0
 
 
 @contextmanager
@@ -315,7 +317,9 @@ FAULTS = {
     "key-with-attempt": Fault(
         "the key of a repeated attempt bears its number", ("told twice", "stranger"), _number_keys
     ),
-    "resend-sent": Fault("the last deliveries are sent again at each start", ("doubled in Slack",), _resend_sent),
+    "resend-sent": Fault(
+        "the last deliveries are sent again at each start", ("doubled in Slack",), _resend_sent, restarts=2
+    ),
     "advance-first": Fault(
         "a turn is taken before its digest is planned", ("late",), _advance_first, needs_death=True
     ),
