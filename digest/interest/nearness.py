@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from digest.query.index import read_words
 from digest.query.words import PLACE_HOLDERS, cut_words, read_word, stem
 from digest.tex import parse_words
-from digest.tex.edges import EDGE
+from digest.tex.reader import EDGE
 
 Numbers: TypeAlias = NDArray[np.int64]
 PaperText: TypeAlias = tuple[str, str]

@@ -43,7 +43,7 @@ from digest.query.tree import (
     spread_keyword,
 )
 from digest.query.words import fold, fold_word, is_stop_word, part_names, part_word, read_word, split_words, stem
-from digest.tex.edges import EDGE, GREEK
+from digest.tex.reader import EDGE, GREEK
 
 _FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
 _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
 
-from digest.tex.edges import ALONE, EDGE, GREEK, LEVELS, STAND_INS
+from digest.tex.reader import ALONE, EDGE, GREEK, LEVELS, STAND_INS
 
 STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it "  # noqa: SIM905  # thirty-three quoted words read worse

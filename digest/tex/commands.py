@@ -1,21 +1,30 @@
-r"""The commands of text: accents, environments, escapes, ligatures, words."""
+"""What each command prints: those of text (accents, environments, escapes, ligatures), then those of formulas."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from digest.tex.formulas import arrange, make_script
-from digest.tex.symbols import MATH_ACCENTS, SYMBOLS, TEXT_ACCENTS, compose
+from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
+from digest.tex.symbols import MATH_ACCENTS, RAISED, SYMBOLS, TEXT_ACCENTS, compose, shift
 from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token, environment_name
 
 if TYPE_CHECKING:
-    from digest.tex.reader import Reader
+    from digest.tex.reader import Reader  # which calls the commands
+
+Command: TypeAlias = "Callable[[Reader, Token, TexSetting], list[TexPiece]]"
+"""Reads what follows a command's name, and returns the pieces for the command and its arguments."""
+
+Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
+"""Reads the rest of the group, and returns the pieces for it and for what came before the command."""
+
+_SetTwo: TypeAlias = "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
+"""Sets two parts as one. It gets the start of the first, the command, the end of the second, and both as read."""
+
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
 _LETTER_COMMAND = re.compile(r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])")
-_ALONE = {"^": "^", "~": "~"}
 _NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
 _LINES = frozenset({"overline", "underline", "underbar"})
 _SHORT, _SHORT_UNDER_LINE = 3, 8
@@ -46,7 +55,6 @@ _WORDS = frozenset(
         *("proof", "remark", "small"),
     }
 )
-
 _PRINTED = {
     **dict.fromkeys("%$#_", Role.WORD),
     "&": Role.INFIX,
@@ -59,12 +67,39 @@ _NOTHING = frozenset("!/-@")
 _DASHES = {"--": "–", "---": "—"}
 _LONGEST_ADDRESS = 200
 _TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
-"""What stands before a tie that a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
+"""What comes before a tie if a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
 
 _LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
+_STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
 
-def read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _named(names: str, command: Command) -> dict[str, Command]:
+    return dict.fromkeys(names.split(), command)
+
+
+def _print_nothing(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
+    """Print nothing; in words, the blank after the name goes too."""
+    if not setting.is_formula:
+        reader.skip_blanks()
+    return []
+
+
+def _enclose(
+    reader: Reader,
+    token: Token,
+    setting: TexSetting,
+    signs: tuple[str, str],
+    pieces: Iterable[TexPiece],
+    *,
+    roles: tuple[Role, Role] = (Role.OPEN, Role.CLOSE),
+) -> list[TexPiece]:
+    """Return the pieces of an argument between one sign for its command and one for its end."""
+    end = reader.offset
+    last = TexPiece(max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1])
+    return [token.symbol(signs[0], setting, roles[0]), *pieces, last]
+
+
+def _read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read an accent and its letter; an accent without a letter is printed as typed."""
     name = reader.text[token.start + 1 : token.end]
     opening = reader.peek_character()
@@ -97,8 +132,8 @@ def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSe
         return [TexPiece(token.start, broken.end(), PieceKind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
     pieces = reader.read_argument(setting._replace(is_formula=False)) or []
     letter = "".join(piece.text for piece in pieces)
-    if not letter and name in _ALONE:
-        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, _ALONE[name], setting.tags)]
+    if not letter and name in ("^", "~"):
+        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags)]
     if not letter[:1].isalpha():
         opening = reader.text.index("{", token.end)
         return [
@@ -115,7 +150,7 @@ def _accented(reader: Reader, token: Token, letter: str, name: str, setting: Tex
     return TexPiece(token.start, reader.offset, PieceKind.SYMBOL, composed, setting.tags, Role.VARIABLE)
 
 
-def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read an accent of a formula: on its letter, on each of a few, else spelled out as `hat(f∗g)`."""
     name = reader.text[token.start + 1 : token.end]
     argument = reader.read_argument(setting)
@@ -136,7 +171,7 @@ def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> li
     if not scripts and 1 < len(letters) <= longest and "".join(letters).isalnum():
         accented = "".join(compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text))
         return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE)]
-    return enclose(reader, token, setting, (f"{_SPOKEN.get(name, name)}(", ")"), pieces)
+    return _enclose(reader, token, setting, (f"{_SPOKEN.get(name, name)}(", ")"), pieces)
 
 
 def _keeps_its_meaning(scripts: Sequence[TexPiece]) -> bool:
@@ -154,53 +189,19 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def enclose(
-    reader: Reader,
-    token: Token,
-    setting: TexSetting,
-    signs: tuple[str, str],
-    pieces: Iterable[TexPiece],
-    *,
-    roles: tuple[Role, Role] = (Role.OPEN, Role.CLOSE),
-) -> list[TexPiece]:
-    """Print one sign for a command, what its argument was read into, and one for the end of the argument."""
-    end = reader.offset
-    last = TexPiece(max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1])
-    return [token.symbol(signs[0], setting, roles[0]), *pieces, last]
-
-
-class Command(Protocol):
-    """Reads what follows a command's name."""
-
-    def __call__(self, reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        """Return the pieces for the command and its arguments."""
-
-
-def named(names: str, command: Command) -> dict[str, Command]:
-    """One command under several names, separated by blanks."""
-    return dict.fromkeys(names.split(), command)
-
-
-def print_nothing(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
-    """Print nothing; in words, the blank behind the name goes too."""
-    if not setting.is_formula:
-        reader.skip_blanks()
-    return []
-
-
-def read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read an environment known by its name; others are printed as typed, `\begin` and all."""
-    named = environment_name(reader.text, token)
-    if named is None:
+    found = environment_name(reader.text, token)
+    if found is None:
         return reader.print_command(token)
-    name, behind = named[0].removesuffix("*"), named[1]
+    name, after = found[0].removesuffix("*"), found[1]
     closing = reader.partners.get(reader.at - 1, reader.end)
     if name in _WORDS or (name in _PARTS_OF_FORMULAS and closing >= reader.end):
-        reader.skip_to(behind)
-        return [TexPiece(token.start, behind, PieceKind.BLANK, " ", setting.tags)]
+        reader.skip_to(after)
+        return [TexPiece(token.start, after, PieceKind.BLANK, " ", setting.tags)]
     if closing >= reader.end or name not in _FORMULAS | _PARTS_OF_FORMULAS | _TABLES.keys():
         return reader.print_command(token)
-    reader.skip_to(behind)
+    reader.skip_to(after)
     end = environment_name(reader.text, reader.tokens[closing])
     pieces = _read_inside(reader, name, closing, setting)
     reader.at = closing
@@ -208,21 +209,21 @@ def read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     return pieces
 
 
-def read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read an `\end` whose `\begin` was not read as an environment."""
-    named = environment_name(reader.text, token)
-    if named is None or named[0].removesuffix("*") not in _WORDS:
+    found = environment_name(reader.text, token)
+    if found is None or found[0].removesuffix("*") not in _WORDS:
         return reader.print_command(token)
-    reader.skip_to(named[1])
-    return [TexPiece(token.start, named[1], PieceKind.BLANK, " ", setting.tags)]
+    reader.skip_to(found[1])
+    return [TexPiece(token.start, found[1], PieceKind.BLANK, " ", setting.tags)]
 
 
-def read_plain_table(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_plain_table(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read a table as plain TeX writes it: `\cases{a & b \cr c & d}`."""
     pieces = reader.read_argument(setting._replace(row_break=";")) if reader.peek_character() == "{" else None
     if pieces is None:
         return reader.print_command(token)
-    return enclose(reader, token, setting, _TABLES[reader.text[token.start + 1 : token.end]], pieces)
+    return _enclose(reader, token, setting, _TABLES[reader.text[token.start + 1 : token.end]], pieces)
 
 
 def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
@@ -254,7 +255,7 @@ def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
     """Read a control symbol; one that has no meaning is printed as typed."""
     character = reader.text[token.start + 1]
     if character in TEXT_ACCENTS:
-        return read_text_accent(reader, token, setting)
+        return _read_text_accent(reader, token, setting)
     if character in _NOTHING:
         return []
     if character in _BLANKS or character.isspace():
@@ -265,7 +266,7 @@ def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
     return [token.symbol(symbol, setting, role) if symbol else reader.typed(token)]
 
 
-def read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read the end of a line: a sign between the rows of a table, a blank elsewhere."""
     reader.skip_character("*")
     reader.take_option()
@@ -291,7 +292,7 @@ def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     return pieces
 
 
-_STRUCTURE = {"\\": read_row_end, "[": _read_formula, "(": _read_formula}
+_STRUCTURE: dict[str, Command] = {"\\": _read_row_end, "[": _read_formula, "(": _read_formula}
 
 
 def read_ligature(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -320,12 +321,12 @@ def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece
 
 
 def _is_tie(text: str, place: int) -> bool:
-    before, behind = text[place - 1 : place], text[place + 1 : place + 2]
-    if not before or not behind or before in " \t\n(<>=/~|[" or behind in " \t\n" or _is_in_address(text, place):
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    if not before or not after or before in " \t\n(<>=/~|[" or after in " \t\n" or _is_in_address(text, place):
         return False
-    if behind.isdigit() or behind in "+-.":
+    if after.isdigit() or after in "+-.":
         return _TIE.match(text, place) is not None
-    is_order_of_growth = behind == "(" and before.isalpha() and not text[place - 2 : place - 1].isalpha()
+    is_order_of_growth = after == "(" and before.isalpha() and not text[place - 2 : place - 1].isalpha()
     return not is_order_of_growth
 
 
@@ -354,12 +355,9 @@ def _drop_length(reader: Reader, token: Token, setting: TexSetting) -> list[TexP
     return [reader.typed(token)]
 
 
-def _in_words(*tags: str) -> Command:
+def _in_words(tag: str = "") -> Command:
     def read_words(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        words = setting._replace(is_formula=False, face="")
-        for tag in tags:
-            words = words.with_tag(tag)
-        pieces = reader.read_argument(words)
+        pieces = reader.read_argument(setting._replace(is_formula=False, face="").with_tag(tag))
         if pieces is None:
             return reader.print_command(token)
         return [piece._replace(role=Role.WORD) if piece.kind is not PieceKind.BLANK else piece for piece in pieces]
@@ -374,7 +372,7 @@ def _in_quotes(opening: str, closing: str) -> Command:
         if reader.peek_character() != "{":
             return reader.print_command(token)
         pieces = read_words(reader, token, setting)
-        return enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
+        return _enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
 
     return read_quoted
 
@@ -387,7 +385,7 @@ def _raw_between(opening: str, closing: str) -> Command:
         pieces = reader.take_raw(setting.tags)
         if pieces is None:
             return reader.print_command(token)
-        return enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
+        return _enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
 
     return read_raw
 
@@ -423,36 +421,176 @@ def _read_list_sign(reader: Reader, token: Token, setting: TexSetting) -> list[T
     ]
 
 
+def _read_with(**changes: Any) -> Command:  # noqa: ANN401 - as `TexSetting._replace` has it
+    def read_changed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+        pieces = reader.read_argument(setting._replace(**changes))
+        return reader.print_command(token) if pieces is None else pieces
+
+    return read_changed
+
+
+def _read_delimiter(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read the bracket after `\left` and `\right`; a full stop there prints nothing."""
+    if reader.skip_character("."):
+        return []
+    pieces = reader.read_argument(setting)
+    if pieces is None:
+        return []
+    role = Role.CLOSE if reader.written(token).startswith("\\r") else Role.OPEN
+    angles = {"<": "⟨", ">": "⟩"}
+    return [
+        piece._replace(role=role, text=angles.get(piece.text, piece.text), kind=PieceKind.SYMBOL)
+        for piece in pieces
+    ]
+
+
+def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read a function's name that has no command of its own: `\operatorname{Hom}`."""
+    reader.skip_character("*")
+    pieces = reader.read_argument(setting._replace(face="upright"))
+    if not pieces:
+        return reader.print_command(token)
+    name = "".join(piece.text for piece in arrange(pieces))
+    return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags, Role.NAME)]
+
+
+def _read_two(set_two: _SetTwo) -> Command:
+    def read_two(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+        first = reader.read_argument(setting)
+        second = reader.read_argument(setting) if first is not None else None
+        if first is None or second is None:
+            return [reader.typed(token), *(first or ())]
+        return set_two(token.start, token, reader.offset, setting, first, second)
+
+    return read_two
+
+
+def _divide(set_two: _SetTwo) -> Divider:
+    def divide(reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting) -> list[TexPiece]:
+        below = reader.read(reader.end, setting)
+        return set_two(above[0].start if above else token.start, token, reader.offset, setting, above, below)
+
+    return divide
+
+
+def _set_fraction(
+    start: int, _: Token, end: int, __: TexSetting, above: list[TexPiece], below: list[TexPiece]
+) -> list[TexPiece]:
+    return [make_fraction(start, end, above, below)]
+
+
+def _set_binomial(
+    start: int, token: Token, end: int, _: TexSetting, above: list[TexPiece], below: list[TexPiece]
+) -> list[TexPiece]:
+    middle = token.end
+    return [
+        TexPiece(start, middle, PieceKind.SYMBOL, "(", role=Role.OPEN),
+        *above,
+        TexPiece(middle, middle, PieceKind.SYMBOL, "choose", role=Role.NAME),
+        *below,
+        TexPiece(max(middle, end - 1), max(middle, end), PieceKind.SYMBOL, ")", role=Role.CLOSE),
+    ]
+
+
+def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    degree = (reader.take_option() or "").strip()
+    pieces = reader.read_argument(setting)
+    if pieces is None:
+        return [token.symbol("√", setting, Role.VARIABLE)]
+    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{shift(degree, RAISED) or degree}√"
+    inside = arrange(pieces)
+    bases = [piece for piece in inside if piece.role is not Role.SCRIPT]
+    is_single = (
+        len(bases) == 1
+        and (not is_several_letters(bases[0]) or bases[0].text == "Hz")  # `fT/√Hz`, the one unit under a root
+        and all(piece.kind is PieceKind.SUBSCRIPT for piece in inside if piece.role is Role.SCRIPT)
+    )
+    if is_single:
+        return [token.symbol(sign, setting, Role.OPEN), *inside]
+    return _enclose(reader, token, setting, (f"{sign}(", ")"), inside)
+
+
+def _stack(kind: PieceKind) -> _SetTwo:
+    def set_stack(
+        start: int, _: Token, end: int, setting: TexSetting, beside: list[TexPiece], base: list[TexPiece]
+    ) -> list[TexPiece]:
+        together = _STACKED.get((_printed(beside), _printed(base)))
+        if together:
+            return [TexPiece(start, end, PieceKind.SYMBOL, together, setting.tags, Role.RELATION)]
+        return [*base, *make_script(kind, start, end, beside)]
+
+    return set_stack
+
+
+def _printed(pieces: list[TexPiece]) -> str:
+    text = "".join(piece.text for piece in pieces).strip()
+    return text.lstrip("_") or text
+
+
+def _read_arrow(arrow: str) -> Command:
+    def read_arrow(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+        reader.take_option()
+        above = reader.read_argument(setting) or []
+        printed = token.symbol(arrow, setting, Role.RELATION)
+        return [printed, *make_script(PieceKind.SUPERSCRIPT, token.end, reader.offset, above)]
+
+    return read_arrow
+
+
+def _read_modulus(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    pieces = reader.read_argument(setting) or []
+    blank = TexPiece(token.start, token.start, PieceKind.BLANK, " ")
+    return [blank, *_enclose(reader, token, setting, ("(mod ", ")"), pieces)]
+
+
+def _divide_lines(reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting) -> list[TexPiece]:
+    below = reader.read(reader.end, setting)
+    comma = token.symbol(",", setting, Role.PUNCTUATION)
+    return [*above, comma, TexPiece(token.end, token.end, PieceKind.BLANK, " "), *below]
+
+
+def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
+    if setting.is_formula:
+        return setting._replace(face=face)
+    if face in ("calligraphic", "fraktur"):
+        return setting._replace(is_formula=True, face=face)
+    return setting.with_tag(tag)
+
+
 TEXT_COMMANDS: dict[str, Command] = {
-    **named("emph textit textsl", _in_words("i")),
-    **named("textbf", _in_words("b")),
-    **named("texttt", _in_words("code")),
-    **named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
-    **named("enquote", _in_quotes("“", "”")),
-    **named("footnote thanks", _in_quotes(" (", ")")),
-    **named("url path nolinkurl", _read_address),
-    **named("href textcolor", _read_second_argument),
-    **named(
+    **_named("emph textit textsl", _in_words("i")),
+    **_named("textbf", _in_words("b")),
+    **_named("texttt", _in_words("code")),
+    **_named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
+    **_named("enquote", _in_quotes("“", "”")),
+    **_named("footnote thanks", _in_quotes(" (", ")")),
+    **_named("url path nolinkurl", _read_address),
+    **_named("href textcolor", _read_second_argument),
+    **_named(
         "cite citep citet citealt citealp citeauthor citeyear autocite parencite textcite", _raw_between("[", "]")
     ),
-    **named("ref cref Cref autoref pageref", _raw_between("[", "]")),
-    **named("eqref", _raw_between("(", ")")),
-    **named("tag", _raw_between("(", ")")),
-    **named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
-    **named("hspace", _drop_dimension),
-    **named("kern mkern hskip mskip", _drop_length),
-    **named("quad qquad enspace thinspace newline linebreak par hfill", _print_blank),
-    **named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", print_nothing),
-    **named("displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag", print_nothing),
-    **named("noindent centering protect relax allowbreak nobreakdash smash negthinspace mathstrut", print_nothing),
-    **named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
-    **named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
-    **named("item", _read_list_sign),
-    **named("begin", read_begin),
-    **named("end", read_end),
-    **named("u v H c d b k r t", read_text_accent),
+    **_named("ref cref Cref autoref pageref", _raw_between("[", "]")),
+    **_named("eqref", _raw_between("(", ")")),
+    **_named("tag", _raw_between("(", ")")),
+    **_named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
+    **_named("hspace", _drop_dimension),
+    **_named("kern mkern hskip mskip", _drop_length),
+    **_named("quad qquad enspace thinspace newline linebreak par hfill", _print_blank),
+    **_named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", _print_nothing),
+    **_named(
+        "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag", _print_nothing
+    ),
+    **_named(
+        "noindent centering protect relax allowbreak nobreakdash smash negthinspace mathstrut", _print_nothing
+    ),
+    **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
+    **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
+    **_named("item", _read_list_sign),
+    **_named("begin", _read_begin),
+    **_named("end", _read_end),
+    **_named("u v H c d b k r t", _read_text_accent),
 }
-"""Commands of text, allowed in formulas too."""
+"""Commands of text, which formulas may hold, too."""
 
 DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
     **dict.fromkeys(("it", "em", "sl", "mit", "itshape"), lambda setting: _declare(setting, "", "i")),
@@ -464,10 +602,37 @@ DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
 }
 """Commands that change the letters up to the end of the group."""
 
+FORMULA_COMMANDS: dict[str, Command] = {
+    **_named("mathrm mathup mathsf mathtt mathnormal rmfamily", _read_with(face="upright")),
+    **_named("mathit", _read_with(face="")),
+    **_named("mathbf boldsymbol bm pmb mathbold", _read_with(face="bold")),
+    **_named("mathbb Bbb mathds mathbbm", _read_with(face="blackboard")),
+    **_named("mathcal mathscr", _read_with(face="calligraphic")),
+    **_named("mathfrak EuFrak", _read_with(face="fraktur")),
+    **_named("ensuremath mathbin mathrel mathord mathclose mathopen overbrace underbrace", _read_with()),
+    **_named("operatorname mathop", _read_name),
+    **_named("left right middle", _read_delimiter),
+    **_named(
+        "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm", _print_nothing
+    ),
+    **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two(_set_fraction)),
+    **_named("binom dbinom tbinom", _read_two(_set_binomial)),
+    **_named("sqrt", _read_root),
+    **_named("stackrel overset buildrel", _read_two(_stack(PieceKind.SUPERSCRIPT))),
+    **_named("underset", _read_two(_stack(PieceKind.SUBSCRIPT))),
+    **_named("xrightarrow", _read_arrow("→")),
+    **_named("xleftarrow", _read_arrow("←")),
+    **_named("pmod", _read_modulus),
+    **_named("substack", _read_with(row_break=",")),
+    **_named("cases matrix pmatrix", _read_plain_table),
+    **_named("cr", _read_row_end),
+    **dict.fromkeys(MATH_ACCENTS, _read_formula_accent),
+}
+"""Commands whose arguments are formulas, also in text."""
 
-def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
-    if setting.is_formula:
-        return setting._replace(face=face)
-    if face in ("calligraphic", "fraktur"):
-        return setting._replace(is_formula=True, face=face)
-    return setting.with_tag(tag) if tag else setting
+DIVIDERS: dict[str, Divider] = {
+    "over": _divide(_set_fraction),
+    "choose": _divide(_set_binomial),
+    "atop": _divide_lines,
+}
+"""Commands that split the group around them: `{a \\over b}`."""

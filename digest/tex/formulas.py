@@ -1,4 +1,4 @@
-"""The parts of a formula set in a row: blanks where a reader needs them, parentheses where meaning does."""
+"""Sets the parts of a formula in a row, with the blanks and parentheses that a reader needs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
 _SETTLED = frozenset({PieceKind.TEXT, PieceKind.SYMBOL})
 _APART = frozenset({PieceKind.BLANK, PieceKind.FRACTION})
 _STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
-"""Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
+"""Without any of these kinds and roles, there is nothing to decide about blanks."""
 
 NO_BLANK_AFTER = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
 NO_BLANK_BEFORE = frozenset(")]}~-–/”’'.,;:!?")
-"""Characters beside a formula that stand close to it, whatever it begins or ends with."""
+"""Characters beside a formula that no blank parts from it."""
 
 _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
 
 
 def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by: str = "") -> list[TexPiece]:
-    """Set a formula, or one raised or lowered (`is_script`), where blanks remain between words only.
+    """Set a formula, or one that is raised or lowered (`is_script`) and keeps blanks between words only.
 
-    An operator keeps the blanks it was typed with, on both sides or on neither; one without a left operand
-    is a sign and gets none. Names of functions stand off from what they are applied to. `followed_by` is
-    the character behind the formula, which an index must not run into.
+    An operator keeps the blanks it was typed with, on both sides or on neither. One without a left operand
+    is a sign and gets none. A blank parts the name of a function from what it is applied to. `followed_by` is
+    the character after the formula, which an index must not run into.
     """
     if not pieces or (len(pieces) == 1 and pieces[0].kind in _SETTLED):
         return list(pieces)
@@ -42,11 +42,11 @@ def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by:
     if PieceKind.FRACTION in kinds:
         pieces = _expand_fractions(pieces, is_script=is_script)
         kinds = [piece.kind for piece in pieces]
-    for piece, behind in zip(pieces, (*kinds[1:], None), strict=True):
+    for piece, after in zip(pieces, (*kinds[1:], None), strict=True):
         if piece.kind is PieceKind.BLANK:
             row.note_blank(piece)
         else:
-            row.add(piece, is_last=behind is None, has_blank_behind=behind is PieceKind.BLANK)
+            row.add(piece, is_last=after is None, has_blank_after=after is PieceKind.BLANK)
     return _settle_scripts(row.pieces, followed_by)
 
 
@@ -61,7 +61,7 @@ def find_requested_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
 
 
 def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece]) -> list[TexPiece]:
-    """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`.
+    """Raise or lower `pieces`: in Unicode if each character has such a form, else `^(…)`, `_(…)`.
 
     What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
     """
@@ -87,7 +87,7 @@ def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece
 
 
 def make_fraction(start: int, end: int, above: Sequence[TexPiece], below: Sequence[TexPiece]) -> TexPiece:
-    """Make a fraction of two parts; `arrange` sets it when it knows what stands beside it."""
+    """Make a fraction of two parts; `arrange` sets it when it knows what is beside it."""
     over, under = arrange(above), arrange(below)
     slash = TexPiece(
         over[-1].end if over else start, under[0].start if under else end, PieceKind.SYMBOL, "/", role=Role.BAR
@@ -138,14 +138,14 @@ def _expand_fractions(pieces: Sequence[TexPiece], *, is_script: bool) -> list[Te
 
 def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: bool) -> bool:
     before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not PieceKind.BLANK)
-    behind = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not PieceKind.BLANK)
-    left, right = next(before, None), next(behind, None)
+    after = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not PieceKind.BLANK)
+    left, right = next(before, None), next(after, None)
     if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
         return True
     if right is None:
         return False
     if right.role is Role.WORD and not is_several_letters(right):
-        # An upright word that stands off is no factor but a unit or a remark: `3/2 GeV`, `1/2 if`.
+        # An upright word after a blank is no factor but a unit or a remark: `3/2 GeV`, `1/2 if`.
         return right.text[:1].isalpha() and (is_script or right is pieces[place + 1])
     return right.role in _FACTORS_AFTER
 
@@ -157,10 +157,10 @@ def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:
         if bracketed is None:
             continue
         following = pieces[place + 1] if place + 1 < len(pieces) else None
-        behind = followed_by if following is None else following.text[:1] * (following.role is not Role.SCRIPT)
+        after = followed_by if following is None else following.text[:1] * (following.role is not Role.SCRIPT)
         # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
         has_script = any(part.role is Role.SCRIPT for part in piece.inside)
-        is_word = bracketed[2].isalpha() and not behind.isalnum() and not has_script
+        is_word = bracketed[2].isalpha() and not after.isalnum() and not has_script
         if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
             pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
     return pieces
@@ -183,13 +183,13 @@ class _Row:
         if self.blank is None or self.blank.role is Role.LOOSE:
             self.blank = blank
 
-    def add(self, piece: TexPiece, *, is_last: bool, has_blank_behind: bool) -> None:
-        """Set the next piece, behind a blank if there should be one."""
+    def add(self, piece: TexPiece, *, is_last: bool, has_blank_after: bool) -> None:
+        """Set the next piece, after a blank if there should be one."""
         role = piece.role
         if role is not Role.SCRIPT or self._starts_operand():
             is_infix = role in _INFIX
             is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
-            is_typed = has_blank_behind or self.blank is not None
+            is_typed = has_blank_after or self.blank is not None
             is_spaced = not is_last and (is_typed or role is Role.RELATION)
             if self.pieces and self._wants_blank(piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced):
                 blank = self.blank or TexPiece(piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE)
@@ -233,7 +233,7 @@ class _Row:
         return self.blank is not None
 
     def _is_glued_to(self, piece: TexPiece) -> bool:
-        r"""Whether TeX would ignore the blank and a reader does not miss it: `2 \\pi`, `K \\pi`, `f (x)`."""
+        r"""Whether TeX would ignore the blank and a reader does not miss it: `2 \pi`, `K \pi`, `f (x)`."""
         if self.left_role is Role.VARIABLE and piece.role in (Role.VARIABLE, Role.OPEN):
             return True
         if self.left_role is Role.VARIABLE and self.left_is_symbol:

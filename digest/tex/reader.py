@@ -1,20 +1,31 @@
-"""Reads TeX-flavoured text into pieces.
+# ruff: noqa: RUF001 - Greek letters look like others
+"""Reads TeX-flavoured text into pieces, as they show or as searches for words need them.
 
-What is read is what people type into title and abstract forms: words with a few commands, formulas between
-dollars, commands of packages nobody loaded, and plain text that only looks like TeX. Whatever is not
-understood is printed as it was typed.
+People type into the forms of arXiv: words with a few commands, formulas between dollars, commands of packages that
+are not loaded, and plain text that only looks like TeX. What is not understood is printed as it was typed.
+
+`$N$body` shows as one word, though two were meant. So `parse_words` puts a `_` between a letter or digit of a
+formula and one right beside the formula: searches take that sign for the end of a word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Final
 
-from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
-from digest.tex.edges import mark_edges
+from digest.tex.commands import (
+    DECLARATIONS,
+    DIVIDERS,
+    FORMULA_COMMANDS,
+    TEXT_COMMANDS,
+    read_escape,
+    read_ligature,
+    read_tie,
+)
 from digest.tex.formulas import NO_BLANK_AFTER, NO_BLANK_BEFORE, arrange, find_requested_blank, make_script
-from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.symbols import (
     BLACKBOARD,
     BLANK_SWALLOWING,
@@ -53,6 +64,23 @@ _MINUS = "−"
 _REPLACED = {"-": _MINUS, "*": "∗", "->": "→"}
 _COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")
 _PRIMES = ("", "\N{PRIME}", "\N{DOUBLE PRIME}", "\N{TRIPLE PRIME}", "\N{QUADRUPLE PRIME}")
+
+EDGE: Final = "_"
+"""Parts two words of which at least one is in a formula."""
+
+_TABLE = """
+α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi ο omicron
+π pi ρ rho σ sigma τ tau υ upsilon φ phi χ chi ψ psi ω omega
+"""
+_NAMED = _TABLE.split()
+GREEK: Final = dict(zip(_NAMED[::2], _NAMED[1::2], strict=True))
+"""Greek letters, small, without accents -> their names, as TeX has them."""
+
+STAND_INS: Final = {"ɑ": "α", "ɛ": "ε"}
+"""Latin letters -> the Greek ones that they stand for, as Unicode raises only these: `xᵅ`, `xᵋ`."""
+
+ALONE: Final = "alone"
+"""The level of a Greek letter: each is a part by itself."""
 
 
 class Reader(TokenCursor):
@@ -169,9 +197,9 @@ class Reader(TokenCursor):
         for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
             start, end = part.span()
             if part.lastindex == 1:
-                pieces.append(set_letters(start, end, part[0], setting))
+                pieces.append(_set_letters(start, end, part[0], setting))
             elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
-                pieces.append(set_digits(start, end, part[0], setting))
+                pieces.append(_set_digits(start, end, part[0], setting))
             elif part.lastindex == 3:  # noqa: PLR2004 - as above
                 pieces.append(TexPiece(start, end, PieceKind.BLANK, " ", setting.tags, Role.LOOSE))
             elif part.lastindex == 4:  # noqa: PLR2004 - as above
@@ -180,7 +208,7 @@ class Reader(TokenCursor):
             elif _COMPOUND.match(self.text, start, token.end):
                 pieces.append(TexPiece(start, end, PieceKind.TEXT, "-", setting.tags, Role.INFIX))
             else:
-                pieces.append(set_sign(start, end, part[0], setting))
+                pieces.append(_set_sign(start, end, part[0], setting))
         return pieces
 
     def _read_group(self, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -226,10 +254,10 @@ class Reader(TokenCursor):
         if setting.is_formula:
             return pieces
         self._note_formula(start, end)
-        return set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
+        return _set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
 
     def _note_formula(self, start: int, end: int) -> None:
-        """Note where a formula was read; those that words within it have are a part of it."""
+        """Note the place of a formula; one in words within it is a part of it."""
         while self.noted_formulas and self.noted_formulas[-1][0] >= start:
             self.noted_formulas.pop()
         self.noted_formulas.append((start, end))
@@ -271,38 +299,35 @@ class Reader(TokenCursor):
     }
 
 
-def set_letters(start: int, end: int, letters: str, setting: TexSetting) -> TexPiece:
-    """Set letters of a formula; one by itself is a variable."""
+def _set_letters(start: int, end: int, letters: str, setting: TexSetting) -> TexPiece:
     is_single = len(letters) == 1
     if setting.face in _FACES and (is_single or setting.face != "bold"):
         letters = set_in(letters, _FACES[setting.face])
         return TexPiece(start, end, PieceKind.SYMBOL, letters, setting.tags, Role.VARIABLE)
     if setting.face:
-        tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
+        tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
         return TexPiece(start, end, PieceKind.TEXT, letters, tags, Role.WORD)
     role = Role.VARIABLE if is_single else Role.WORD
-    return TexPiece(start, end, PieceKind.TEXT, letters, setting.list_tags("i"), role)
+    return TexPiece(start, end, PieceKind.TEXT, letters, setting.with_tag("i").tags, role)
 
 
-def set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
-    """Set a number of a formula."""
+def _set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
     if setting.face == "blackboard":
         return TexPiece(start, end, PieceKind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
-    tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
+    tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
     return TexPiece(start, end, PieceKind.TEXT, digits, tags, Role.NUMBER)
 
 
-def set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
-    """Set a sign of a formula, neither letter nor digit."""
+def _set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     replaced = _REPLACED.get(sign, sign)
     kind = PieceKind.TEXT if replaced == sign else PieceKind.SYMBOL
     return TexPiece(start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE))
 
 
-def set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[TexPiece]:
-    r"""Set what a formula was read into, between the character before its delimiters and the one behind them.
+def _set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[TexPiece]:
+    r"""Set the pieces of a formula, between the character before its delimiters and the one after them.
 
-    A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
+    A blank that is asked for at its edge is kept, as one within it is: `$9\,$TeV`, `RX$~$J1713.7`.
     """
     first = None if before in NO_BLANK_AFTER or before.isspace() else find_requested_blank(pieces)
     last = None if after in NO_BLANK_BEFORE or after.isspace() else find_requested_blank(reversed(pieces))
@@ -316,11 +341,10 @@ def set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[Tex
 
 
 def parse_tex(text: str) -> tuple[TexPiece, ...]:
-    """Read TeX-flavoured text into pieces, in reading order; never raises and takes time in proportion.
+    """Read TeX-flavoured text into pieces, in reading order. It never raises, and takes time in proportion.
 
-    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. Characters
-    outside formulas and commands are all there, in their order. `^` and `_` raise and lower inside formulas
-    only; unknown commands are text.
+    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. All characters
+    outside formulas and commands are there, in their order. `^` and `_` raise and lower inside formulas only.
     """
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
@@ -328,14 +352,98 @@ def parse_tex(text: str) -> tuple[TexPiece, ...]:
 
 
 def parse_words(text: str) -> Sequence[TexPiece]:
-    """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (see `edges`)."""
+    """Read TeX-flavoured text as `parse_tex` does, with an `EDGE` between words that only a formula parts."""
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
     reader = Reader(text)
-    return join_text(mark_edges(text, _read_all(reader), reader.noted_formulas))
+    return join_text(_mark_edges(text, _read_all(reader), reader.noted_formulas))
 
 
 def _read_all(reader: Reader) -> list[TexPiece]:
     count = len(reader.tokens)
     pieces = reader.read(count, TexSetting())
     return [*pieces, *reader.as_typed(reader.at, count), *reader.rest_as_typed()]
+
+
+class _Levels(dict[str, str]):
+    """Character -> its level: two neighbours in a word are in different parts if their levels differ."""
+
+    def __missing__(self, character: str) -> str:
+        letter = unicodedata.normalize("NFKD", character).casefold()[:1]
+        if STAND_INS.get(letter, letter) in GREEK:
+            found = ALONE
+        else:
+            shape = unicodedata.decomposition(character).partition(" ")[0]
+            found = shape if shape in {"<super>", "<sub>"} else ""
+        self[character] = found
+        return found
+
+
+LEVELS: Final = _Levels()
+
+
+def _is_edge(before: str, after: str) -> bool:
+    """Whether an edge has to be marked between two characters, "" for none.
+
+    Both belong to words. Greek letters, and raised and lowered signs, part words by themselves.
+    """
+    if not after.isalnum() or not (before.isalnum() or (before > "\x7f" and unicodedata.combining(before))):
+        return False
+    return not (LEVELS[before] or LEVELS[after])
+
+
+def _write_part(piece: TexPiece) -> str:
+    """Return a piece's plain form, with the edges within a script that Unicode can't raise or lower."""
+    text = piece.text
+    if len(piece.inside) < 2 or text[0] not in "^_":  # noqa: PLR2004 - two are needed for an edge
+        return text
+    inside = ""
+    for part in filter(None, map(_write_part, piece.inside)):
+        inside += f"{EDGE * _is_edge(inside[-1:], part[0])}{part}"
+    inside = inside.strip()
+    return f"{text[0]}({inside})" if text[1] == "(" else text[0] + inside
+
+
+def _mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Sequence[tuple[int, int]]) -> list[TexPiece]:
+    r"""Return the pieces of a text that show, and those that mark edges.
+
+    Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
+    """
+    starts = [start for start, _ in formulas]
+    marked: list[TexPiece] = []
+    was_within = False
+    for piece in pieces:
+        if not piece.text:
+            continue
+        place = bisect_right(starts, piece.start) - 1
+        is_within = place >= 0 and piece.start < formulas[place][1]
+        shown = piece._replace(text=_write_part(piece)) if piece.inside else piece
+        if marked:
+            last = marked[-1]
+            if (is_within or was_within) and _is_edge(last.text[-1], piece.text[0]):
+                marked.append(_mark(piece.start))
+            elif not is_within and not was_within and _is_ignored_blank(text, last, piece):
+                marked.append(_mark(piece.start))
+                shown = piece._replace(start=piece.start + 1, text=piece.text[1:])
+        if shown.text:
+            marked.append(shown)
+        was_within = is_within
+    return marked
+
+
+def _mark(place: int) -> TexPiece:
+    return TexPiece(place, place, PieceKind.SYMBOL, EDGE)
+
+
+def _is_ignored_blank(text: str, command: TexPiece, blank: TexPiece) -> bool:
+    """Whether a piece begins with a blank that only ends the name of a command that prints a letter."""
+    return (
+        blank.text[0].isspace()
+        and command.end == blank.start
+        and command.kind is PieceKind.SYMBOL
+        and len(command.text) == 1
+        and command.text.isalnum()
+        and text[blank.start : blank.start + 1].isspace()
+        and text[command.start] == "\\"
+        and text[command.start + 1 : command.end].isalpha()
+    )

@@ -20,9 +20,10 @@ _GREEK_UPPER = "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡϴΣΤΥΦΧΨΩ∇"
 _GREEK_LOWER = "αβγδεζηθικλμνξοπρςστυφχψω∂ϵϑϰϕϱϖ"
 
 RAISED_BY_NATURE = {"*": "*", "∗": "*", "′": "′", "∘": "°", "°": "°", "†": "†", "‡": "‡", "″": "″"}
-"""Signs whose glyph stands high already: `C^*` is `C*`, `90^\\circ` is `90°`."""
+"""Signs that are high already: `C^*` is `C*`, `90^\\circ` is `90°`."""
+
 LOWERED_BY_CUSTOM = frozenset("⊙⊕☉")
-"""Sun and Earth, read as an index without being lowered: `M⊙`."""
+"""Sun and Earth, which are read as an index without being lowered: `M⊙`."""
 
 TEXT_ACCENTS = {
     "`": "\u0300",
@@ -174,8 +175,8 @@ ONLY_IN_FORMULAS = frozenset(
 """Outside formulas authors use these names for things of their own, which nobody can guess."""
 
 BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater", "textendash", "textemdash"}
-"""A blank behind these names, outside formulas, only ends the name: `S\\o ren`. Behind other names authors
-of plain abstracts mean it: `\\alpha particles`."""
+"""Outside formulas, a blank after these names only ends the name: `S\\o ren`. After other names, authors mean it:
+`\\alpha particles`."""
 
 
 def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
@@ -188,6 +189,46 @@ def _pairs(listed: Sequence[str]) -> dict[str, str]:
 
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
     return {character: chr(first + place) for place, character in enumerate(characters)} | _pairs(exceptions)
+
+
+def compose(text: str, accent: str) -> str:
+    """Put a combining character on the first character of `text`; the result is in NFC.
+
+    A dotless letter gets its dot back under an accent from above: Unicode expects it.
+    """
+    first = text[0] if accent in _BELOW else text[0].translate(_WITH_DOT)
+    rest = text[1:]
+    while rest and unicodedata.combining(rest[0]):
+        first, rest = first + rest[0], rest[1:]
+    return unicodedata.normalize("NFC", first + accent) + rest
+
+
+def set_in(text: str, alphabet: dict[str, str]) -> str:
+    """Write `text` in the letters of an alphabet; what it does not have stays."""
+    return "".join([alphabet.get(character, character) for character in text])
+
+
+def shift(text: str, table: dict[str, str]) -> str | None:
+    """Raise or lower `text`; None if a character of it has no such form."""
+    shifted = [table.get(character, "") for character in text]
+    return "".join(shifted) if all(shifted) else None
+
+
+def _name_symbols() -> dict[str, tuple[str, Role]]:
+    names = {name: name for name in NAMES.split()} | NAMES_PRINTED_OTHERWISE
+    symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
+    for role, table in (
+        (Role.VARIABLE, GREEK + ORDINARY + LETTERS + TEXT_SYMBOLS),
+        (Role.RELATION, RELATIONS),
+        (Role.INFIX, OPERATORS),
+        (Role.BIG, BIG_OPERATORS),
+        (Role.OPEN, OPENING),
+        (Role.CLOSE, CLOSING),
+        (Role.BAR, "vert | Vert ‖"),
+        (Role.PUNCTUATION, "colon : ldotp ."),
+    ):
+        symbols |= {name: (character, role) for name, character in _pairs(table.split()).items()}
+    return symbols
 
 
 CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
@@ -210,56 +251,15 @@ LOWERED = _zip(
     "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
 )
 
-
-def compose(text: str, accent: str) -> str:
-    """Put a combining character on the first character of `text`; the result is in NFC.
-
-    A dotless letter gets its dot back under an accent from above, where Unicode expects it.
-    """
-    first = text[0] if accent in _BELOW else text[0].translate(_WITH_DOT)
-    rest = text[1:]
-    while rest and unicodedata.combining(rest[0]):
-        first, rest = first + rest[0], rest[1:]
-    return unicodedata.normalize("NFC", first + accent) + rest
-
-
-def set_in(text: str, alphabet: dict[str, str]) -> str:
-    """Write `text` in the letters of an alphabet; what it does not have stays."""
-    return "".join([alphabet.get(character, character) for character in text])
-
-
-def shift(text: str, table: dict[str, str]) -> str | None:
-    """Raise or lower `text`, None where a character of it has no such form."""
-    shifted = [table.get(character, "") for character in text]
-    return "".join(shifted) if all(shifted) else None
-
-
-def _name_symbols() -> dict[str, tuple[str, Role]]:
-    names = {name: name for name in NAMES.split()} | NAMES_PRINTED_OTHERWISE
-    symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
-    for role, table in (
-        (Role.VARIABLE, GREEK + ORDINARY + LETTERS + TEXT_SYMBOLS),
-        (Role.RELATION, RELATIONS),
-        (Role.INFIX, OPERATORS),
-        (Role.BIG, BIG_OPERATORS),
-        (Role.OPEN, OPENING),
-        (Role.CLOSE, CLOSING),
-        (Role.BAR, "vert | Vert ‖"),
-        (Role.PUNCTUATION, "colon : ldotp ."),
-    ):
-        symbols |= {name: (character, role) for name, character in _pairs(table.split()).items()}
-    return symbols
-
-
 SYMBOLS = _name_symbols()
 """Every known name inside a formula: what it prints and what that does."""
 
 SYMBOLS_IN_TEXT = {name: symbol for name, symbol in SYMBOLS.items() if name not in ONLY_IN_FORMULAS}
-"""The same outside formulas."""
 SYMBOLS_IN_TEXT["deg"] = ("°", Role.VARIABLE)
+"""The same outside formulas."""
 
 CHARACTER_ROLES = {symbol: role for symbol, role in SYMBOLS.values() if len(symbol) == 1 and not symbol.isalnum()}
-"""What a character typed as such does in a formula."""
 CHARACTER_ROLES |= dict.fromkeys("+-=<>*/−&", Role.INFIX) | dict.fromkeys("([{", Role.OPEN)
 CHARACTER_ROLES |= dict.fromkeys(")]}!", Role.CLOSE) | dict.fromkeys(",;.?", Role.PUNCTUATION)
 CHARACTER_ROLES |= {"|": Role.BAR, ":": Role.BAR, ":=": Role.INFIX}
+"""What a character that is typed as such does in a formula."""

@@ -1,4 +1,4 @@
-"""Cuts TeX-flavoured text into tokens, and tells which belong together."""
+"""Cuts TeX-flavoured text into tokens, finds which belong together, and says what pieces are made of them."""
 
 from __future__ import annotations
 
@@ -9,37 +9,14 @@ from itertools import islice
 from typing import NamedTuple
 
 MOST_TOKENS = 700
-"""What follows so many tokens is printed as typed; real abstracts have 600 at most."""
+"""What follows this many tokens is printed as typed; real abstracts have 600 at most."""
 
 _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
-_DOLLAR = re.compile(
-    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
-    r"|\\.|(\$\$?)",
-    re.DOTALL,
-)
-_INNER_PAIR = re.compile(r"\$[^$]*\$")
-_PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
-_SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
-_SCRIPT = re.compile(r"[\^_]")
-_TEX = re.compile(r"[\\^_{}=<>]")
-_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
-_AMOUNT = re.compile(r"\s?[0-9]")
-
-_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
-_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
-_MOST_DOLLARS = 500
-"""More are all printed: real abstracts have up to 80 formulas."""
-_WORST_FORMULA = 5.5
-"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
-
-Tags = tuple[str, ...]
-"""HTML elements around a text, outermost first: `("b", "i")`."""
-
 DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
-"""Never printed: C0 and C1 controls apart from white space, and the two non-characters that XML forbids.
-Nor bidirectional overrides and isolates, which can turn the text around them."""
+"""Never printed: controls apart from white space, the two non-characters that XML forbids, and bidirectional
+overrides and isolates, which can turn the text around them."""
 
 _TOKEN = re.compile(
     rf"""
@@ -59,227 +36,29 @@ _PLAIN = re.compile(rf"([^{DROPPED}\ud800-\udfff]+)|([\ud800-\udfff])")
 _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
+_DOLLAR = re.compile(
+    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
+    r"|\\.|(\$\$?)",
+    re.DOTALL,
+)
+_INNER_PAIR = re.compile(r"\$[^$]*\$")
+_PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
+_SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
+_SCRIPT = re.compile(r"[\^_]")
+_TEX = re.compile(r"[\\^_{}=<>]")
+_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
+_AMOUNT = re.compile(r"\s?[0-9]")
 
-class TexSetting(NamedTuple):
-    """How the text that is read is set.
+_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
+_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
+_MOST_DOLLARS = 500
+"""More are all printed: real abstracts have up to 80 formulas."""
 
-    Attributes:
-        tags: the HTML elements around it.
-        face: the letters of a formula: "" for italics, "upright", or a name of `reader._FACES`.
-        row_break: what stands for the end of a row of a table, "" outside of tables.
-    """
+_WORST_FORMULA = 5.5
+"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
 
-    is_formula: bool = False
-    tags: Tags = ()
-    face: str = ""
-    row_break: str = ""
-
-    def with_tag(self, tag: str) -> TexSetting:
-        """The same with one more element around it."""
-        return self._replace(tags=self.list_tags(tag))
-
-    def list_tags(self, tag: str) -> Tags:
-        """The elements around it, and one more."""
-        return self.tags if tag in self.tags else (*self.tags, tag)
-
-
-class TokenCursor:
-    """A place in a list of tokens; `end` closes the group that is being read."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = split_tokens(text, MOST_TOKENS)
-        self.partners = find_partners(text, self.tokens)
-        self.formulas = find_formulas(text) if "$" in text else {}
-        self.noted_formulas: list[tuple[int, int]] = []
-        self.at = 0
-        self.end = len(self.tokens)
-        self.depth = 0
-        self.open_quotes = 0
-
-    @property
-    def offset(self) -> int:
-        """Where the next token starts in the raw text."""
-        return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
-
-    def written(self, token: Token) -> str:
-        """The raw text of a token."""
-        return self.text[token.start : token.end]
-
-    def peek(self) -> Token | None:
-        """The next token of the group, None at its end."""
-        return self.tokens[self.at] if self.at < self.end else None
-
-    def peek_character(self) -> str:
-        """The next character that is no blank, "" at the end."""
-        match = _NEXT.match(self.text, self.offset)
-        return match[1] if match and self.at < self.end else ""
-
-    def has_blank(self) -> bool:
-        """Whether a blank comes next."""
-        return self.at < self.end and self.text[self.offset].isspace()
-
-    def closing(self) -> int | None:
-        """The index of the brace that closes the one coming next; None if none comes, or it stays open."""
-        token = self.peek()
-        if token is None or token.kind is not TokenKind.OPEN:
-            return None
-        partner = self.partners.get(self.at, self.end)
-        return partner if partner < self.end else None
-
-    def skip_blanks(self) -> None:
-        """Move behind blanks."""
-        while self.has_blank():
-            self.skip_to(self.offset + 1)
-
-    def skip_to(self, offset: int) -> None:
-        """Move to a place in the raw text; a run of characters is cut there."""
-        while self.at < self.end and self.tokens[self.at].end <= offset:
-            self.at += 1
-        if self.at < self.end and self.tokens[self.at].start < offset:
-            kind, _, end = self.tokens[self.at]
-            self.tokens[self.at] = Token(kind, offset, end)
-
-    def skip_character(self, characters: str) -> bool:
-        """Move behind the next character if it is one of these."""
-        token = self.peek()
-        if token is None or token.kind is not TokenKind.RUN or self.text[token.start] not in characters:
-            return False
-        self.skip_to(token.start + 1)
-        return True
-
-    def take_option(self) -> str | None:
-        """Take an argument in brackets, None where there is none."""
-        match = _OPTION.match(self.text, self.offset) if self.at < self.end else None
-        if match is None:
-            return None
-        self.skip_to(match.end())
-        return match[1]
-
-    def take_raw(self, tags: Tags = ()) -> list[TexPiece] | None:
-        """Take an argument in braces without reading it; None if there is none."""
-        self.skip_blanks()
-        closing = self.closing()
-        if closing is None:
-            return None
-        pieces = self.as_typed(self.at + 1, closing, tags)
-        self.at = closing + 1
-        return pieces
-
-    def typed(self, token: Token, tags: Tags = ()) -> TexPiece:
-        """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
-        if token.kind is TokenKind.SURROGATE:
-            return TexPiece(token.start, token.end, PieceKind.SYMBOL, "\ufffd", tags)
-        return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
-
-    def rest_as_typed(self) -> list[TexPiece]:
-        """What comes after the last token, as it was typed: cut where something is dropped or replaced alone."""
-        rest = _PLAIN.finditer(self.text, self.tokens[-1].end if self.tokens else 0)
-        kinds = (TokenKind.RUN, TokenKind.SURROGATE)
-        return join_text(self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest)
-
-    def as_typed(self, first: int, last: int, tags: Tags = ()) -> list[TexPiece]:
-        """The tokens from `first` to before `last`, as they were typed."""
-        return join_text(self.typed(token, tags) for token in self.tokens[first:last])
-
-
-class _Dollar(NamedTuple):
-    start: int
-    end: int
-
-
-def find_formulas(text: str) -> dict[int, tuple[int, int]]:
-    """Find the formulas between dollar signs.
-
-    Returns:
-        Under the offset of each opening `$` or `$$`: the offsets where its closing one starts and ends.
-    """
-    formulas: dict[int, tuple[int, int]] = {}
-    dollars: list[_Dollar] = []
-    for match in _DOLLAR.finditer(text):
-        if match[1]:
-            dollars.append(_Dollar(match.start(), match.end()))
-        elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
-            pairs_inside = _INNER_PAIR.finditer(text, match.start(), match.end())
-            formulas |= {pair.start(): (pair.end() - 1, pair.end()) for pair in pairs_inside}
-    if len(dollars) > _MOST_DOLLARS:
-        return formulas
-    if _is_plain_sailing(text, dollars):
-        pairs = zip(dollars[::2], dollars[1::2], strict=True)
-        return formulas | {opening.start: closing for opening, closing in pairs}
-    return formulas | _choose(text, dollars)
-
-
-def _is_plain_sailing(text: str, dollars: list[_Dollar]) -> bool:
-    if len(dollars) % 2 or any(dollar.end - dollar.start == 2 for dollar in dollars):  # noqa: PLR2004 - `$$`
-        return False
-    pairs = zip(dollars[::2], dollars[1::2], strict=True)
-    return not any(_is_money(text, opening.end, closing.start) for opening, closing in pairs)
-
-
-def _is_money(text: str, start: int, end: int) -> bool:
-    """Tell `$5 and $6` and `$5-$10`: a figure behind both dollars, or words that run into the second."""
-    if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
-        return False
-    if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
-        return True
-    # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
-    return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
-
-
-def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
-    """Take the cheapest reading; a state is outside (`T`), within `$` (`M`) or within `$$` (`D`)."""
-    costs = {"T": 0.0}
-    steps: list[dict[str, str]] = []
-    for place, dollar in enumerate(dollars):
-        following = dollars[place + 1].start if place + 1 < len(dollars) else len(text)
-        best: dict[str, tuple[float, str]] = {}
-        for before, after, price in _moves(text, dollar):
-            if before in costs and (after not in best or costs[before] + price < best[after][0]):
-                best[after] = (costs[before] + price, before)
-        outside = min(len(_SCRIPT.findall(text, dollar.end, following)), 3)
-        inside = _price_formula(text, dollar.end, following)
-        costs = {after: price + (outside if after == "T" else inside) for after, (price, _) in best.items()}
-        steps.append({after: before for after, (_, before) in best.items()})
-    return _walk_back(dollars, steps)
-
-
-def _moves(text: str, dollar: _Dollar) -> tuple[tuple[str, str, float], ...]:
-    if dollar.end - dollar.start == 2:  # noqa: PLR2004 - `$$`
-        return (
-            ("T", "D", 0.0),
-            ("D", "T", 0.0),
-            ("M", "M", _ADJACENT_FORMULAS),
-            ("T", "T", _EMPTY_PAIR),
-        )
-    printed = _PRINTED_BEFORE_FIGURE if _AMOUNT.match(text, dollar.end) else _PRINTED
-    return (("M", "T", 0.0), ("T", "M", 0.0), ("T", "T", printed), ("D", "D", 2 * _PRINTED))
-
-
-def _price_formula(text: str, start: int, end: int) -> float:
-    content = text[start:end]
-    price = 2.0 * len(_PROSE.findall(content)) + 3.0 * len(_SENTENCE_END.findall(content))
-    price += 0.5 * (content[:1].isspace() != content[-1:].isspace())
-    price += 2.0 * (not content.strip())
-    price += 3.0 * _is_money(text, start, end)
-    return min(price, _WORST_FORMULA)
-
-
-def _walk_back(dollars: list[_Dollar], steps: list[dict[str, str]]) -> dict[int, tuple[int, int]]:
-    formulas: dict[int, tuple[int, int]] = {}
-    closing: tuple[int, int] | None = None
-    state = "T"
-    for dollar, step in zip(reversed(dollars), reversed(steps), strict=True):
-        before = step[state]
-        if (before, state) == ("M", "M"):
-            formulas[dollar.start + 1] = closing or dollar
-            closing = (dollar.start, dollar.start + 1)
-        elif before == "T" and state != "T":
-            formulas[dollar.start] = closing or dollar
-        elif state == "T" and before != "T":
-            closing = dollar
-        state = before
-    return formulas
+Tags = tuple[str, ...]
+"""HTML elements around a text, outermost first: `("b", "i")`."""
 
 
 class PieceKind(Enum):
@@ -320,7 +99,7 @@ class Role(Enum):
     BAR = auto()
     PUNCTUATION = auto()
     SCRIPT = auto()
-    """Raised, lowered or a prime: part of what stands before it."""
+    """Raised, lowered or a prime: part of what is before it."""
     LOOSE = auto()
     """A blank typed between the parts of a formula, which TeX would ignore."""
 
@@ -345,7 +124,7 @@ class TexPiece(NamedTuple):
 
 
 def join_text(pieces: Iterable[TexPiece]) -> list[TexPiece]:
-    """Join text that continues text, so that a word is one piece wherever its tokens were cut."""
+    """Join text that continues text, so that a word is one piece however its tokens were cut."""
     joined: list[TexPiece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
@@ -410,6 +189,25 @@ class Token(NamedTuple):
 _KINDS = (None, *TokenKind)
 
 
+class TexSetting(NamedTuple):
+    """How the text that is read is set.
+
+    Attributes:
+        tags: the HTML elements around it.
+        face: the letters of a formula: "" for italics, "upright", "bold", "blackboard", "calligraphic", "fraktur".
+        row_break: what stands for the end of a row of a table, "" outside of tables.
+    """
+
+    is_formula: bool = False
+    tags: Tags = ()
+    face: str = ""
+    row_break: str = ""
+
+    def with_tag(self, tag: str) -> TexSetting:
+        """The same with one more element around it, unless `tag` is "" or there already."""
+        return self if tag in ("", *self.tags) else self._replace(tags=(*self.tags, tag))
+
+
 def split_tokens(text: str, most: int | None = None) -> list[Token]:
     """Cut `text` into tokens, or its first `most` ones; what is dropped from every output has none."""
     return [
@@ -426,10 +224,10 @@ def is_one_run(text: str) -> bool:
 
 
 def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
-    r"""Find which token closes which: braces, `\\[ \\]`, `\\( \\)` and `\\begin \\end` of one name.
+    r"""Find which token closes which: braces, `\[ \]`, `\( \)` and `\begin \end` of one name.
 
     Returns:
-        The index of the closing token under the index of the opening one. What has no partner is missing.
+        Index of the opening token -> index of the closing one. What has no partner is missing.
     """
     waiting: dict[str, list[int]] = {}
     partners: dict[int, int] = {}
@@ -457,6 +255,205 @@ def _find_ends(text: str, token: Token) -> tuple[str, str]:
 
 
 def environment_name(text: str, token: Token) -> tuple[str, int] | None:
-    r"""Read the name behind `\\begin` or `\\end`, and the offset behind its brace; None without one."""
+    r"""Read the name after `\begin` or `\end`, and the offset after its brace; None without one."""
     match = _NAMED_PAIR.match(text, token.end)
     return (match[1], match.end()) if match else None
+
+
+class TokenCursor:
+    """A place in a list of tokens; `end` closes the group that is being read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = split_tokens(text, MOST_TOKENS)
+        self.partners = find_partners(text, self.tokens)
+        self.formulas = find_formulas(text) if "$" in text else {}
+        self.noted_formulas: list[tuple[int, int]] = []
+        self.at = 0
+        self.end = len(self.tokens)
+        self.depth = 0
+        self.open_quotes = 0
+
+    @property
+    def offset(self) -> int:
+        """Where the next token starts in the raw text."""
+        return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
+
+    def written(self, token: Token) -> str:
+        """The raw text of a token."""
+        return self.text[token.start : token.end]
+
+    def peek(self) -> Token | None:
+        """The next token of the group, None at its end."""
+        return self.tokens[self.at] if self.at < self.end else None
+
+    def peek_character(self) -> str:
+        """The next character that is no blank, "" at the end."""
+        match = _NEXT.match(self.text, self.offset)
+        return match[1] if match and self.at < self.end else ""
+
+    def has_blank(self) -> bool:
+        """Whether a blank comes next."""
+        return self.at < self.end and self.text[self.offset].isspace()
+
+    def closing(self) -> int | None:
+        """The index of the brace that closes the one coming next; None if none comes, or it stays open."""
+        token = self.peek()
+        if token is None or token.kind is not TokenKind.OPEN:
+            return None
+        partner = self.partners.get(self.at, self.end)
+        return partner if partner < self.end else None
+
+    def skip_blanks(self) -> None:
+        """Move past blanks."""
+        while self.has_blank():
+            self.skip_to(self.offset + 1)
+
+    def skip_to(self, offset: int) -> None:
+        """Move to a place in the raw text; a run of characters is cut there."""
+        while self.at < self.end and self.tokens[self.at].end <= offset:
+            self.at += 1
+        if self.at < self.end and self.tokens[self.at].start < offset:
+            kind, _, end = self.tokens[self.at]
+            self.tokens[self.at] = Token(kind, offset, end)
+
+    def skip_character(self, characters: str) -> bool:
+        """Move past the next character if it is one of these."""
+        token = self.peek()
+        if token is None or token.kind is not TokenKind.RUN or self.text[token.start] not in characters:
+            return False
+        self.skip_to(token.start + 1)
+        return True
+
+    def take_option(self) -> str | None:
+        """Take an argument in brackets; None if there is none."""
+        match = _OPTION.match(self.text, self.offset) if self.at < self.end else None
+        if match is None:
+            return None
+        self.skip_to(match.end())
+        return match[1]
+
+    def take_raw(self, tags: Tags = ()) -> list[TexPiece] | None:
+        """Take an argument in braces without reading it; None if there is none."""
+        self.skip_blanks()
+        closing = self.closing()
+        if closing is None:
+            return None
+        pieces = self.as_typed(self.at + 1, closing, tags)
+        self.at = closing + 1
+        return pieces
+
+    def typed(self, token: Token, tags: Tags = ()) -> TexPiece:
+        """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
+        if token.kind is TokenKind.SURROGATE:
+            return TexPiece(token.start, token.end, PieceKind.SYMBOL, "\ufffd", tags)
+        return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
+
+    def rest_as_typed(self) -> list[TexPiece]:
+        """What comes after the last token, as it was typed, without what is never printed."""
+        rest = _PLAIN.finditer(self.text, self.tokens[-1].end if self.tokens else 0)
+        kinds = (TokenKind.RUN, TokenKind.SURROGATE)
+        return join_text(self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest)
+
+    def as_typed(self, first: int, last: int, tags: Tags = ()) -> list[TexPiece]:
+        """The tokens from `first` to before `last`, as they were typed."""
+        return join_text(self.typed(token, tags) for token in self.tokens[first:last])
+
+
+class _Dollar(NamedTuple):
+    start: int
+    end: int
+
+
+def find_formulas(text: str) -> dict[int, tuple[int, int]]:
+    """Find the formulas between dollar signs.
+
+    Returns:
+        Offset of each opening `$` or `$$` -> the offsets of the start and the end of its closing one.
+    """
+    formulas: dict[int, tuple[int, int]] = {}
+    dollars: list[_Dollar] = []
+    for match in _DOLLAR.finditer(text):
+        if match[1]:
+            dollars.append(_Dollar(match.start(), match.end()))
+        elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
+            pairs_inside = _INNER_PAIR.finditer(text, match.start(), match.end())
+            formulas |= {pair.start(): (pair.end() - 1, pair.end()) for pair in pairs_inside}
+    if len(dollars) > _MOST_DOLLARS:
+        return formulas
+    if _has_simple_pairs(text, dollars):
+        pairs = zip(dollars[::2], dollars[1::2], strict=True)
+        return formulas | {opening.start: closing for opening, closing in pairs}
+    return formulas | _choose(text, dollars)
+
+
+def _has_simple_pairs(text: str, dollars: list[_Dollar]) -> bool:
+    if len(dollars) % 2 or any(dollar.end - dollar.start == 2 for dollar in dollars):  # noqa: PLR2004 - `$$`
+        return False
+    pairs = zip(dollars[::2], dollars[1::2], strict=True)
+    return not any(_is_money(text, opening.end, closing.start) for opening, closing in pairs)
+
+
+def _is_money(text: str, start: int, end: int) -> bool:
+    """Tell `$5 and $6` and `$5-$10`: a figure after both dollars, or words that run into the second."""
+    if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
+        return False
+    if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
+        return True
+    # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
+    return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
+
+
+def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
+    """Take the cheapest reading; a state is outside (`T`), within `$` (`M`) or within `$$` (`D`)."""
+    costs = {"T": 0.0}
+    steps: list[dict[str, str]] = []
+    for place, dollar in enumerate(dollars):
+        following = dollars[place + 1].start if place + 1 < len(dollars) else len(text)
+        best: dict[str, tuple[float, str]] = {}
+        for before, after, price in _moves(text, dollar):
+            if before in costs and (after not in best or costs[before] + price < best[after][0]):
+                best[after] = (costs[before] + price, before)
+        outside = min(len(_SCRIPT.findall(text, dollar.end, following)), 3)
+        inside = _price_formula(text, dollar.end, following)
+        costs = {after: price + (outside if after == "T" else inside) for after, (price, _) in best.items()}
+        steps.append({after: before for after, (_, before) in best.items()})
+    return _walk_back(dollars, steps)
+
+
+def _moves(text: str, dollar: _Dollar) -> tuple[tuple[str, str, float], ...]:
+    if dollar.end - dollar.start == 2:  # noqa: PLR2004 - `$$`
+        return (
+            ("T", "D", 0.0),
+            ("D", "T", 0.0),
+            ("M", "M", _ADJACENT_FORMULAS),
+            ("T", "T", _EMPTY_PAIR),
+        )
+    printed = _PRINTED_BEFORE_FIGURE if _AMOUNT.match(text, dollar.end) else _PRINTED
+    return (("M", "T", 0.0), ("T", "M", 0.0), ("T", "T", printed), ("D", "D", 2 * _PRINTED))
+
+
+def _price_formula(text: str, start: int, end: int) -> float:
+    content = text[start:end]
+    price = 2.0 * len(_PROSE.findall(content)) + 3.0 * len(_SENTENCE_END.findall(content))
+    price += 0.5 * (content[:1].isspace() != content[-1:].isspace())
+    price += 2.0 * (not content.strip())
+    price += 3.0 * _is_money(text, start, end)
+    return min(price, _WORST_FORMULA)
+
+
+def _walk_back(dollars: list[_Dollar], steps: list[dict[str, str]]) -> dict[int, tuple[int, int]]:
+    formulas: dict[int, tuple[int, int]] = {}
+    closing: tuple[int, int] | None = None
+    state = "T"
+    for dollar, step in zip(reversed(dollars), reversed(steps), strict=True):
+        before = step[state]
+        if (before, state) == ("M", "M"):
+            formulas[dollar.start + 1] = closing or dollar
+            closing = (dollar.start, dollar.start + 1)
+        elif before == "T" and state != "T":
+            formulas[dollar.start] = closing or dollar
+        elif state == "T" and before != "T":
+            closing = dollar
+        state = before
+    return formulas

@@ -43,12 +43,12 @@ class _Marks:
                 self.ends.append(end)
 
     def touch(self, start: int, end: int) -> bool:
-        """Whether a highlight covers a part of `start` to `end`, or surrounds the place where they are equal."""
+        """Whether a highlight covers a part of `start` to `end`, or surrounds the place if they are equal."""
         last = bisect_left(self.starts, end) - 1
         return last >= 0 and self.ends[last] > start
 
     def edges_within(self, start: int, end: int) -> list[int]:
-        """Where highlights begin and end between `start` and `end`, both of which are added."""
+        """Edges of highlights between `start` and `end`, and these two."""
         edges = {
             *self.starts[bisect_right(self.starts, start) : bisect_left(self.starts, end)],
             *self.ends[bisect_right(self.ends, start) : bisect_left(self.ends, end)],
@@ -64,11 +64,11 @@ def to_plain(text: str) -> str:
 
 
 def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segment, ...]:
-    """Write as `to_plain` does, cut where highlights begin and end.
+    """Write as `to_plain` does, and cut at the edges of highlights.
 
     Args:
         spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One that covers
-            a part of something converted as a whole marks all of it.
+            a part of what is converted as a whole marks all of it.
 
     Returns:
         Segments, marked and not in turn, whose texts joined are `to_plain(text)`.
@@ -87,10 +87,10 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
 
 
 def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
-    """Write TeX-flavoured text as an HTML fragment, everything but our own elements escaped.
+    """Write TeX-flavoured text as an HTML fragment, in which all is escaped except our own elements.
 
-    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded, to a line
-    feed where it contains one (between the paragraphs of an abstract).
+    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded to a blank, or
+    to a line feed if it contains one (between the paragraphs of an abstract).
     """
     if not spans and not _NEEDS_READING.search(text):
         return _write_text(text).strip()
@@ -177,8 +177,7 @@ def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
 
 
 def _write_text(text: str) -> str:
-    """Write text that stands between two elements."""
     if _ODD_WHITE.search(text):
         text = _WHITE.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
-    # Normal form C before there is markup, in which it would fuse `>` with a combining stroke behind it.
+    # Normal form C before there is markup: it would fuse a `>` of ours with a combining stroke after it.
     return escape(text if text.isascii() else unicodedata.normalize("NFC", text))

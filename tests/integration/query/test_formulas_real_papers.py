@@ -17,7 +17,7 @@ import pytest
 
 from digest.query import PaperIndex, analyse, matches, parse_query
 from digest.query.words import STOP_WORDS
-from digest.tex.edges import GREEK
+from digest.tex.reader import GREEK
 from tests.integration.query.test_real_papers import read_papers
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_qu
 from digest.query.arxiv_syntax import find_shorter_stems
 from digest.query.words import fold, is_stop_word, split_words, stem
 from digest.tex import to_plain, to_segments
-from digest.tex.edges import EDGE
+from digest.tex.reader import EDGE
 
 
 def find_folder() -> Path:

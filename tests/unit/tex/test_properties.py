@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.tex import PieceKind, Segment, parse_tex, to_html, to_plain, to_segments
-from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS
-from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
+from digest.tex.commands import DECLARATIONS, DIVIDERS, FORMULA_COMMANDS, TEXT_COMMANDS
 from digest.tex.symbols import MATH_ACCENTS, SYMBOLS
 
 ELEMENTS = {"div", "sup", "sub", "i", "b", "code", "mark"}
