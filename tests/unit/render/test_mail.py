@@ -42,6 +42,11 @@ def test_without_any_way_to_leave_no_dead_link_is_printed(write: Write) -> None:
     assert 'href=""' not in html
 
 
+def test_a_dot_parts_the_links_of_the_foot_whichever_there_are(write: Write) -> None:
+    html = read_parts(write(sample_digest(), Links(web_view="https://a.example", likes="https://b.example")))[1]
+    assert re.search(r"Read in the browser</a> · \s*<a [^>]*>More or less like these</a>\s*</p>", html)
+
+
 def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(write: Write) -> None:
     assert read_subject(write(quiet_digests()["quiet"])) == "No new papers (Thu 19 Nov)"
     long = make_digest((make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT)))
