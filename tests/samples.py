@@ -25,8 +25,7 @@ from digest.render.contexts import (
     TrialView,
     VariantView,
 )
-from digest.render.coverage import describe_coverage
-from digest.render.digests import view_papers
+from digest.render.digests import describe_coverage, view_papers
 from digest.render.samples import ABSTRACT, AUTHORS, EVENING, make_coverage, make_digest, make_entry, make_paper
 
 

@@ -189,8 +189,8 @@ def _check_templates(config: Config) -> Iterator[Finding]:
     if config.templates is None:
         yield Finding(Verdict.OK, "templates", "the shipped ones")
         return
-    templates = Renderer([config.templates]).templates
-    problems = check_templates(templates)
+    renderer = Renderer([config.templates])
+    templates, problems = renderer.templates, check_templates(renderer)
     for one in problems:
         yield Finding(Verdict.PROBLEM, "templates", one.message, one.hint)
     unused = find_unused(templates)

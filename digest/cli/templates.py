@@ -13,7 +13,7 @@ from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
 from digest.render.check import TemplateEntry, list_seen, list_templates, write_extension
-from digest.render.environments import Templates, find_shipped_templates
+from digest.render.templates import Templates, find_shipped_templates
 
 _FOLDER = "templates"
 

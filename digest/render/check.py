@@ -1,33 +1,29 @@
-"""Lists the templates and what each sees, and renders all with samples."""
+"""Lists the templates and what each sees, and renders all of them with samples."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Feed, Links
 from digest.model.subscriptions import Destination
-from digest.render import contexts, coverage, digests, papers
-from digest.render.contexts import POST_SUFFIX, find_context
-from digest.render.digests import write_page, write_post
-from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER, Templates
+from digest.render.contexts import CONTEXTS, POST_SUFFIX, find_context
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
+from digest.render.renderer import Renderer, write_post
 from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, list_samples
-from digest.render.slack import SlackParts, compile_blocks, make_payload, write_webhook_payload
-from digest.render.terminal import write_terminal
+from digest.render.slack import SlackParts, compile_blocks, make_payload, write_slack_payload
+from digest.render.templates import SHIPPED_PREFIX, SLACK_FOLDER, Templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from _typeshed import DataclassInstance
-
 
 _PARTS = {
     "email/style.css": "the mail's styles, written into each element",
@@ -38,22 +34,13 @@ _PARTS = {
     "web/digest.js": "filters a digest's papers by words, and moves among them by keys",
     "web/favicon.svg": "the pages' icon",
 }
-"""Templates that others take in. They see what those see, style sheets nothing."""
+"""Templates that others include, and what pages load. They see what those see; style sheets see nothing."""
 
 _FIRST_COMMENT = re.compile(r"\{#-? *(.*?)\.? *#\}")
 """Says what any other template is for."""
 
-_TURNS = ("archive", "earlier", "later")
-
-_VIEWS = {
-    name.removesuffix("View").lower(): view
-    for module in (contexts, coverage, digests, papers)
-    for name, view in vars(module).items()
-    if name.endswith("View")
-} | {"links": Links}
-"""Values with parts of their own that templates meet."""
-
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
+_TURNS = ("archive", "earlier", "later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +67,14 @@ def list_templates(templates: Templates) -> tuple[TemplateEntry, ...]:
 
 
 def write_extension(templates: Templates, name: str) -> str:
-    """Return a template that extends the shipped one of its name, to start from; "" where that has no blocks."""
+    """Return a template that extends the shipped one of its name, to start from; "" if that has no blocks."""
     blocks = templates.find_blocks(f"{SHIPPED_PREFIX}:{name}")
     if not blocks:
         return ""
     return (
         f'{{% extends "{SHIPPED_PREFIX}:{name}" %}}\n'
         f"{{# Write anew what you want otherwise, as {{% block {blocks[0]} %}}…{{% endblock %}};\n"
-        "   {{ super() }} is what stood there.\n"
+        "   {{ super() }} is what was there.\n"
         f"   Blocks: {', '.join(blocks)}.\n"
         f"   They see: {', '.join(_find_names(name))}. #}}\n"
     )
@@ -111,10 +98,10 @@ def _find_names(name: str) -> tuple[str, ...]:
     return tuple(field.name for field in fields(context)) if context else ()
 
 
-def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
-    """Write sample digests for every medium, and other pages and messages; return what failed."""
+def check_templates(renderer: Renderer) -> tuple[TemplateError, ...]:
+    """Render sample digests for every medium, and other pages and messages; return what failed."""
     problems: dict[str, TemplateError] = {}
-    for attempt in _list_attempts(templates):
+    for attempt in _list_attempts(renderer):
         try:
             attempt()
         except TemplateError as error:
@@ -123,7 +110,7 @@ def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
 
 
 def find_unused(templates: Templates) -> tuple[str, ...]:
-    """Return the operator's own files that no shipped one is like and no other of theirs names."""
+    """Return the operator's own files that replace no shipped one, and that no other of theirs names."""
     shipped = set(templates.shipped_names())
     own = {name: templates.find_file(name) for name in templates.names()}
     texts = {name: path.read_text("utf-8", "replace") for name, path in own.items() if templates.is_own(path)}
@@ -131,22 +118,23 @@ def find_unused(templates: Templates) -> tuple[str, ...]:
     return tuple(name for name in extra if not any(name in text for text in texts.values()))
 
 
-def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
+def _list_attempts(renderer: Renderer) -> Iterator[Callable[[], object]]:
+    templates = renderer.templates
     papers = MailPapers(templates)
     posts = [name for name in templates.names() if name.endswith(POST_SUFFIX)]
     for digest in SAMPLES:
         for links in (SAMPLE_LINKS, Links()):
             yield partial(render_mail_text, papers, digest, links)
             yield partial(_try_slack, templates, digest, links)
-            yield partial(write_page, templates, digest, replace(links, **dict.fromkeys(_TURNS, links.home)))
+            yield partial(renderer.render_page, digest, replace(links, **dict.fromkeys(_TURNS, links.home)))
             for name in posts:
                 yield partial(write_post, templates, name, digest, links)
-        yield partial(write_terminal, templates, digest, width=80, color=False, limit=None)
+        yield partial(renderer.render_terminal, digest, width=80, color=False, limit=None)
         for refs_url in (SAMPLE_LINKS.refs, ""):
             feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
             for entry in digest.entries:
                 yield partial(write_content, templates, feed, PaperView(entry, 1))
-    for name, context in contexts.CONTEXTS.items():
+    for name, context in CONTEXTS.items():
         if name == "web/likes.html" or not {"digest", "paper"} & {*_find_names(name)}:  # others were of a digest
             for sample in list_samples(context):
                 yield partial(_try_template, templates, name, sample)
@@ -165,23 +153,33 @@ def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
         for part, share in enumerate(shares):
             for one in (share, replace(share, shown=0)):
                 delivery = Delivery.make_sample(digest, destination, part, len(shares), "sample", share=one)
-                write_webhook_payload(parts, delivery, links)
+                write_slack_payload(parts, delivery, links)
 
 
 def list_seen(template: str) -> dict[str, dict[str, str]]:
     """Return what a template sees, below "", and the parts of each kind of value it meets there: name -> meaning.
 
-    Nothing for a template that is not rendered by its own name: it sees what the one sees that takes it in.
+    Nothing for a template that others include: it sees what those see.
     """
     found: dict[str, dict[str, str]] = {}
     waiting: list[tuple[str, type]] = [("", context)] if (context := find_context(template)) else []
     while waiting:
         kind, view = waiting.pop(0)
         found[kind] = {name: said for one in view.__mro__ for name, said in _read_meanings(one).items()}
-        types = set(re.findall(r"\w+", " ".join(_list_types(view))))
-        kinds = {kind: one for kind, one in _VIEWS.items() if one.__name__ in types}
+        kinds = {one.__name__.removesuffix("View").lower(): one for one in _list_views(view)}
         waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]
     return found
+
+
+def _list_views(view: type) -> Iterator[type]:
+    """Yield the types of values with parts of their own that a view has."""
+    hints = list(get_type_hints(view).values())
+    hints += [get_type_hints(getter).get("return") for _, getter in _find_properties(view)]
+    while hints:
+        hint: Any = hints.pop(0)
+        hints += get_args(hint)
+        if hint is Links or (isinstance(hint, type) and hint.__name__.endswith("View")):
+            yield hint
 
 
 def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
@@ -189,11 +187,6 @@ def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
         getter = found.fget if isinstance(found, property) else getattr(found, "func", None)
         if not name.startswith("_") and getter is not None:
             yield name, getter
-
-
-def _list_types(view: type) -> Iterator[str]:
-    yield from map(str, inspect.get_annotations(view).values())
-    yield from (str(getter.__annotations__.get("return", "")) for _, getter in _find_properties(view))
 
 
 def _read_meanings(view: type) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What each template sees: one frozen dataclass per template, its fields being the template's names.
+"""What each template sees: a frozen dataclass, whose fields are the names that the template may use.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
 Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
@@ -7,60 +7,54 @@ Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
+from digest.model.announcements import Kind
+from digest.model.errors import QueryError
+from digest.model.messages import Form, Links
+from digest.model.people import SignupRequest
+from digest.model.subscriptions import Abstracts
+from digest.render.digests import CoverageView, DigestView, GroupView, QueryView, RestView
+from digest.render.papers import PaperView
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
     from _typeshed import DataclassInstance
-    from markupsafe import Markup
-
-    from digest.model.announcements import Kind
-    from digest.model.errors import QueryError
-    from digest.model.messages import Form, Links
-    from digest.model.people import SignupRequest
-    from digest.model.subscriptions import Abstracts
-    from digest.render.coverage import CoverageView
-    from digest.render.digests import DigestView, GroupView, QueryView, RestView
-    from digest.render.papers import PaperView
 
 POST_SUFFIX = "/digest.md"
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectContext:
-    """`email/subject.txt`: the mail's subject, in one line.
-
-    Attributes:
-        digest: the digest as a whole.
-        top: the first paper, None on a quiet day.
-        top_title: its title, shortened; "" on a quiet day.
-    """
-
-    digest: DigestView
-    top: PaperView | None
-    top_title: str
-
-
-@dataclass(frozen=True, slots=True)
-class MailContext:
-    """`email/digest.html`, `email/text.txt`: the mail's HTML part, and its text part with a line a paragraph.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestContext:
+    """What the templates of a digest see in every medium, each beside its own.
 
     Attributes:
         digest: the digest as a whole.
         groups: the papers shown, under their headings.
-        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or `.txt` of them.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    rest: RestView = field(default_factory=RestView)
+    links: Links = field(default_factory=Links)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailContext(DigestContext):
+    """`email/subject.txt`, `email/text.txt`, `email/digest.html`: the mail's subject, and its parts.
+
+    Attributes:
+        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or `.txt` of them;
+            none for the subject.
+        top_title: the first paper's title, shortened for the subject; "" on a quiet day.
+    """
+
     fragments: Mapping[int, str]
-    rest: RestView
-    links: Links
+    top_title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +64,9 @@ class MailPaperContext:
     Attributes:
         paper: the paper, without its number, which another digest may not share. A link to `#paper` leads to its
             place on the digest's page, or to arXiv if there is none.
-        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, what
-            authors say beside it is shown, too.
-        letters: so many of a title that stands alone there is room for, without names; 0 for all, with names.
+        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, the
+            authors' comment is shown, too.
+        letters: how many letters of a title there is room for, without names; 0 for the whole title, with names.
     """
 
     paper: PaperView
@@ -80,48 +74,62 @@ class MailPaperContext:
     letters: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PostContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostContext(DigestContext):
     """`slack/digest.txt`, or `digest.md` in the folder of another destination: the message in its channel.
 
     Attributes:
-        digest: the digest as a whole.
         papers: the first papers, whose titles it lists.
-        rest: the papers that are shown nowhere there.
-        links: addresses; "" for each that does not exist.
         in_thread: how many papers are in Slack's thread; 0 if there is no thread.
         unlisted: how many of those are not listed here.
     """
 
-    digest: DigestView
     papers: tuple[PaperView, ...]
-    rest: RestView
-    links: Links
     in_thread: int = 0
     unlisted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SlackPageContext:
-    """`slack/thread.txt`: a message in its thread.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackPageContext(DigestContext):
+    """`slack/thread.txt`: a message in its thread; `groups` and `rest` are of its papers.
 
     Attributes:
-        digest: the digest as a whole.
-        groups: this message's papers, under their headings.
         form: how much is said of each: `abstract`, `one sentence` or `title`.
-        rest: those of its papers that there is no room for.
         first: number of the first paper of this message.
         last: number of the last one that is shown.
         pages: how many messages the thread has.
     """
 
-    digest: DigestView
-    groups: tuple[GroupView, ...]
     form: Form
-    rest: RestView
     first: int
     last: int
     pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalContext(DigestContext):
+    """`terminal/digest.txt`: a tab parts a title from the line that is said about it.
+
+    Attributes:
+        width: columns of the terminal.
+    """
+
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext(DigestContext):
+    """`web/digest.html`: the whole digest as a page, every paper on it; and `web/likes.html`, for its one reader.
+
+    Attributes:
+        opinions: what its one reader wants of papers like some, `more` or `less`, by their ids.
+        token: tells the server that this page posts.
+        action: the address its forms post to, which is also the token of the digest's page.
+    """
+
+    opinions: Mapping[str, str] = field(default_factory=dict)
+    token: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,53 +138,11 @@ class FeedEntryContext:
 
     Attributes:
         paper: the paper.
-        abstract: its paragraphs as HTML.
-        bibtex_url: the paper as BibTeX, "" for nowhere.
-        ris_url: the paper as RIS, "" for nowhere.
+        refs: where papers are fetched as BibTeX and RIS, by their ids; "" for nowhere.
     """
 
     paper: PaperView
-    abstract: tuple[Markup, ...]
-    bibtex_url: str = ""
-    ris_url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TerminalContext:
-    """`terminal/digest.txt`: a tab parts a title from the line that is said about it.
-
-    Attributes:
-        digest: the digest as a whole.
-        groups: the papers listed, under their headings.
-        rest: the others, which are counted.
-        width: columns of the terminal.
-    """
-
-    digest: DigestView
-    groups: tuple[GroupView, ...]
-    rest: RestView
-    width: int
-
-
-@dataclass(frozen=True, slots=True)
-class PageContext:
-    """`web/digest.html`: the whole digest as a page, every paper on it; and `web/likes.html`, for its one reader.
-
-    Attributes:
-        digest: the digest as a whole.
-        groups: every paper, by kind.
-        links: addresses; "" for each that does not exist.
-        opinions: what its one reader wants of papers like some, `more` or `less`, by their ids.
-        token: tells the server that this page posts.
-        action: the address its forms post to, which is also the token of the digest's page.
-    """
-
-    digest: DigestView
-    groups: tuple[GroupView, ...]
-    links: Links
-    opinions: Mapping[str, str] = field(default_factory=dict)
-    token: str = ""
-    action: str = ""
+    refs: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +192,7 @@ class PastView:
     Attributes:
         digest: its words: `digest.day`, and on a day without papers `digest.headline`.
         month: when it came, `November 2026`.
-        url: its page; `#paper-3` behind it leads to the third paper.
+        url: its page; `#paper-3` after it leads to the third paper.
         papers: its first papers, or those that were found.
         left_out: how many more there are.
     """
@@ -240,7 +206,7 @@ class PastView:
 
 @dataclass(frozen=True, slots=True)
 class ProblemView:
-    """Why a query cannot be read: the message, what stands before, at and behind the place, a hint, what works."""
+    """Why a query cannot be read: the message, what is before, at and after the place, a hint, what works."""
 
     message: str
     before: str
@@ -286,20 +252,20 @@ class TrialView:
 
     Attributes:
         text: the query as typed.
-        reading: how it is read, in words; "" where it is not.
-        problem: why it cannot be read; None where it can.
+        reading: how it is read, in words; "" if it is not.
+        problem: why it cannot be read; None if it can.
         notes: what its author should know, without full stops.
-        message: why there are no figures, as a sentence; "" where there are.
+        message: why there are no figures, as a sentence; "" if there are.
         is_ready: no figures are being made that are worth waiting for.
         is_offered: queries can be tried in this installation.
         rate: how much it brings, `About 6 papers a day, one mail each weekday`; "" without figures.
         bars: its papers day by day.
-        since: the first day that is stored, where that is less than is looked back; "" mostly.
+        since: the first day that is stored, if the figures reach back to it only; "" mostly.
         heading: what its papers are.
-        papers: those of today, at most ten; where it brought none, the last.
+        papers: those of today, at most ten; if there are none, the last ones.
         more: how many of today are not shown.
         variants: what comes near it.
-        difference: against another wording; None where there is none.
+        difference: against another wording; None if there is none.
     """
 
     text: str
@@ -321,7 +287,7 @@ class TrialView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
-    """What most pages see, each beside its own.
+    """What most pages see beside their own.
 
     Attributes:
         home: the installation's front page, "" if it has no public address.
@@ -336,6 +302,21 @@ class WebContext:
     action: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonContext(WebContext):
+    """What one person's own pages see beside their own.
+
+    Attributes:
+        address: their mail address, as far as the page may tell (masked).
+        said: what was just done, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+    """
+
+    address: str = ""
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class ArchiveContext(WebContext):
     """`web/archive.html`: the past digests of a subscription, or what a search found in them.
@@ -345,8 +326,8 @@ class ArchiveContext(WebContext):
         queries: its saved queries as they read now.
         past: digests, newest first.
         search: what is searched for, "" for nothing.
-        problem: why that can't be read, with `message`, `pointer()` and `hint`; None where it can.
-        go_on: the address of what is older, "" where there is nothing more.
+        problem: why that can't be read, with `message`, `pointer()` and `hint`; None if it can.
+        go_on: the address of what is older, "" if there is nothing more.
         is_public: everybody may find it.
     """
 
@@ -382,7 +363,7 @@ class UnsubscribeContext(WebContext):
 
     Attributes:
         title: what the subscription is called, "" if the page may not tell.
-        address: where its digests go, as far as the page may tell (masked); "" for nothing.
+        address: the mail address its digests go to, masked; "" if the page may not tell.
         is_back: the reader unsubscribed, and that was undone just now.
         is_earlier: the reader unsubscribed before, and the link is only opened again.
         undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" if it can't.
@@ -418,7 +399,7 @@ class SubscribeContext(WebContext):
 
 @dataclass(frozen=True, slots=True)
 class LinkContext(WebContext):
-    """`web/link.html`, `web/sent.html`: where to mail one's link; that a mail comes, if its address may have one.
+    """`web/link.html`, `web/sent.html`: the form to have a link mailed; what comes after a form was sent.
 
     Attributes:
         address: the mail address as it was typed.
@@ -478,11 +459,10 @@ class StoredContext(WebContext):
 
 
 @dataclass(frozen=True, slots=True)
-class PreferencesContext(WebContext):
+class PreferencesContext(PersonContext):
     """`web/preferences.html`: what comes to one person, and the forms that change it.
 
     Attributes:
-        address: theirs, as far as the page may tell (masked).
         memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
             title, what comes of it in sentences, whether it is their own, and what its button does: `unsubscribe`,
             `undo` or "" for none.
@@ -490,17 +470,14 @@ class PreferencesContext(WebContext):
             `kinds`, `abstracts`, `has_feed`; None if they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
-        likes: of each subscription that nobody else reads: its name, its title, where `web/likes.html` shows its
-            last digest ("" before the first one), and the papers of which they want more or less, the last one
-            first: the id of each, `more` or `less`, and its title.
+        likes: of each subscription that nobody else reads: its name, its title, the address of `web/likes.html`
+            for its last digest ("" before the first one), and the papers of which they want more or less, the
+            last one first: the id of each, `more` or `less`, and its title.
         is_paused: their own subscription sends nothing for now.
         until: the day up to which it was to be paused, as typed.
         may_add: they may have a first saved query of their own.
-        said: what was just changed, in sentences; "" for nothing.
-        mistakes: what is wrong, by the field that it is about.
     """
 
-    address: str
     memberships: tuple[tuple[str, str, str, bool, str], ...]
     choices: SignupRequest | None
     days: Mapping[str, str]
@@ -509,8 +486,6 @@ class PreferencesContext(WebContext):
     is_paused: bool = False
     until: str = ""
     may_add: bool = False
-    said: str = ""
-    mistakes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,23 +506,17 @@ class QueryContext(WebContext):
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateContext(WebContext):
+class PrivateContext(PersonContext):
     """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
 
     Attributes:
         key: opens it again for each form; "" before it is opened.
-        address: the person's mail address.
         feed: the address of their own feed, "" for none.
-        said: what was just done, in sentences; "" for nothing.
-        mistakes: what is wrong, by the field that it is about.
         typed: the other address as typed.
     """
 
     key: str = ""
-    address: str = ""
     feed: str = ""
-    said: str = ""
-    mistakes: Mapping[str, str] = field(default_factory=dict)
     typed: str = ""
 
 
@@ -559,8 +528,8 @@ class LetterContext:
         kind: `subscribe`, `link`, `fresh` or `move`.
         subject: the mail's subject.
         link: the address of the page.
-        host: where that page is.
-        contact: the operator's address, "" where none is given.
+        host: the name of the server.
+        contact: the operator's address, "" if none is given.
         sender: who the mail is from.
         home: the first page.
     """
@@ -606,10 +575,10 @@ class StartContext:
 
     Attributes:
         trial: the trial of the query in the box.
-        form: the form to subscribe, with what `web/subscribe.html` sees; None where nobody may.
+        form: the form to subscribe, with what `web/subscribe.html` sees; None if nobody may.
         archives: past digests that everybody may read: title and address of each.
         coverage: what was checked last.
-        contact: the operator's address, "" where none is given.
+        contact: the operator's address, "" if none is given.
     """
 
     trial: TrialView
@@ -652,8 +621,7 @@ class AlarmContext:
 
 
 _TEMPLATES: dict[type[DataclassInstance], str] = {
-    SubjectContext: "email/subject.txt",
-    MailContext: "email/text.txt email/digest.html",
+    MailContext: "email/subject.txt email/text.txt email/digest.html",
     MailPaperContext: "email/paper.html email/paper.txt email/title.html email/title.txt",
     AlarmContext: "email/alarm.txt slack/alarm.txt",
     LetterContext: "email/letter.txt",
@@ -682,5 +650,5 @@ CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in n
 
 
 def find_context(name: str) -> type[DataclassInstance] | None:
-    """Return what a template sees; None for style sheets, and for one that Digest does not know."""
+    """Return what a template sees; None for style sheets, and for templates that Digest does not know."""
     return CONTEXTS.get(name) or (PostContext if name.endswith(POST_SUFFIX) else None)

@@ -1,43 +1,64 @@
-"""Shows a digest as a whole: its words, its groups, what it leaves out."""
+"""Shows a digest as a whole: its words, what was checked, its groups, and what it leaves out.
+
+What was checked is said in the same sentence in every medium. A digest without papers says which of three things
+happened: the check was complete and nothing matched, it is not complete yet, or it failed.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import date, datetime
+from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import Kind
+from digest.model.announcements import EASTERN, Kind
 from digest.model.clock import write_day
-from digest.model.errors import TemplateError, count
-from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Links, Occasion
+from digest.model.errors import count
+from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
-from digest.render.contexts import PageContext, PostContext
-from digest.render.coverage import CoverageState, CoverageView, describe_coverage
 from digest.render.papers import PaperView
-from digest.render.text import clean_text, name_slot, name_zone, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from digest.render.environments import Templates
-
+from digest.render.text import clean_text, name_zone, shorten, write_long_day
 
 _LONGEST_NAME = 120
-_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _LONGEST_PART = 60
 _LONGEST_QUERY = 300
+_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
+_IT_FOLLOWS = "What is missing comes in your next digest"
+_DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
+_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
-LONGEST_POST = 2000
-"""Characters of a message in Markdown: what the strictest of these places takes."""
+
+class CoverageState(StrEnum):
+    """How far the check got: to the end, a part of the way, nowhere as it failed; or none was made yet."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageView:
+    """What was checked.
+
+    Attributes:
+        state: see `CoverageState`.
+        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug were checked`.
+    """
+
+    state: CoverageState
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A saved query behind a digest: its name, "" for none, and its text, at most 300 characters."""
+    """A saved query of a digest: its name, "" for none, and its text, at most 300 characters."""
 
     name: str
     text: str
@@ -49,16 +70,16 @@ class DigestView:
 
     Attributes:
         title: what the digest is called.
-        day: its date, `Thu 19 Nov`, or those of the announcements it stands for, `17–19 Nov`.
+        day: its date, `Thu 19 Nov`, or the dates of its announcements, `17–19 Nov`.
         long_day: the same, `Thursday 19 November 2026`.
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
-        kinds: `8 new, 1 replaced`; "" where there are none, and of papers that were known before.
+        kinds: `8 new, 1 replaced`; "" if there are none, and of papers that were known before.
         introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
-        is_first_digest: it looks back with a saved query that is new.
+        is_first_digest: it holds recent papers of a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
-        queries: the saved queries behind it.
+        queries: its saved queries.
         near: what the dot at some of its papers means: `near your library`; "" if none has one.
     """
 
@@ -101,14 +122,14 @@ class RestView:
 
     Attributes:
         count: how many papers.
-        url: where all of them are shown, "" where there is no such page.
+        url: the page that shows all of them, "" if there is none.
         papers: all of them if there is no page, so that a text can list their titles; () otherwise.
-        parts: what they are, where that is more than one thing: `cs.LG 40 · stat.ML 12`, or by saved query.
+        parts: what they are, if they are of several categories or saved queries: `cs.LG 40 · stat.ML 12`.
     """
 
-    count: int
-    url: str
-    papers: tuple[PaperView, ...]
+    count: int = 0
+    url: str = ""
+    papers: tuple[PaperView, ...] = ()
     parts: str = ""
 
 
@@ -154,7 +175,7 @@ def write_headline(digest: Digest) -> str:
 
 
 def write_introduction(digest: Digest) -> str:
-    """Say what a reader should know before the papers, "" on an ordinary day."""
+    """Say what a reader should know before the papers; "" on an ordinary day."""
     if digest.entries:
         return _introduce_papers(digest) + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
@@ -170,9 +191,8 @@ def write_introduction(digest: Digest) -> str:
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:
-    told_at = digest.coverage.last_shown_at
-    if told_at:
-        local = told_at.astimezone(ZoneInfo(digest.zone))
+    if digest.coverage.last_shown_at:
+        local = digest.coverage.last_shown_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
         return f"Everything was checked, and nothing more matched {names} since the digest of {earlier}."
     return f"Everything was checked, and nothing matched {names}."
@@ -206,12 +226,11 @@ def _say_cut(coverage: Coverage) -> str:
 
 
 def _explain_empty_trial(digest: Digest) -> str:
-    """Say that arXiv has nothing, or nothing that the query means here; the query has no name yet."""
+    """Say that arXiv has nothing, or nothing that the query means here."""
     text = shorten(clean_text(digest.queries[0][1]), _LONGEST_NAME)
-    looked_at = digest.coverage.compared
-    if looked_at:
+    if compared := digest.coverage.compared:
         return (
-            f"arXiv's search names {count(looked_at, 'paper')} that {text} does not mean as Digest reads it."
+            f"arXiv's search names {count(compared, 'paper')} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
     query, nothing = parse_query(digest.queries[0][1]), f"arXiv has no paper that matches {text}."
@@ -223,7 +242,7 @@ def _explain_empty_trial(digest: Digest) -> str:
 
 
 def _name_queries(digest: Digest, last: str) -> str:
-    """Name the saved queries in a sentence; those with long names are listed at the digest's end only."""
+    """Name the saved queries in a sentence, unless their names are long."""
     met = {name for entry in digest.entries for name in entry.queries}
     holding = [name for name, _ in digest.queries if name in met] or [name for name, _ in digest.queries]
     names = _join_words([f"“{name}”" for name in holding], last)
@@ -248,7 +267,7 @@ def _count_kinds(digest: Digest) -> str:
 
 
 def _name_kind(entry: DigestEntry) -> str:
-    """Return what a paper is counted as; one that was replaced before its reader met it is no new version."""
+    """Return what a paper is counted as; if its reader meets it only now, it is no new version."""
     if entry.is_withdrawn:
         return Kind.WITHDRAWAL
     return entry.kind if entry.shows_change or entry.kind in _FIRST_NEWS else "first time here"
@@ -269,7 +288,7 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours under the headings they were given; papers without any have no heading."""
+    """Put neighbours under the headings that the digest gives them."""
     views: list[GroupView] = []
     start = papers[0].number - 1 if papers else 0
     end = 0
@@ -287,7 +306,7 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
-    """Return what is left out of a message, to be counted, and linked or listed."""
+    """Return what a message leaves out, and so counts and links, or lists."""
     return RestView(len(papers), url, () if url else tuple(papers), _count_parts(papers))
 
 
@@ -305,21 +324,71 @@ def find_most(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most), x=True, key=lambda count: not fits(count))
 
 
-def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
-    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
-    papers, view = view_papers(digest), view_digest(digest)
+def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample: bool = False) -> CoverageView:
+    """Say to a reader how far the check got.
 
-    def render(most: int) -> str:
-        context = PostContext(view, tuple(papers[:most]), view_rest(papers[most:], links.web_view), links)
-        return templates.render(name, context).strip()
+    Args:
+        zone: the reader's IANA zone, for times of day; announcements keep arXiv's dates.
+        is_sample: the digest is a sample of recent papers, so no announcement can be incomplete.
+    """
+    local, is_search = ZoneInfo(zone), coverage.source == "query"
+    checked = f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
+    if is_sample or (coverage.announcement is None and coverage.is_complete and is_search):
+        asked = "arXiv's search was asked" if is_search else "arXiv was checked"
+        return CoverageView(CoverageState.COMPLETE, f"{asked}{checked}")
+    if coverage.failure:
+        since = coverage.failing_since
+        begun = f" since {_write_moment(coverage, since, local)}" if since else ""
+        sentence = f"papers may be missing. {coverage.failure}{begun}. {_IT_FOLLOWS}"
+        return CoverageView(CoverageState.FAILED, sentence)
+    if coverage.announcement is None:
+        return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
+    if coverage.is_awaited:
+        return CoverageView(CoverageState.INCOMPLETE, "arXiv is late today. Your papers come when it is out")
+    days = write_day(coverage.announcement, coverage.announcement)
+    days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
+    if coverage.is_complete:
+        is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
+        number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
+        sentence = f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
+        return CoverageView(CoverageState.COMPLETE, sentence)
+    sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
+    return CoverageView(CoverageState.INCOMPLETE, sentence)
 
-    text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
-    if len(text) > LONGEST_POST:
-        raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
-    return text
+
+def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
+    local = moment.astimezone(zone)
+    day = "" if local.date() == coverage.announcement else f"{write_day(local, coverage.announcement or local)} "
+    return f"{day}{local:%H:%M} {name_zone(local)}"
 
 
-def write_page(templates: Templates, digest: Digest, links: Links) -> str:
-    """Write the whole digest as a page of its own: every paper with its abstract, no image."""
-    context = PageContext(view_digest(digest), group_papers(digest, view_papers(digest)), links)
-    return templates.render("web/digest.html", context)
+def name_slot(digest: Digest) -> tuple[str, str]:
+    """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
+
+    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned. That of a week,
+    or of several announcements, is called after them, `17–19 Nov`.
+    """
+    coverage = digest.coverage
+    since, last = coverage.since, coverage.announcement
+    is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
+    if since is not None and last is not None and (is_week or coverage.announcements > 1):
+        year = "" if since.year != last.year else f" {last.year}"
+        return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
+    if is_week and last is not None:
+        return write_day(last, last), write_long_day(last)
+    if match := _DAY_SLOT.fullmatch(digest.slot):
+        day = date.fromisoformat(match[1])
+        if digest.slot != match[1] and last is not None:  # it may hold papers of a later announcement
+            day = max(day, last)
+    else:
+        day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
+    return write_day(day, day), write_long_day(day)
+
+
+def write_days(first: date, last: date, *, is_short: bool = False) -> str:
+    """Write two dates and what lies between as `17–19 November`, short `17–19 Nov`, with what differs."""
+    begun, ended = (f"{day:{'%b' if is_short else '%B'}}" for day in (first, last))
+    year = f" {last.year}" * (first.year != last.year)
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{last.day} {ended}"
+    return f"{first.day} {begun}{f' {first.year}' * bool(year)} – {last.day} {ended}{year}"

@@ -13,8 +13,8 @@ from markupsafe import escape
 
 from digest.model.messages import FEED_BYTES, FEED_DAYS, Feed, FeedEntry
 from digest.render.contexts import FeedEntryContext
-from digest.render.environments import Templates
 from digest.render.papers import PaperView
+from digest.render.templates import Templates
 from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -39,7 +39,7 @@ NOT_REVIEWED = (
 
 NOTICE_TITLE = "About this feed"
 UNKNOWN = "unknown"
-"""An author of whom nothing can be shown: both formats want a name."""
+"""An author without a name that can be shown: both formats want a name."""
 
 _LONGEST_SUMMARY = 400
 """Characters of an entry's abstract in plain Unicode."""
@@ -48,8 +48,8 @@ _LONGEST_SUMMARY = 400
 def write_atom(templates: Templates, feed: Feed) -> bytes:
     """Write a feed as an Atom document in UTF-8.
 
-    Entries keep the ids they are given, titles are plain Unicode (readers differ on HTML in titles),
-    and the content is HTML as escaped text, which every reader understands.
+    Titles are plain Unicode, as readers differ on HTML in titles. The content is HTML as escaped text, which every
+    reader understands.
     """
     root = etree.Element(_name("feed"), nsmap=_NAMESPACES)
     root.set(_XML_LANG, LANGUAGE)
@@ -82,7 +82,8 @@ def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: Fe
     _add_link(element, view.pdf_url, rel="related", type="application/pdf")
     # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
     for suffix, (media_type, title) in _REFERENCES.items():
-        _add_link(element, find_reference(feed, view, suffix), rel="related", type=media_type, title=title)
+        href = f"{feed.refs_url}/{view.id}.{suffix}" if feed.refs_url else ""
+        _add_link(element, href, rel="related", type=media_type, title=title)
     for author in paper.authors:
         _add(_add(element, "author"), "name", show_plain(author.name) or UNKNOWN)
     for category in paper.categories:
@@ -125,22 +126,13 @@ def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
     return body
 
 
-def find_reference(feed: Feed, paper: PaperView, suffix: str) -> str:
-    """Return the address of a paper as `bib` or `ris`, "" where no server answers."""
-    return f"{feed.refs_url}/{paper.id}.{suffix}" if feed.refs_url else ""
-
-
 def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
     """Return an entry's content as HTML on its own."""
-    bibtex_url, ris_url = (find_reference(feed, paper, suffix) for suffix in ("bib", "ris"))
-    rendered = templates.render(
-        "feed/entry.html", FeedEntryContext(paper, paper.show_abstract(), bibtex_url, ris_url)
-    )
-    return clean_markup(rendered).strip()
+    return clean_markup(templates.render("feed/entry.html", FeedEntryContext(paper, feed.refs_url))).strip()
 
 
 def write_extent(feed: Feed) -> str:
-    """Return how much of what came a feed holds, "" where that is all."""
+    """Say how many of the papers that came a feed holds; "" if it holds all."""
     if len(feed.entries) >= feed.papers:
         return ""
     return f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
@@ -198,5 +190,5 @@ def _write_notice_item(feed: Feed) -> list[dict[str, Any]]:
 
 
 def _drop_empty(members: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is not known; `items` stays even when empty, since the format asks for it."""
+    """Leave out what is not known; the format asks for `items` even if there are none."""
     return {name: value for name, value in members.items() if value or name == "items"}

@@ -13,12 +13,13 @@ from markupsafe import Markup, escape
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Form, Links
 from digest.model.subscriptions import Abstracts
-from digest.render.contexts import MailContext, MailPaperContext, SubjectContext
+from digest.render.contexts import MailContext, MailPaperContext
 from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
-from digest.render.environments import Templates
 from digest.render.mime import (
     check_address,
     check_atom,
+    flow_text,
+    wrap_text,
     write_feedback_id,
     write_list_id,
     write_mail,
@@ -27,21 +28,20 @@ from digest.render.mime import (
     write_uris,
 )
 from digest.render.papers import LONGEST_TITLE, PaperView
-from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
+from digest.render.templates import Templates
+from digest.render.text import clean_markup, clean_text, shorten
 
 BUDGET = 95_000
 """Bytes an HTML part may take, styles inlined. Gmail cuts what is longer than about 102,000."""
 
 _HTML = "email/digest.html"
-
-TITLED = 250
-"""So many papers are named by their titles, even if these must be cut."""
-
-KEPT = 512
-"""Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
-
 _SUBJECT_TITLE = 72
 _USUAL_NAME = "Digest"
+_TITLED = 250
+"""This many papers are named by their titles, even if these must be cut."""
+
+_KEPT = 512
+"""Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class MailText:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is shown: the first `papers` ones, and so much of each abstract.
+    """What is shown: how many papers, and how much of each abstract.
 
     Attributes:
-        letters: so many of each title that stands alone, without names; 0 for the whole title with them.
+        letters: how many letters of a title without an abstract, and no names; 0 for the whole title and names.
     """
 
     papers: int
@@ -67,16 +67,16 @@ class Fit:
 
 
 class MailPapers:
-    """Renders papers for mails: each once, however many digests tell it under whatever number."""
+    """Renders papers for mails: each once, however many digests hold it."""
 
     def __init__(self, templates: Templates) -> None:
         self.templates = templates
-        self._render = lru_cache(KEPT)(self._render_anew)
+        self._render = lru_cache(_KEPT)(self._render_anew)
 
     def render(
         self, paper: PaperView, abstracts: Abstracts, page: str = "", letters: int = 0
     ) -> tuple[Markup, str]:
-        """Return a paper's HTML and text, with so much of it as `Fit` says; `#paper` is its place on a page."""
+        """Return a paper's HTML and text; see `Fit`. `page` is the digest's page, to which `#paper` leads."""
         html, text = self._render(replace(paper, number=0, heading=""), abstracts, letters)
         url = escape(f"{page}#paper-{paper.number}" if page else paper.url)
         return Markup(html.replace('"#paper"', f'"{url}"')), text  # noqa: S704 - escaped by its template
@@ -108,8 +108,8 @@ def render_mail_text(papers: MailPapers, digest: Digest, links: Links) -> MailTe
     """Render what the mail of a digest says."""
     frame = _Frame(papers, digest, links)
     html, fit = frame.fit()
-    text = flow_text(clean_markup(frame.render_text(fit) + "\n"))
-    return MailText(subject=frame.render_subject(), plain=text, html=html)
+    text = flow_text(clean_markup(frame.render("email/text.txt", fit) + "\n"))
+    return MailText(clean_text(frame.render("email/subject.txt", fit)), text, html)
 
 
 def write_digest_mail(
@@ -123,7 +123,8 @@ def write_digest_mail(
 
 def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
     """Write a digest as plain text in lines of at most 78 characters."""
-    return wrap_text(clean_markup(_Frame(papers, digest, links).render_text(Fit(digest.shown, digest.abstracts))))
+    whole = Fit(digest.shown, digest.abstracts)
+    return wrap_text(clean_markup(_Frame(papers, digest, links).render("email/text.txt", whole)))
 
 
 def write_head(identity: MailIdentity, name: str, to: str, subject: str, key: str) -> list[tuple[str, str]]:
@@ -144,7 +145,7 @@ def _list_fields(
 ) -> list[tuple[str, str]]:
     leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
     title, name, domain = digest.title, identity.from_name, identity.domain
-    link = links.unsubscribe_mail or links.ask  # where wishes to leave are read, replies are read, too
+    link = links.unsubscribe_mail or links.ask  # who reads requests to unsubscribe reads replies, too
     read_by = check_address(unquote(urlsplit(link).path)) if link else ""
     whose = title if name in (title, _USUAL_NAME) else f"{title} ({name})"
     fields = [
@@ -170,21 +171,15 @@ class _Frame:
         self._digest, self._links = digest, links
         self._view, self._papers = view_digest(digest), view_papers(digest)
 
-    def render_subject(self) -> str:
-        """Render the subject."""
-        top = next(iter(self._papers), None)
-        title = shorten(top.title, _SUBJECT_TITLE) if top else ""
-        return clean_text(self._templates.render("email/subject.txt", SubjectContext(self._view, top, title)))
-
-    def render_text(self, fit: Fit) -> str:
-        """Render the text part, one line per paragraph."""
-        return self._templates.render("email/text.txt", self._fill(fit, 1))
+    def render(self, name: str, fit: Fit) -> str:
+        """Render the subject or the text part, one line per paragraph."""
+        return self._templates.render(name, self._fill(fit, 1))
 
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
 
-        Without room for all whole abstracts the papers are shown as planned. Of many papers, names and the ends
-        of long titles go next; then the last papers are left out.
+        If there is no room for all whole abstracts, the papers are shown as planned. If that is still too much,
+        long digests lose names and the ends of long titles. Then the last papers are left out.
         """
         render = cache(self._render_html)
 
@@ -195,7 +190,7 @@ class _Frame:
         wanted = Fit(self._digest.shown, self._digest.abstracts)
         if wanted.abstracts is Abstracts.FULL and measure(wanted) > BUDGET:
             wanted = replace(wanted, abstracts=Abstracts.SHORT)
-        many = replace(wanted, papers=min(wanted.papers, TITLED))
+        many = replace(wanted, papers=min(wanted.papers, _TITLED))
         if measure(many) > BUDGET:
             most = find_most(LONGEST_TITLE, lambda letters: measure(replace(many, letters=letters)) <= BUDGET)
             wanted = replace(wanted, letters=most)
@@ -224,6 +219,7 @@ class _Frame:
             fragments={
                 one.number: self._render_paper(one, fit.abstracts, page, fit.letters)[part] for one in shown
             },
-            rest=view_rest(self._papers[fit.papers :], self._links.web_view),
+            rest=view_rest(self._papers[fit.papers :], page),
             links=self._links,
+            top_title=shorten(self._papers[0].title, _SUBJECT_TITLE) if self._papers else "",
         )

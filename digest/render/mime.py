@@ -1,6 +1,6 @@
 """Writes a mail as bytes with the standard library's `EmailMessage`: the same bytes for the same input.
 
-Sources: RFC 2047, RFC 2369, RFC 2919, RFC 5322.
+Sources: RFC 2047, RFC 2369, RFC 2919, RFC 3676, RFC 5322.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from email.header import Header
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from email.utils import formataddr
+from functools import lru_cache
 
 from digest.model.errors import ConfigurationError
 from digest.render.text import clean_text, shorten
@@ -30,6 +31,14 @@ _LONGEST_PHRASE = 60
 _SENDER_ID = slice(0, 15)
 _NO_LETTERS = re.compile("[^a-z0-9]+")
 _SHORTEST_SENDER_ID = 5
+
+_FLOWED_WIDTH = 72
+"""RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
+
+_SHORT_BEGINNING = 8
+_STUFFED = re.compile(r"[ >]|From ")
+_LINK_LINE = re.compile(r"\s*(?:https?://|mailto:)\S+\Z")
+_SIGNATURE = "-- "
 
 
 class _AsWritten(EmailPolicy):
@@ -117,7 +126,7 @@ def check_uri(uri: str) -> str:
 
 
 def check_atom(text: str) -> str:
-    """Return text fit to stand in an id of a header: RFC 5322's dot-atom."""
+    """Return text fit for an id in a header: RFC 5322's dot-atom."""
     return _check(text, _ATOM_TEXT)
 
 
@@ -135,3 +144,40 @@ def _is_plain(text: str) -> bool:
 def _fold(text: str, name: str) -> str:
     charset = "us-ascii" if _is_plain(text) else "utf-8"
     return Header(text, charset, maxlinelen=_WANTED_LINE, header_name=name).encode(linesep=_CRLF)
+
+
+def flow_text(text: str) -> str:
+    """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next one."""
+    return "\n".join(map(_flow_line, text.split("\n")))
+
+
+def wrap_text(text: str, width: int = 78) -> str:
+    """Return text with lines of at most `width` characters, as far as words and links allow."""
+    return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
+
+
+@lru_cache(2_048)
+def _flow_line(line: str) -> str:
+    """Flow one line; mails have many in common, such as a paper's abstract."""
+    if line == _SIGNATURE:
+        return line
+    broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
+    return "\n".join([*(_stuff(part) + " " for part in broken[:-1]), _stuff(broken[-1])])
+
+
+def _break_line(line: str, width: int) -> list[str]:
+    if len(line) <= width or _LINK_LINE.fullmatch(line):
+        return [line]
+    parts: list[str] = []
+    for word in line.split(" "):
+        # A text without blanks, such as a title in Chinese, is too long for any line: its number stays with it.
+        is_hopeless = len(word) > width and bool(parts) and len(parts[-1]) < _SHORT_BEGINNING
+        if parts and (is_hopeless or len(parts[-1]) + 1 + len(word) <= width):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return parts
+
+
+def _stuff(line: str) -> str:
+    return f" {line}" if _STUFFED.match(line) else line

@@ -1,7 +1,4 @@
-"""Shows one paper: authors, places, reasons, labels and links, in each medium's marks.
-
-Everyone a query asked for is named, wherever they stand in the list.
-"""
+"""Shows one paper: authors, places, reasons, labels and links, in each medium's marks."""
 
 from __future__ import annotations
 
@@ -50,39 +47,31 @@ from digest.tex import Segment
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
-_LONGEST_NAME, _SHORT_NAME = 80, 40
-_MOST_MATCHED = 3
 _VOLUME = re.compile(r"[,:]?[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
-
 _DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
-"""What happened on the later of two dates, where that is not that a version was announced."""
-
-LONGEST_TITLE = 300
-UNTITLED = "(untitled)"
-"""Where nothing of a title can be shown: a link needs words."""
-
-LONGEST_NOTE = 240
-_LONGEST_CATEGORIES = 120
-_SHORT_TITLE = 90
-_LATE_DAYS = 5
-"""A paper announced later than this after submission says both dates."""
+"""What happened on the later of two dates, if no version was announced then."""
 
 _UNSEEN = (Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
 """The fields of which a reader sees no more than a part."""
 
+UNTITLED = "(untitled)"
+"""Said if nothing of a title can be shown: a link needs words."""
+
+LONGEST_TITLE, _SHORT_TITLE = 300, 90
+LONGEST_NOTE = 240
+_LONGEST_NAME, _SHORT_NAME = 80, 40
+_LONGEST_CATEGORIES = 120
 _LONGEST_PHRASE = 48
-_MOST_WORDS = 3
+_LONGEST_SECTION = 2_900
+"""Bytes of an abstract in one section of Slack's."""
 
 _FEW = 3
 """Authors who are all named."""
 
-_LONGEST_SECTION = 2_900
-"""Bytes of an abstract that stand in one section of Slack's, whatever its letters."""
-
-
-def _isolate(text: Markup) -> Markup:
-    """Keep text that runs from right to left from turning what stands beside it."""
-    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
+_MOST_MATCHED = 3
+_MOST_WORDS = 3
+_LATE_DAYS = 5
+"""A paper announced later than this after submission says both dates."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +79,14 @@ class PaperView:
     """One paper as templates see it.
 
     Attributes:
-        entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
+        entry: its frozen entry in the digest (`entry.paper` is the paper as arXiv described it).
         number: its place in the digest, from 1.
-        is_first_digest: it comes in a first digest, so nothing is said about when it was announced.
-        under: the saved query it stands under; "" where the headings are kinds of announcement.
-        is_of_one_query: its digest has one saved query, whose name would stand at every paper.
+        is_first_digest: it comes in a first digest, so the day of its announcement is not said.
+        under: the saved query of its heading; "" if the headings are kinds of announcement.
+        is_of_one_query: its digest has one saved query, which need not be named at every paper.
         form: how much is said of it: `two sentences`, `one sentence`, `title`, `change` or `minor`.
         why_first: why it comes before the others, in words; "" if it does not.
-        heading: what it stands under.
+        heading: the heading above it.
     """
 
     entry: DigestEntry
@@ -108,11 +97,6 @@ class PaperView:
     form: Form = Form.SENTENCE
     why_first: str = ""
     heading: str = ""
-
-    @property
-    def kind(self) -> Kind:
-        """What was announced: new, cross-listed, replaced, withdrawn, edited."""
-        return self.entry.kind
 
     @property
     def dot(self) -> str:
@@ -198,13 +182,13 @@ class PaperView:
 
     @cached_property
     def place(self) -> str:
-        """Where it appears, in plain Unicode: `accepted at PRB`; "" if nobody says, or `why_first` says it."""
+        """The journal or conference in plain Unicode: `accepted at PRB`; "" if unknown or said by `why_first`."""
         place = show_plain(find_place(self.entry.paper))
         return "" if place in self.why_first else place
 
     @property
     def short_place(self) -> str:
-        """The same in at most 40 characters, of a journal its name alone: `accepted at PRB`, `Phys. Rev. B`."""
+        """`place` in at most 40 characters, without volume and page: `accepted at PRB`, `Phys. Rev. B`."""
         journal = self.place.removeprefix("published in ")
         return shorten(self.place if journal == self.place else _VOLUME.split(journal)[0], _SHORT_NAME)
 
@@ -225,13 +209,13 @@ class PaperView:
 
     @property
     def short_authors_html(self) -> Markup:
-        """The same line as HTML, with whom a query asked for in `<mark>`."""
+        """`short_authors` as HTML, with those a query asked for in `<mark>`."""
         forms = (Markup("{}"), Markup("<mark>{}</mark>"))
         return Markup(self._join_authors(lambda name, is_met: _isolate(forms[is_met].format(name))))  # noqa: S704
 
     @property
     def short_authors_mrkdwn(self) -> Mrkdwn:
-        """The same line for Slack, with whom a query asked for in bold."""
+        """`short_authors` for Slack, with those a query asked for in bold."""
         return Mrkdwn(self._join_authors(lambda name, is_met: "*" * is_met + escape_text(name) + "*" * is_met))
 
     def _join_authors(self, show: Callable[[str, bool], str]) -> str:
@@ -245,7 +229,7 @@ class PaperView:
 
     @cached_property
     def last_names(self) -> str:
-        """The authors in few words: `Piani`, `Chubb & Flammia`, `Kim … Waks (4)`, and whom a query asked for."""
+        """The authors' last names: `Piani`, `Chubb & Flammia`, `Kim … Waks (4)`, and those a query asked for."""
         authors = self.entry.paper.authors
         chosen = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED], len(authors) - 1}
         named = [author for at, author in enumerate(authors) if at in chosen]
@@ -276,7 +260,7 @@ class PaperView:
         )
 
     def style_snippet(self, columns: int) -> str:
-        """Return one sentence for two lines of a terminal of so many columns, with marks for what was met."""
+        """Return one sentence for two lines of `columns` columns, with marks for what was met."""
         room = 2 * columns - 6  # lines are broken between words
         return _style_segments(self._choose_snippet(min(room, LONGEST_SNIPPET), sentences=1))
 
@@ -296,22 +280,22 @@ class PaperView:
 
     @cached_property
     def abstract_mrkdwn(self) -> Mrkdwn:
-        """The abstract for Slack, with the words that were met in bold, cut where a section has no more room."""
+        """The abstract for Slack, with the words that were met in bold, as far as a section has room."""
         return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))
 
     @cached_property
     def queries(self) -> str:
-        """Names of the saved queries that matched: `perf, gpu`; below a query's heading the others: `also gpu`."""
+        """Names of the saved queries that matched: `perf, gpu`; under a query's heading the others: `also gpu`."""
         others = [name for name in self.entry.queries if name != self.under and not self.is_of_one_query]
         also = "also " if self.under and others else ""
         return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
 
     def write_why(self, abstracts: Abstracts) -> str:
-        """Return the queries, and what they met out of sight: `perf, gpu · mentions exoplanets, habitable`."""
+        """Return the queries, and what they met but is not shown: `perf, gpu · mentions exoplanets, habitable`."""
         return " · ".join(filter(None, (self.queries, self.write_mentions(abstracts))))
 
     def write_mentions(self, abstracts: Abstracts = Abstracts.NONE) -> str:
-        """Return what was met out of sight, beside a title and so much of the abstract, both with marks."""
+        """Return what was met, but is neither in the title nor in what is shown of the abstract."""
         seen = (*self._title_segments, *(self._snippet if abstracts == Abstracts.SHORT else ()))
         stems = {word for segment in seen if segment.is_marked for word in _stem_words(segment.text)}
         words = {
@@ -327,8 +311,8 @@ class PaperView:
     def change(self) -> str:
         """What changed since the reader saw it, in a line or two: `v2: corrected Fig. 3; abstract +22 words`.
 
-        Of a minor change it is what goes into brackets, of a paper that was withdrawn the reason. Of others it is
-        what is not simply new: `cross-listed into cs.PF`, `first time here (v2)`, `replaced on …`; "" mostly.
+        Of a minor change it is what goes into brackets; of a withdrawn paper the reason. Of others it says what is
+        not simply new: `cross-listed into cs.PF`, `first time here (v2)`, `replaced on …`; "" mostly.
         """
         entry, sequel, is_brief = self.entry, self.entry.sequel, self.form is Form.TITLE
         on = f" on {write_day(sequel.day, entry.announced)}" if sequel else ""
@@ -354,7 +338,7 @@ class PaperView:
 
     @cached_property
     def revisions(self) -> tuple[RevisionView, ...]:
-        """What changed, part by part, to be unfolded: since the reader saw it, or since it was announced."""
+        """What changed, part by part, since the reader saw it, or since it was announced."""
         before, sequel = self.entry.before, self.entry.sequel
         if before is None and sequel is not None:
             return view_revisions(sequel.before.paper, sequel.after.paper, shown=self.entry.paper)
@@ -362,7 +346,7 @@ class PaperView:
 
     @cached_property
     def comment(self) -> str:
-        """The authors' comment, "" where there is none."""
+        """The authors' comment; "" if there is none."""
         return show_plain(self.entry.paper.comment)
 
     @cached_property
@@ -372,12 +356,12 @@ class PaperView:
 
     @cached_property
     def comment_html(self) -> Markup:
-        """The authors' comment as HTML with what was met in `<mark>`, "" where there is none."""
+        """The authors' comment as HTML with what was met in `<mark>`; "" if there is none."""
         return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))
 
     @cached_property
     def journal_ref_html(self) -> Markup:
-        """The journal reference as HTML with what was met in `<mark>`, "" where there is none."""
+        """The journal reference as HTML with what was met in `<mark>`; "" if there is none."""
         return show_html(self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF))
 
     @cached_property
@@ -387,24 +371,24 @@ class PaperView:
 
     @cached_property
     def dates(self) -> str:
-        """When it was submitted and announced, where these lie far apart; "" otherwise.
+        """The dates of submission and announcement, if they lie far apart; "" otherwise.
 
-        Of a paper known from before nobody has seen when it was announced: it was found for a first digest.
+        The announcement of a paper that was found for a first digest is not known.
         """
-        paper, announced = self.entry.paper, self.entry.announced
-        is_about_version = self.kind in (Kind.REPLACEMENT, Kind.WITHDRAWAL)
+        paper, announced, kind = self.entry.paper, self.entry.announced, self.entry.kind
+        is_about_version = kind in (Kind.REPLACEMENT, Kind.WITHDRAWAL)
         submitted = (paper.updated if is_about_version else paper.published).date()
-        if self.is_first_digest or self.kind is Kind.KNOWN:
+        if self.is_first_digest or kind is Kind.KNOWN:
             latest = paper.updated.date()
             version = f", v{paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
             return f"submitted {_write_past(submitted, announced)}{version}"
         if (announced - submitted).days <= _LATE_DAYS:
             return ""
-        verb = _DATED.get(self.kind, "announced")
+        verb = _DATED.get(kind, "announced")
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def write_abstract(self, abstracts: Abstracts) -> str:
-        """Return as much of the abstract as the digest shows, in plain Unicode, with *what was met* so."""
+        """Return as much of the abstract as the digest shows, in plain Unicode, with *what was met* so marked."""
         if abstracts is Abstracts.NONE:
             return ""
         return _star_segments(self._abstract_segments if abstracts is Abstracts.FULL else self._snippet)
@@ -422,8 +406,13 @@ def _write_past(day: date, seen_from: date) -> str:
     return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
 
 
+def _isolate(text: Markup) -> Markup:
+    """Keep text that runs from right to left from turning what is beside it."""
+    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
+
+
 def find_marks(entry: DigestEntry, field: Field) -> Spans:
-    """Return the places of a title or an abstract that met a clause, or have the words that met one elsewhere."""
+    """Return the places of a title or an abstract that met a clause, or that have the words of such a place."""
     text = str(getattr(entry.paper, field))
     places = [(word.start, word.end) for word in split_words(text)]
     stems = _stem_words(text)
@@ -448,14 +437,14 @@ def _stem_words(text: str) -> tuple[str, ...]:
 
 
 def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
-    """Return which authors (0-based) were asked for."""
+    """Return the authors (0-based) whom a query asked for."""
     return frozenset(
         span.index for reason in entry.reasons for span in reason.spans if span.field is Field.AUTHORS
     )
 
 
 def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
-    """Return what was met in a field, as it shows: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
+    """Return what was met in a field, as it shows: `10⁻³` for `$10^{-3}$`."""
     segments = show_segments(str(getattr(entry.paper, field)), find_spans(entry, field))
     return tuple(clean_text(one.text) for one in segments if one.is_marked)
 
@@ -476,7 +465,7 @@ def _style_segments(segments: Iterable[Segment], usual: str = "") -> str:
 
 
 def _fit_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[str, bool]]:
-    """Yield the first words that take at most so many bytes as mrkdwn, and an ellipsis where there are more."""
+    """Yield the first words that take at most `room` bytes as mrkdwn, and an ellipsis if there are more."""
     for word, is_met in words:
         room -= len(escape_text(word).encode()) + len("** ")
         if room < 0:

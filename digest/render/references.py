@@ -45,15 +45,13 @@ _ESCAPES_WITHIN_GROUPS = {sign: text for sign, text in _ESCAPES_IN_WORDS.items()
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
 _OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
-"""What a formula has no use for, or might mean something else in another's preamble."""
+"""What no formula needs, or what another's preamble may give another meaning."""
 
 _BRACES = re.compile(r"\\([{}])")
 _LONGEST_ABSTRACT = 20_000
 
-_SEPARATOR = ",\n"
-
 _DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
-"""What can stand in an address: printable ASCII without blanks."""
+"""What may be in an address: printable ASCII without blanks."""
 
 _NO_DOI = re.compile(r'["%<>\\^`{|}]')
 _EAST_ASIAN = re.compile(
@@ -62,7 +60,7 @@ _EAST_ASIAN = re.compile(
 """Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
 
 _GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
-"""How an author's name ends that is no person's."""
+"""Last words of an author's name that is no person's."""
 
 _GROUP_STARTS = frozenset(("the", "on", "for"))
 
@@ -91,11 +89,12 @@ def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
         lines.index(f"  {'year':<13} = {{{fields['year']}}}") + 1,
         f"  {'month':<13} = {_MONTHS[paper.published.month - 1]}",
     )
-    return f"@misc{{{make_key(paper)},\n{_SEPARATOR.join(lines)}\n}}\n"
+    body = ",\n".join(lines)
+    return f"@misc{{{make_key(paper)},\n{body}\n}}\n"
 
 
 def _write_note(paper: Paper, write: Callable[[str], str]) -> str:
-    """Say which version is cited, and where it came out; a journal has no field in `@misc`."""
+    """Say which version is cited, and in which journal it came out: `@misc` has no field for that."""
     version = f"version {paper.version}" + (", withdrawn" if paper.is_withdrawn else "")
     return f"{version}; {write(paper.journal_ref)}" if paper.journal_ref else version
 
@@ -110,7 +109,7 @@ def _write_name(name: WrittenName) -> str:
 
 
 def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
-    """Return raw text with its formulas as TeX and the rest escaped; braces are balanced whatever it holds.
+    """Return raw text with its formulas as TeX and the rest escaped; the braces are always balanced.
 
     Args:
         protects_capitals: put words with capitals, and formulas, between braces.
@@ -118,20 +117,20 @@ def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
     text = raw.replace("\n", " ").replace("\t", " ")
     parts: list[str] = []
     end = 0
-    for start, (_, behind) in sorted(find_formulas(text).items()):
+    for start, (_, after) in sorted(find_formulas(text).items()):
         if start < end:
             continue  # a formula within words within a formula
-        formula = _write_formula(text[start:behind])
+        formula = _write_formula(text[start:after])
         if formula:
             parts += [_write_words(text[end:start], is_first=end == 0, protects_capitals=protects_capitals)]
             parts += [f"{{{formula}}}" if protects_capitals else formula]
-            end = behind
+            end = after
     parts.append(_write_words(text[end:], is_first=end == 0, protects_capitals=protects_capitals))
     return clean_text("".join(parts))
 
 
 def _write_formula(raw: str) -> str:
-    """Return a formula as TeX, "" where it is not understood to the last command or its braces don't pair."""
+    """Return a formula as TeX; "" if it is not understood to the last command or its braces don't pair."""
     formula = _BRACES.sub(lambda brace: r"\lbrace " if brace[1] == "{" else r"\rbrace ", raw)
     plain = to_plain(raw)
     if not plain or "\\" in plain or "$" in plain or _OUTSIDE_TEX.search(formula):
@@ -151,7 +150,7 @@ def _is_balanced(text: str) -> bool:
 def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
     plain = clean_markup(to_plain(raw)).strip()
     plain = f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
-    # Braces around words are TeX's own, and most likely there for BibTeX; those of a command nobody knows are not.
+    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown command are not.
     escapes = _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
     if not protects_capitals:
         return plain.translate(escapes)
@@ -219,7 +218,7 @@ def cut_name(name: str) -> WrittenName:
 def make_key(paper: Paper) -> str:
     """Return a paper's citation key, `Lindquell2026-2611.14886`: first author, year of version 1, id.
 
-    The id makes it unique. A new version changes it only where it has another first author.
+    The id makes it unique. A new version changes it only if it has another first author.
     """
     names = write_names(paper.authors[:1])
     name = _spell_ascii(names[0]) if names else ""
@@ -236,12 +235,12 @@ def _spell_ascii(name: WrittenName) -> str:
 
 
 def find_doi(paper: Paper) -> str:
-    """Return the first DOI that can be written as it is, "" where there is none."""
+    """Return the first DOI that can be written as it is; "" if there is none."""
     return next((doi for doi in paper.dois if _DOI.fullmatch(doi) and not _NO_DOI.search(doi)), "")
 
 
 def drop_repeated(papers: Iterable[Paper]) -> list[Paper]:
-    """Return every paper once, as it came first: a key must not stand for two."""
+    """Return every paper once, as it came first: two entries must not have one key."""
     first: dict[ArxivId, Paper] = {}
     for paper in papers:
         first.setdefault(paper.id, paper)
@@ -295,4 +294,4 @@ FORMATS = {
     "bib": (write_bibtex, "application/x-bibtex; charset=utf-8"),
     "ris": (write_ris, "application/x-research-info-systems; charset=utf-8"),
 }
-"""What writes papers, and its media type, by the ending of a file."""
+"""The function that writes papers, and its media type, by the ending of a file."""

@@ -1,23 +1,31 @@
-"""The one door to every medium: digests, feeds and alarms in, bytes out."""
+"""Renders digests, feeds, alarms, letters and pages: the one door to every medium."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from digest.model.errors import DigestError
+from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import Delivery, Digest, Feed, Links, Message, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.render.contexts import POST_SUFFIX, AlarmContext, LetterContext
-from digest.render.digests import write_page, write_post
-from digest.render.environments import Templates, find_shipped_templates
+from digest.render.contexts import (
+    POST_SUFFIX,
+    AlarmContext,
+    LetterContext,
+    PageContext,
+    PostContext,
+    TerminalContext,
+)
+from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
 from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text, write_head
-from digest.render.mime import write_mail
+from digest.render.mime import flow_text, write_mail
 from digest.render.slack import (
     SlackParts,
     address_payload,
@@ -25,24 +33,22 @@ from digest.render.slack import (
     encode_payload,
     make_payload,
     write_slack_payload,
-    write_webhook_payload,
 )
-from digest.render.terminal import write_terminal
-from digest.render.text import clean_markup, clean_text, flow_text
+from digest.render.templates import Templates, find_shipped_templates
+from digest.render.terminal import NARROWEST, lay_out_lines
+from digest.render.text import clean_markup, clean_text
 from digest.render.webhook import write_alarm_event, write_digest_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from _typeshed import DataclassInstance
 
-
-MAIL, SLACK = "email/alarm.txt", "slack/alarm.txt"
-
 CONSOLE_WIDTH = 80
+LONGEST_POST = 2000
+"""Characters of a message in Markdown: what the strictest of the places that show it takes."""
+
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
+_SLACK_ALARM = "slack/alarm.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class Envelope:
     """Where a message to the operator goes.
 
     Attributes:
-        remote_address: what the other side calls it, "" where that is its address.
+        remote_address: what the other side calls the destination, "" if that is its address.
         key: names the message: a repetition has the same.
     """
 
@@ -69,19 +75,17 @@ class Renderer:
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.templates = Templates(folders, find_shipped_templates())
-        # Counting a digest's parts and rendering each of them divide it the same; once is enough.
+        # To count a digest's parts and to render each of them, it is divided once.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
         self._papers = MailPapers(self.templates)
 
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
-        """Return which papers each message of a digest at a destination tells; None for one that tells all."""
+        """Return which papers are in each message of a digest at a destination; None if one message has all."""
         if destination.kind not in SLACK_KINDS:
             return (None,)
         return self._divide(digest).divide(destination)
 
-    def render(  # noqa: PLR0911 - one for each kind
-        self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
-    ) -> Message:
+    def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
         """Render one part for the delivery's destination.
 
         Raises:
@@ -92,15 +96,13 @@ class Renderer:
             case DestinationKind.MAIL:
                 body = write_digest_mail(self._papers, digest, delivery, links, identity)
                 return _write_message("message/rfc822", body, digest, delivery, ".eml")
-            case DestinationKind.SLACK:
+            case DestinationKind.SLACK | DestinationKind.SLACK_WEBHOOK:
                 body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
-                return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
+                suffix = f"-{delivery.part + 1}.json" if delivery.part else ".json"
+                return _write_message("application/json", body, digest, delivery, suffix)
             case DestinationKind.WEBHOOK:
                 body = write_digest_event(digest, delivery, links)
                 return _write_message("application/json", body, digest, delivery, ".json")
-            case DestinationKind.SLACK_WEBHOOK:
-                body = encode_payload(write_webhook_payload(self._divide(digest), delivery, links))
-                return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
             case DestinationKind.CONSOLE:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
@@ -118,12 +120,22 @@ class Renderer:
         return write_digest_text(self._papers, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
-        """Render for a terminal of so many columns, listing at most `limit` papers."""
-        return write_terminal(self.templates, digest, width=width, color=color, limit=limit)
+        """Render for a terminal of `width` columns (at least 40), listing at most `limit` papers."""
+        papers, width = view_papers(digest), max(width, NARROWEST)
+        listed = papers[: digest.shown][:limit]
+        context = TerminalContext(
+            digest=view_digest(digest),
+            groups=group_papers(digest, listed),
+            rest=view_rest(papers[len(listed) :], ""),
+            width=width,
+        )
+        return lay_out_lines(self.templates.render("terminal/digest.txt", context), width, color=color)
 
     def render_page(self, digest: Digest, links: Links) -> str:
-        """Render the whole digest as a page of its own, as `digests.write_page` says."""
-        return write_page(self.templates, digest, links)
+        """Render the whole digest as a page of its own: every paper with its abstract, no image."""
+        groups = group_papers(digest, view_papers(digest))
+        context = PageContext(digest=view_digest(digest), groups=groups, links=links)
+        return self.templates.render("web/digest.html", context)
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""
@@ -134,8 +146,8 @@ class Renderer:
         return fit_feed(partial(write_json_feed, self.templates), feed)
 
     def render_web(self, name: str, context: DataclassInstance) -> str:
-        """Render a page of the web shell, `error.html` or `web/error.html`, from its context dataclass."""
-        return self.templates.render(f"web/{name.removeprefix('web/')}", context)
+        """Render a page of the web shell, such as `error.html`, from its context."""
+        return self.templates.render(f"web/{name}", context)
 
     def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
         """Render a message to the operator."""
@@ -144,13 +156,14 @@ class Renderer:
         if destination.kind is DestinationKind.WEBHOOK:
             body = write_alarm_event(context, key, identity.date)
         elif destination.kind in SLACK_KINDS:
-            payload = make_payload(SLACK, compile_blocks(self.templates.render(SLACK, context)))
+            payload = make_payload(_SLACK_ALARM, compile_blocks(self.templates.render(_SLACK_ALARM, context)))
             if destination.kind is DestinationKind.SLACK:
                 channel = envelope.remote_address or destination.address
                 payload = address_payload(payload, channel, key, {"alarm": key})
             body = encode_payload(payload)
         else:
-            subject, _, text = clean_markup(self.templates.render(MAIL, context).strip()).partition("\n")
+            rendered = clean_markup(self.templates.render("email/alarm.txt", context).strip())
+            subject, _, text = rendered.partition("\n")
             subject, text = clean_text(subject), text.strip()
             media_type, suffix, body = "text/plain", ".txt", f"{subject}\n\n{text}\n".encode()
             if destination.kind is DestinationKind.MAIL:
@@ -171,10 +184,26 @@ class Renderer:
         return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
 
 
+def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
+    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
+    papers, view = view_papers(digest), view_digest(digest)
+
+    def render(most: int) -> str:
+        context = PostContext(
+            digest=view,
+            groups=group_papers(digest, papers[:most]),
+            rest=view_rest(papers[most:], links.web_view),
+            links=links,
+            papers=papers[:most],
+        )
+        return templates.render(name, context).strip()
+
+    text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
+    if len(text) > LONGEST_POST:
+        raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
+    return text
+
+
 def _write_message(media_type: str, body: bytes, digest: Digest, delivery: Delivery, suffix: str) -> Message:
     name = _UNNAMEABLE.sub("-", f"{digest.subscription}-{digest.slot}").strip("-.")
     return Message(media_type, body, delivery.idempotency_key, f"{name}{suffix}")
-
-
-def _part_suffix(delivery: Delivery) -> str:
-    return f"-{delivery.part + 1}.json" if delivery.part else ".json"

@@ -26,21 +26,21 @@ _TOKEN = re.compile(rf"\s*(?:[{_ONE_BY_ONE}]|{_WORD}(?:[-'’.]{_WORD})*|[^\w\s]
 
 _MOST_TOKENS = 2_000
 _MOST_PAIRS = 20_000
-"""Of texts beyond it nothing is compared: words of the one, and how often one stands in both, times each other."""
+"""Longer texts are not compared: the tokens of one text, and the pairs of equal tokens in both."""
 
 _LEAST_KEPT = 0.25
-"""Of the longer text's words at least so many are kept, else it is written anew and reads better whole."""
+"""If a smaller share of the longer text's words is kept, it is written anew and reads better whole."""
 
 _KEPT_TEXTS = 1_024
 
 LONGEST_MINOR = 40
-"""Characters that tell a minor change."""
+"""Characters of the words on a minor change."""
 
 _LONGEST_COMMENT = 140
 _LONGEST_TITLE = 90
 _MOST_NAMES = 3
 UNCHANGED = "title, authors and abstract as before"
-"""Said of a new version that reads like the one before: only what it holds has changed."""
+"""Said of a new version whose record reads like the one before: only its full text has changed."""
 
 _CLAUSE = re.compile(r"(?<=[;,.])\s+")
 _LENGTHS = re.compile(r"(?i)\W*(?:v\d+\W+)?\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
@@ -58,7 +58,7 @@ _LISTS = ("authors", "dois", "categories")
 _PARTS = ("withdrawn", "comment", "title", "authors", "journal_ref", "dois", "abstract", "categories")
 """By the names of `find_differences`, in the order they are shown."""
 
-_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
+_CHANGED = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
 
 
 class Part(StrEnum):
@@ -106,11 +106,11 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Se
     is_short = max(len(before), len(after)) <= _MOST_TOKENS
     runs: list[tuple[Part, Sequence[str]]] = []
     if is_short and sum(counts[token] for token in before) <= _MOST_PAIRS:
-        for tag, first, last, begin, behind in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for tag, first, last, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
             if tag == "equal":
                 runs.append((Part.KEPT, before[first:last]))
             else:
-                runs += [(Part.GONE, before[first:last]), (Part.COME, after[begin:behind])]
+                runs += [(Part.GONE, before[first:last]), (Part.COME, after[begin:end])]
     kept = sum(len(tokens) for part, tokens in runs if part is Part.KEPT)
     if kept < _LEAST_KEPT * max(len(before), len(after)):
         runs = [(Part.GONE, before), (Part.COME, after)]
@@ -118,7 +118,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Se
 
 
 def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPiece, ...]:
-    """Make pieces of runs, and take away the `lead` that was put before the first token of both texts."""
+    """Make pieces of runs, without the `lead` that was put before the first token of both texts."""
     texts = [(part, "".join(tokens)) for part, tokens in runs]
     if not texts:
         return ()
@@ -127,12 +127,9 @@ def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPi
     if part is not Part.KEPT and rest:
         second, first_kept = rest[0]
         rest[0] = second, first_kept[len(lead) :]
-        # Where one text only begins with it, what separates it from the other's beginning stands behind it.
+        # If only one text has it, what separates it from the beginning of the other comes after it.
         text += lead if second is Part.KEPT else ""
     return tuple(DiffPiece(part, text) for part, text in ((part, text), *rest) if text)
-
-
-_SAID = {Part.GONE: "removed", Part.COME: "added"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +154,10 @@ class RevisionView:
 
 
 def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -> tuple[RevisionView, ...]:
-    """Return what changed in a paper, the authors' own comment first: it is what "accepted at …" stands in.
+    """Return what changed in a paper, the authors' own comment first: it says "accepted at …".
 
     Args:
-        shown: which of the two a reader has before them; the second where not given.
+        shown: the one of the two that a reader has before them; the second if not given.
     """
     differing = set(find_differences(before, after))
     if after.is_withdrawn:
@@ -264,5 +261,5 @@ def _mark_html(piece: DiffPiece) -> Markup:
     if not text:
         return Markup.escape(piece.text)
     before, _, after = piece.text.partition(text)
-    tag = Markup("del") if piece.part is Part.GONE else Markup("ins")
-    return Markup("{}{}{}").format(before, _FORM.format(tag, _SAID[piece.part], text), after)
+    tag, said = ("del", "removed") if piece.part is Part.GONE else ("ins", "added")
+    return Markup("{}{}{}").format(before, _CHANGED.format(tag, said, text), after)

@@ -1,26 +1,25 @@
-"""Sample values for the check of templates: digests, and what other templates see. No paper here exists."""
+"""Makes up values to try templates with: digests, and what other templates see. No paper here exists."""
 
 from __future__ import annotations
 
-import collections.abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import Any, get_args, get_origin, get_type_hints
 
-from digest.model import announcements, errors, people
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.messages import Coverage, Digest, DigestEntry, Form, Group, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.people import OwnQuery, SignupRequest
 from digest.model.subscriptions import Abstracts, Grouping
-from digest.render import contexts, coverage, digests, papers
+from digest.render.digests import DigestView, view_digest, view_papers
+from digest.render.papers import PaperView
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 DAY = date(2026, 11, 19)
-"""22:47 US Eastern time on Thu 19 Nov 2026: when the sample digests' papers were found."""
+"""The sample digests' papers were found at 22:47 US Eastern time on Thu 19 Nov 2026."""
 
 SAMPLE_LINKS = Links(
     unsubscribe="https://digest.example.org/u/Qm9vdHN0cmFwcGluZzEyMw",
@@ -46,13 +45,6 @@ AUTHORS = (
     Author("Ana Lúcia Prates"),
     Author("Kwabena Owusu-Ansah"),
 )
-
-_NAMES = {
-    name: value
-    for module in (collections.abc, announcements, errors, people, contexts, coverage, digests, papers)
-    for name, value in vars(module).items()
-}
-"""What annotations may name."""
 
 
 def make_paper(number: int = 1, **fields: Any) -> Paper:  # noqa: ANN401 - the fields of Paper, whatever their types
@@ -132,7 +124,7 @@ def make_coverage(matched: int | None, **fields: Any) -> Coverage:  # noqa: ANN4
 
 
 def quiet_digests() -> dict[str, Digest]:
-    """Return digests without papers, by what happened: nothing matched, not all was seen, the look failed."""
+    """Return digests without papers, by what happened: nothing matched, or the check is not complete or failed."""
     return {
         "quiet": make_digest(()),
         "incomplete": make_digest((), coverage=make_coverage(0, is_complete=False, is_settled=False, new=180)),
@@ -187,7 +179,7 @@ def _make_samples() -> Iterator[Digest]:
 
 
 SAMPLES = tuple(_make_samples())
-"""What the templates of digests must cope with."""
+"""Every sort of digest that a template must render."""
 
 _KNOWN: dict[object, list[Any]] = {
     str: ["<i>"],
@@ -195,8 +187,8 @@ _KNOWN: dict[object, list[Any]] = {
     bool: [True, False],
     float: [0.5],
     date: [DAY],
-    digests.DigestView: [digests.view_digest(SAMPLES[0])],
-    papers.PaperView: [digests.view_papers(SAMPLES[0])[0]],
+    DigestView: [view_digest(SAMPLES[0])],
+    PaperView: [view_papers(SAMPLES[0])[0]],
     QueryError: [QueryError("<b>", text="gpu AND", position=7, hint="x")],
     SignupRequest: [SignupRequest((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))],
     tuple[str, str, str, bool, str]: [("p-0", "x", "x", True, "unsubscribe"), ("team", "<i>", "x", False, "undo")],
@@ -227,7 +219,7 @@ def list_samples(kind: Any) -> list[Any]:  # noqa: ANN401 - any type that a temp
 
 def _vary(kind: Any) -> list[Any]:  # noqa: ANN401 - any dataclass
     """Return values of a dataclass in which one thing at a time is missing, different or alone."""
-    hints, forms = get_type_hints(kind, _NAMES), dict[str, list[Any]]()
+    hints, forms = get_type_hints(kind), dict[str, list[Any]]()
     for one in fields(kind):
         forms[one.name] = list_samples(hints[one.name]) + [one.default] * (one.default is not MISSING)
     most, least = ({name: values[end] for name, values in forms.items()} for end in (0, -1))

@@ -1,9 +1,9 @@
 """Chooses what is shown of an abstract: its best sentence or two, cut between words if they are long.
 
-Each sentence has a score, the sum of the `WEIGHTS` of its signals: "we find", a number, a start that leans on text
-nobody sees. The weights were fitted on sentences that readers judged: `python -m tests.bench.sentences --fit FILE`
-prints them anew. A match is one more signal. Its weight is set by hand, as the readers knew no query, and it is
-small: in real digests, a sentence chosen for its matched word was wrong more often than right.
+Each sentence has a score, the sum of the `WEIGHTS` of its signals, such as "we find" or a number. The weights
+were fitted on sentences that readers judged: `python -m tests.bench.sentences --fit FILE` prints them anew.
+A match is one more signal. Its weight is set by hand, as the readers knew no query. It is small: in real digests,
+a sentence chosen for its matched word was wrong more often than right.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ PHRASES: Final = {
     "method": "algorithm, approach, framework, method, model, procedure, scheme, technique, tool",
     "aims": "aim, explore, focus, goal, interested, investigate, motivated, objective, order to, purpose, study",
 }
-"""Signals and the phrases that give them: `^` is the start of a sentence, `{find}` any word of that kind."""
+"""Signals, and the phrases that give them: `^` is the start of a sentence, `{find}` any word of that kind."""
 
 # fmt: off
 WEIGHTS: Final[dict[str, float]] = {
@@ -100,16 +100,23 @@ WEIGHTS: Final[dict[str, float]] = {
     "leans": -0.15, "finds first": 0.55, "found before": -0.26, "we first": 0.35, "no we yet": -0.27,
 }
 # fmt: on
-"""What each signal adds to a sentence's score; those that are no phrases are of `measure_sentences`."""
+"""What each signal adds to a sentence's score; `measure_sentences` measures those that are no phrases."""
 
-_MATCH, _CUT, _WORST_SECOND, _LEAST_NEW, _LEAST_NAMED = 0.3, -0.4, 2.5, 0.3, 2
-"""What a match adds to a score, and a cut at the end if only one sentence is shown; how far below the best score a
-second may be; what share of its words must be new; how many words of the title a sentence must have that leans on
-another."""
+_MATCH = 0.3  # what a match adds to a score
+_CUT = -0.4  # what a cut at the end adds, if only one sentence is shown
+_WORST_SECOND = 2.5  # how far below the best score a second sentence may be
+_LEAST_NEW = 0.3  # the share of its words that must be new
+_LEAST_NAMED = 2  # how many words of the title a sentence must have if it leans on another one
+_LATE = 40  # from this letter on, a long sentence is cut in front
+_LEAST_DROPPED = 12  # letters: a cut takes two words at least, as one alone could have stayed
+_LEAST_TIDY = 0.7  # a tidy cut keeps this share of what is allowed
+_LONGEST_SHORT_FORM = 12
+_MOST_READ = 100  # each sentence is compared with all others; no real abstract has this many
+_KEPT_ABSTRACTS = 256
 
 _KINDS: Final = {stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()}
 _SKIPPED = re.compile(r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly")
-"""What may stand between "we" and its verb."""
+"""What may come between "we" and its verb."""
 
 _SIGNALS: Final[dict[str, list[str]]] = {}
 for _signal, _phrases in PHRASES.items():
@@ -125,7 +132,7 @@ _OTHERS = re.compile(
     r"\b(?:[A-Z][a-zé]+(?<!s)(?<!We)(?<!It)|et al\.?|the authors|who) (?:asked|concluded|conjectured|found|gave"
     r"|introduced|posed|proved|showed|suggested)\b"
 )
-"""What others did, not this paper: nobody reads it as its finding."""
+"""What others did, so no finding of this paper."""
 
 _CONTENT = re.compile(r"[^\W\d_]{4,}|[A-Z]{2,3}")
 _EMPTY = re.compile(
@@ -157,15 +164,14 @@ _NUMBER = re.compile(r"[\d(\[]|[B-Z]\b|[IVX]+\b")
 _HEADING = re.compile(
     r"(?i)\W*(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W*"
 )
-"""Text up to a full stop that ends no sentence: a short form, unless a word follows that only begins sentences, or
-one before a number; a heading or the number of an entry in a list, which belong to what follows.
-"""
+"""Text up to a full stop that ends no sentence: a short form, a heading, or the number of an entry in a list.
+A short form before a word of `_BEGINNING` ends one; some are short forms only before a number."""
 
 _FINDING = re.compile(rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b")
 _SUBJECT = re.compile(
     r"(?i)\b(?:and |but |here )*(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
 )
-"""Where a sentence says what was found, and where it may be cut in front: the reader must see who found it."""
+"""What says that something was found, and by whom: a sentence may be cut before that."""
 
 _UNTIDY = re.compile(
     r"\(?(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|were|wh\w+|with|\W+"
@@ -173,12 +179,8 @@ _UNTIDY = re.compile(
 )
 """A word that belongs to the next one, as a number to its unit: no text breaks off after it."""
 
-_LATE, _LEAST_DROPPED, _LEAST_TIDY, _LONGEST_SHORT_FORM, _MOST_READ = 40, 12, 0.7, 12, 100
-"""A long sentence is cut in front from here on; nobody should miss a single word, so two are cut; a tidy cut keeps
-this share of what is allowed; no abstract has so many sentences, each of which is compared with all others."""
-
-_BEFORE, _BEHIND = "…\u00a0", "\u00a0…"
-"""A no-break space keeps the ellipsis from a line of its own."""
+_BEFORE, _AFTER = "…\u00a0", "\u00a0…"
+"""A no-break space keeps the ellipsis out of a line of its own."""
 
 
 class Range(NamedTuple):
@@ -192,7 +194,7 @@ class _Sentence(NamedTuple):
     place: Range
     score: float
     words: frozenset[str]
-    leans: bool  # on text nobody sees
+    leans: bool  # on a sentence that may not be shown
 
 
 def choose_snippet(
@@ -203,15 +205,12 @@ def choose_snippet(
     sentences: int = 1,
     limit: int = LONGEST_SNIPPET,
 ) -> tuple[Segment, ...]:
-    """Return the sentences of an abstract that say most, as plain text in which what matched is marked.
+    """Return the sentences of an abstract that say most, as one run of plain text with marks for what matched.
 
     Args:
         spans_of_reasons: for each reason to match, its places in the raw abstract.
         sentences: how many may be shown, 1 or 2, in the abstract's order; the second only if it adds something.
         limit: how many characters each of them may have, ellipses included.
-
-    Returns:
-        Segments of one run of text; () for an abstract of nothing.
     """
     spans = tuple(sorted({one for spans in spans_of_reasons for one in spans}))
     plain, marks = _join(show_segments(abstract, spans))
@@ -234,7 +233,7 @@ def choose_snippet(
 
 
 def split_sentences(plain: str) -> tuple[Range, ...]:
-    """Return where each sentence of a plain text stands, without the blanks between them."""
+    """Return the place of each sentence of a plain text, without the blanks between them."""
     sentences: list[Range] = []
     start = 0
     for ending in _ENDING.finditer(plain):
@@ -287,7 +286,7 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
     return measured
 
 
-@lru_cache(1_024)
+@lru_cache(_KEPT_ABSTRACTS)
 def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
     """Read an abstract; one paper is shown in several media and to many readers."""
     named, places = _find_words(title), split_sentences(plain)[:_MOST_READ]
@@ -324,7 +323,7 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
     begin, end = sentence
     if end - begin <= limit:
         return sentence
-    room = limit - len(_BEHIND)
+    room = limit - len(_AFTER)
     verbs = ((match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end))
     finding = next((at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin)
     subjects = [subject.start() for subject in _SUBJECT.finditer(plain, begin + _LATE, finding + _LATE)]
@@ -344,7 +343,7 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
 
 
 def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
-    """Return the text of segments, cleaned, and where it is marked."""
+    """Return the text of segments, cleaned, and its marked places."""
     plain, marks = "", []
     for segment in segments:
         start, plain = len(plain), plain + clean_markup(segment.text)
@@ -354,20 +353,20 @@ def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
 
 
 def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
-    """Return what is shown of each sentence as one run, with an ellipsis wherever something is missing."""
+    """Return what is shown of each sentence as one run, with an ellipsis for what is missing."""
     parts: list[Segment] = []
-    strengths, is_cut = 0, False
+    written, is_cut = 0, False
     for sentence, shown in chosen:
         begins_late = shown.start > sentence.start
-        skips = bool(parts and not is_cut and plain[strengths : sentence.start].strip())
-        gap = f"{_BEHIND} " if skips and not begins_late else " " if parts else ""
+        skips = bool(parts and not is_cut and plain[written : sentence.start].strip())
+        gap = f"{_AFTER} " if skips and not begins_late else " " if parts else ""
         parts.append(Segment(gap + (_BEFORE if begins_late and not is_cut else ""), is_marked=False))
-        strengths, is_cut = sentence.end, shown.end < sentence.end
+        written, is_cut = sentence.end, shown.end < sentence.end
         edges = sorted({*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)})
         parts += [
             Segment(plain[start:end], any(mark.start <= start < mark.end for mark in marks))
             for start, end in pairwise(edges)
         ]
-        parts.append(Segment(_BEHIND if is_cut else "", is_marked=False))
+        parts.append(Segment(_AFTER if is_cut else "", is_marked=False))
     runs = groupby((part for part in parts if part.text), key=lambda part: part.is_marked)
     return tuple(Segment("".join(part.text for part in run), is_marked) for is_marked, run in runs)

@@ -1,13 +1,13 @@
 """Divides a digest into Slack messages: the first titles to the channel, the papers to its thread.
 
-A thread has three messages at most. If they have no room for all papers with their sentences, it goes on with
-titles where the message in the channel ends; what has no room even so is counted and linked.
+A thread has three messages at most. If they have no room for all papers with their sentences, the thread goes on
+from the titles in the channel with further titles. What has no room even so is counted and linked.
 
 An incoming webhook knows no thread. It gets the channel's message alone, which then counts and links the papers
 whose titles it does not list.
 
-How many parts there are and what is in each follows from the digest and the templates alone:
-addresses, tokens and answers change nothing, so a part means the same on every attempt.
+The digest and the templates alone decide how many parts there are and what is in each. So a part means the same
+on every attempt.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from digest.model.messages import Delivery, Digest, Form, Links, Share
 from digest.model.subscriptions import Abstracts, Destination, DestinationKind
 from digest.render.contexts import PostContext, SlackPageContext
 from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
-from digest.render.environments import Templates
 from digest.render.papers import PaperView
+from digest.render.templates import Templates
 from digest.render.text import VALUE_END, VALUE_START, shorten, strip_marks, to_plain_text
+
+Block = dict[str, Any]
 
 TOP, THREAD = "slack/digest.txt", "slack/thread.txt"
 """The templates: the message in the channel, and one in its thread."""
@@ -39,13 +41,18 @@ MOST_IN_THREAD = 3
 
 EVENT_TYPE = "digest_posted"
 
+MOST_BLOCKS = 45
+"""Slack refuses more than 50; the rest is room for what Slack adds."""
+
+MOST_TEXT_BYTES = 9_000
+SECTION_TEXT = 3_000
+HEADER_TEXT = 150
+
 _MOST_PAPERS = 100
-"""A message has no room for the titles of so many."""
+"""A message has no room for more titles."""
 
 _LONGEST_URL = "https://example.org/".ljust(300, "x")
-"""What is counted is linked, as a rule. Room for that is left, whatever the address."""
-
-Block = dict[str, Any]
+"""What is counted is linked, as a rule: there must be room for the address."""
 
 _FALLBACK = "fallback:"
 _HEADER = "# "
@@ -54,22 +61,17 @@ _CONTEXT = "> "
 _NOTHING = ("", "#", ">")
 _BLANKS = re.compile(r"[ \t]+")
 _EMPTY_VALUES = re.compile(f"{VALUE_START}{VALUE_END}")
-
-MOST_BLOCKS = 45
-"""Slack refuses more than 50; the rest is room for what Slack adds."""
-
-MOST_TEXT_BYTES = 9_000
-SECTION_TEXT = 3_000
-HEADER_TEXT = 150
-_SHOWN_REFUSALS = 3
+_MOST_REFUSALS = 3
 _MENTION = re.compile(r"<[!@#]")
 """How Slack writes whom a message calls."""
 
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
-    """Build the body of `chat.postMessage` for one part."""
-    channel, key = delivery.remote_address or delivery.destination.address, delivery.idempotency_key
-    payload = address_payload(write_webhook_payload(parts, delivery, links), channel, key, {"delivery": key})
+    """Build the body of `chat.postMessage` for one part; for an incoming webhook, without channel and thread."""
+    payload, key = make_payload(*parts.compile(delivery, links)), delivery.idempotency_key
+    if delivery.destination.kind is DestinationKind.SLACK:
+        channel = delivery.remote_address or delivery.destination.address
+        payload = address_payload(payload, channel, key, {"delivery": key})
     if delivery.part and delivery.parent_remote_id:
         payload["thread_ts"] = delivery.parent_remote_id
     return payload
@@ -81,18 +83,13 @@ def address_payload(payload: dict[str, Any], channel: str, key: str, about: dict
     return {"channel": channel, **payload, "metadata": metadata, "client_msg_id": key}
 
 
-def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
-    """Build the body for an incoming webhook: the same message, without channel, thread or metadata."""
-    return make_payload(*parts.compile(delivery, links))
-
-
 def encode_payload(payload: dict[str, Any]) -> bytes:
     """Write a payload as JSON in UTF-8, always the same for the same payload."""
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 class SlackParts:
-    """The messages one digest becomes, divided once."""
+    """The messages that one digest becomes, divided once."""
 
     def __init__(self, templates: Templates, digest: Digest) -> None:
         self._templates = templates
@@ -101,18 +98,18 @@ class SlackParts:
         self._papers: Sequence[PaperView] = view_papers(digest)
 
     def divide(self, destination: Destination) -> tuple[Share, ...]:
-        """Return which papers each message tells at a destination."""
+        """Return which papers are in each message at a destination."""
         if destination.kind is DestinationKind.SLACK:
             return self._shares
         return (replace(self._shares[0], end=self._digest.shown),)
 
     @cached_property
     def _shares(self) -> tuple[Share, ...]:
-        """Which papers each part tells: the message in the channel, and those in its thread.
+        """Which papers are in the message in the channel, and in each of its thread.
 
-        All in the thread have one form: the first of a few for which three messages have room, else titles.
-        Each is as full as Slack's limits allow. One that Slack refuses all the same shows fewer papers,
-        and counts and links the others.
+        All in the thread have one form: the fullest for which three messages have room, else titles.
+        Each message is as full as Slack's limits allow. If Slack refuses one all the same, it is rendered with
+        fewer papers, and counts and links the others.
         """
         top = Share(0, 0, min(MOST_TITLES, self._digest.shown))
         self._write_top(top, Links(), top.shown)  # a fault in it is found before anything is frozen
@@ -123,7 +120,7 @@ class SlackParts:
         return replace(top, end=top.shown), *self._fill_thread(top.shown, Form.TITLE)
 
     def _fill_thread(self, first: int, form: Form) -> list[Share]:
-        """Return shares from one paper on; the last one has all that is left, if it shows that or not."""
+        """Return the shares from one paper on; the last one has all that are left, shown or not."""
         shares: list[Share] = []
         while first < self._digest.shown:
             is_last = len(shares) + 1 == MOST_IN_THREAD
@@ -138,7 +135,7 @@ class SlackParts:
         return shares
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
-        """Compile one part with as many papers as there is room for; return its template's name with it."""
+        """Compile one part with as many papers as there is room for, and name its template."""
         share = delivery.share or self.divide(delivery.destination)[delivery.part]
         write = partial(self._write_page, share, delivery.parts - 1, links)
         if not delivery.part:
@@ -148,13 +145,14 @@ class SlackParts:
     def _write_top(self, share: Share, links: Links, count: int) -> Compiled:
         """Write the message for the channel with the first `count` titles."""
         in_thread = self._digest.shown - share.end
-        untold = (*self._papers[count : share.end], *self._papers[self._digest.shown :])
+        left_out = (*self._papers[count : share.end], *self._papers[self._digest.shown :])
         context = PostContext(
             digest=self._view,
+            groups=group_papers(self._digest, self._papers[:count]),
             papers=tuple(self._papers[:count]),
             in_thread=in_thread,
             unlisted=in_thread if share.end else in_thread - count,
-            rest=view_rest(untold, links.web_view),
+            rest=view_rest(left_out, links.web_view),
             links=links,
         )
         return compile_blocks(self._templates.render(TOP, context))
@@ -167,6 +165,7 @@ class SlackParts:
             groups=group_papers(self._digest, papers[:count]),
             form=share.form,
             rest=view_rest(papers[count:], links.web_view),
+            links=links,
             first=share.first + 1,
             last=share.first + (count or share.count),
             pages=pages,
@@ -185,7 +184,7 @@ class SlackParts:
 
 
 def _list_forms(digest: Digest) -> tuple[Form, ...]:
-    """Return in which forms a thread may tell the papers, the fullest first; of changes there is one alone."""
+    """Return the forms that the papers of a thread may have, the fullest first; changes have one alone."""
     if all(entry.shows_change for entry in digest.entries[: digest.shown]):
         return (Form.TITLE,)
     if digest.abstracts is Abstracts.FULL:
@@ -196,7 +195,7 @@ def _list_forms(digest: Digest) -> tuple[Form, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What a template became: its blocks, and the text shown where blocks are not."""
+    """What a template became: its blocks, and the text that is shown if blocks can't be."""
 
     fallback: str
     blocks: tuple[Block, ...]
@@ -217,13 +216,13 @@ def compile_blocks(rendered: str) -> Compiled:
 
     Blank lines separate blocks. What a block becomes depends on how its first line starts:
 
-        fallback: text      what is read out and shown where blocks are not (once, no block)
+        fallback: text      what is read out, and shown if blocks can't be (once, no block)
         # text              a header
         ---                 a divider
         > text              a context line, small and grey (neighbouring lines are one block)
         anything else       a section
 
-    Only what the template itself writes at the start of a line counts: values carry marks, so a paper
+    Only what the template itself writes at the start of a line counts: marks enclose values, so a paper
     called "# one" or "---" stays a paragraph. Source: https://docs.slack.dev/reference/block-kit/blocks
     """
     fallback: list[str] = []
@@ -255,13 +254,13 @@ def list_texts(block: Block) -> list[str]:
 
 
 def _split_paragraphs(rendered: str) -> Iterator[list[str]]:
-    """Yield lines that belong together; headers, dividers and fallbacks stand alone."""
+    """Yield the lines of each block; each line of a header, divider or fallback is a block."""
     lines: list[str] = []
     kind = ""
     for raw in rendered.split("\n"):
         line = _BLANKS.sub(" ", _EMPTY_VALUES.sub("", raw)).strip(" ")
         if raw.strip() and line in _NOTHING:
-            continue  # only an empty value stood there: as if the line were not written
+            continue  # a line of nothing but an empty value counts as not written
         starts = (start for start in (_FALLBACK, _HEADER, _CONTEXT) if line.startswith(start))
         found = _DIVIDER if line == _DIVIDER else next(starts, "text" if line else "")
         if lines and (found != kind or kind in (_HEADER, _DIVIDER, _FALLBACK)):
@@ -279,7 +278,7 @@ def _write_mrkdwn(text: str) -> Block:
 
 
 def _pack(lines: list[str]) -> list[str]:
-    """Join lines into texts that a section may hold, breaking between lines only."""
+    """Join lines into texts that are short enough for a section."""
     texts: list[str] = []
     for line in filter(None, lines):
         if texts and len(texts[-1]) + 1 + len(line) <= SECTION_TEXT:
@@ -302,7 +301,7 @@ def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:
     refusals = list(_find_refusals(compiled))
     if refusals:
         raise TemplateError(
-            f"{name}: Slack would refuse it: {'; '.join(refusals[:_SHOWN_REFUSALS])}",
+            f"{name}: Slack would refuse it: {'; '.join(refusals[:_MOST_REFUSALS])}",
             hint="A template has a line `fallback: …` and at least one block; https://docs.slack.dev/reference/block-kit/blocks",
         )
     return {

@@ -1,26 +1,27 @@
-"""A digest for a terminal: the same lines for the same width, with colour or with [brackets].
+"""Lays text out for a terminal: the same lines for the same width, with colour or with [brackets].
 
-The template writes logical lines. A tab parts a title from what is said about it, and both take two lines
-at most. Other long lines are broken under their own beginning, as wide as a terminal shows them (CJK letters
-take two columns).
+A template writes logical lines. A tab parts a title from what is said about it, and both take two lines at most.
+Other long lines are broken under their own beginning, as wide as a terminal shows them (CJK letters take two
+columns).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
+from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
-from digest.render.contexts import TerminalContext
-from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.papers import PaperView
 from digest.render.text import (
     END,
     LINK_END,
     LINK_START,
     STARTS,
+    STYLE,
+    Spans,
     apply_styles,
     clean_text,
     show_segments,
@@ -28,13 +29,7 @@ from digest.render.text import (
     styled,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from digest.model.messages import Digest, DigestEntry
-    from digest.render.environments import Templates
-
-
+NARROWEST = 40
 _FIELDS = {
     Field.AUTHORS: "author",
     Field.JOURNAL_REF: "journal reference",
@@ -43,20 +38,13 @@ _FIELDS = {
     Field.DOIS: "DOI",
 }
 _INDENT = " " * 14
-
-NARROWEST = 40
 _CUT = " …"
-_INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
-_MARK = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
-_PIECE = re.compile(f"(?:{_MARK.pattern})|.", re.DOTALL)
+_BEGINNING = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
+_PIECE = re.compile(f"(?:{STYLE.pattern})|.", re.DOTALL)
 
 
 def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> str:
-    """Write papers one below the other: id and title, two lines of the abstract, and who wrote it.
-
-    Args:
-        color: whether to use ANSI sequences; what was met stands in [brackets] otherwise.
-    """
+    """Write papers one below the other: id and title, two lines of the abstract, and who wrote it."""
     width = max(width, NARROWEST)
     lines: list[str] = []
     for number, entry in enumerate(entries, start=1):
@@ -65,12 +53,12 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
         said = (view.change, view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
         about = styled(" · ".join(filter(None, said)), "dim")
         written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
-        lines += [part for line in written if line.strip() for part in lay_out(line, width)]
-    return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
+        lines += filter(str.strip, written)
+    return lay_out_lines("\n".join(lines), width, color=color) if lines else ""
 
 
 def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tuple[str, str]]:
-    """Yield the field of each place, in words, and the place in its surroundings, marked; names stand whole.
+    """Yield the field of each place, in words, and an excerpt of about `width` letters with the place marked.
 
     Places of one text that fit into one excerpt are shown by it together.
     """
@@ -84,10 +72,10 @@ def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tu
         yield _FIELDS.get(field, field.value), cut_around(text, tuple(places), width)
 
 
-def cut_around(text: str, spans: tuple[tuple[int, int], ...], width: int) -> str:
+def cut_around(text: str, spans: Spans, width: int) -> str:
     """Return the part of a raw text around its first marked place, styled, cut between words to `width` letters.
 
-    "" where nothing is marked.
+    "" if nothing is marked.
     """
     parts = [(clean_text(f"|{one.text}|")[1:-1], one.is_marked) for one in show_segments(text, spans)]
     plain = "".join(part for part, _ in parts)
@@ -104,7 +92,7 @@ def cut_around(text: str, spans: tuple[tuple[int, int], ...], width: int) -> str
 
 
 def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
-    """Return where an excerpt begins and ends: a third of it before the place, if there is so much."""
+    """Return the ends of an excerpt: a third of it is before the place, if the text has that much."""
     room = max(width - 4, 20)
     if len(plain) <= room:
         return 0, len(plain)
@@ -115,22 +103,6 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
     if end < len(plain) and (blank := plain.rfind(" ", first + 1, end + 1)) > 0:
         end = blank
     return start, end
-
-
-def write_terminal(templates: Templates, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
-    """Write a digest for a terminal of `width` columns.
-
-    Args:
-        digest: what is shown.
-        width: columns, at least 40.
-        color: whether to use ANSI sequences.
-        limit: how many of the papers shown are listed, None for all of them.
-    """
-    papers, width = view_papers(digest), max(width, NARROWEST)
-    listed = papers[: digest.shown][:limit]
-    groups, rest = group_papers(digest, listed), view_rest(papers[len(listed) :], "")
-    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), groups, rest, width))
-    return lay_out_lines(rendered, width, color=color)
 
 
 def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
@@ -173,7 +145,7 @@ def measure(text: str) -> int:
 
 
 def _beginning(line: str) -> str:
-    match = _INDENT_TERMINAL.match(line)
+    match = _BEGINNING.match(line)
     return match[0] if match else ""
 
 
@@ -201,7 +173,7 @@ def _split_words(line: str, width: int) -> list[str]:
 
 
 def _split_wide(word: str, width: int) -> list[str]:
-    """Cut a word wider than a line, such as a title in Chinese, wherever the line is full."""
+    """Cut a word wider than a line, such as a title in Chinese, when the line is full."""
     if measure(word) <= width:
         return [word]
     parts, used = [""], 0
@@ -216,12 +188,12 @@ def _split_wide(word: str, width: int) -> list[str]:
 
 
 def _carry_styles(lines: list[str], indent: str) -> list[str]:
-    """End an open style or link at each line's end and open it again behind the next line's indent."""
+    """End an open style or link at each line's end, and open it again after the next line's indent."""
     carried: list[str] = []
     style = link = ""
     for number, line in enumerate(lines):
         text = f"{indent}{link}{style}{line[len(indent) :]}" if number else line
-        for mark in (found[0] for found in _MARK.finditer(text)):
+        for mark in (found[0] for found in STYLE.finditer(text)):
             if mark == LINK_END or LINK_START.match(mark):
                 link = mark.rstrip(LINK_END)
             else:

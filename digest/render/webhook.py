@@ -1,8 +1,7 @@
-"""What other programs get: a digest, or an alarm, as one JSON document.
+"""Writes a digest or an alarm as one JSON document for other programs.
 
-Members may be added later; none is renamed or taken away without another `version`. Texts come as arXiv
-has them, TeX and all; the title comes once more in plain Unicode. Places of reasons are code points of these
-texts.
+Members may be added later. None is renamed or taken away without another `version`. Texts come as arXiv has them,
+with their TeX; the title comes once more in plain Unicode. Places of reasons are code points of these texts.
 """
 
 from __future__ import annotations
@@ -31,16 +30,15 @@ MOST_BYTES = 256_000
 """What a post holds at most: many receivers refuse longer ones."""
 
 _MOST_NAMED = 400
-"""Papers beyond it that are named by id; further ones are counted only."""
+"""Papers without room that are named by id; further ones are counted only."""
 
 _SHOWN_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois", "categories")
 
 
 def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
-    """Write a digest with as many papers as a post may hold, those beyond the cap too, and count the others.
+    """Write a digest with as many papers as a post may hold, shown or not, and count the others.
 
-    A paper of thousands of authors may be too long by itself; those behind it are sent all the same. The bytes
-    are the same for every attempt.
+    A paper of thousands of authors may be too long by itself; those after it are sent all the same.
     """
     view = view_digest(digest)
     coverage = digest.coverage
@@ -74,7 +72,7 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
 
 
 def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
-    """Return those of the first papers that there is room for, by number."""
+    """Return the first papers by number, without those that there is no room for."""
     written: dict[int, dict[str, Any]] = {}
     for view in view_papers(digest)[:MOST_PAPERS]:
         paper = {"number": view.number, "is_shown": view.number <= digest.shown, **_describe(view)}
@@ -144,7 +142,7 @@ def _describe(view: PaperView) -> dict[str, Any]:
 
 
 def _describe_changes(before: Paper, after: Paper) -> list[dict[str, Any]]:
-    """Return each field that differs, as it was and as it is, TeX and all."""
+    """Return each field that differs, as it was and as it is."""
     return [
         {"field": name, "before": _list_values(before, name), "after": _list_values(after, name)}
         for name in find_differences(before, after)

@@ -409,10 +409,10 @@ def serve_likes(request: Request) -> Response:
         due, digest = _find_digest(conn, shell.site.config, found, page)
         likes = load_likes(conn, due.id, _name_reader(found))
     context = PageContext(
-        view_digest(digest),
-        group_papers(digest, view_papers(digest)),
-        Links(home=home, preferences=f"{home}p/{request.path_params['token']}"),
-        {str(one.paper.arxiv_id): str(one.opinion) for one in likes},
+        digest=view_digest(digest),
+        groups=group_papers(digest, view_papers(digest)),
+        links=Links(home=home, preferences=f"{home}p/{request.path_params['token']}"),
+        opinions={str(one.paper.arxiv_id): str(one.opinion) for one in likes},
         token=make_form_token(shell, request.scope["path"]),
         action=page,
     )

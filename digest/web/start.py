@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from digest.poll.coverage import load_coverage
 from digest.render.contexts import StartContext, TrialContext
-from digest.render.coverage import describe_coverage
+from digest.render.digests import describe_coverage
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, find_contact, shell_of

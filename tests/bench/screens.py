@@ -23,9 +23,9 @@ from digest.model.papers import Reason
 from digest.model.subscriptions import Grouping
 from digest.plan.order import arrange
 from digest.query import analyse, find_reasons, parse_query
-from digest.render.environments import Templates, find_shipped_templates
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest
+from digest.render.templates import Templates, find_shipped_templates
 from tests.battery.browser import find_chromium
 from tests.bench.papers import load_papers
 from tests.browser.conftest import FLAGS

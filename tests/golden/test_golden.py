@@ -14,17 +14,19 @@ from digest.model.people import DAYS, KINDS, RequestKind
 from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
 from digest.query import parse_query
-from digest.render import ErrorContext, MailIdentity, Renderer, UnsubscribeContext
+from digest.render import MailIdentity, Renderer
 from digest.render.check import check_templates
 from digest.render.contexts import (
     ArchiveContext,
     ConfirmContext,
+    ErrorContext,
     FeedContext,
     LetterContext,
     LinkContext,
     PastView,
     StoredContext,
     SubscribeContext,
+    UnsubscribeContext,
 )
 from digest.render.digests import QueryView, view_digest, view_papers
 from digest.render.references import write_bibtex, write_ris
@@ -107,7 +109,7 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
     deliver: MakeDelivery, identity: MailIdentity, golden: Golden
 ) -> None:
     own = Renderer([Path(__file__).with_name("theme")])
-    assert check_templates(own.templates) == ()
+    assert check_templates(own) == ()
     mail = own.render(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
     golden("theme.mail.html", read_parts(mail.body)[1])
     post = own.render(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS, identity)

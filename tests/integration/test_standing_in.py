@@ -10,8 +10,7 @@ import pytest
 
 from digest.poll.rules import MOST_FIRST_SEARCHES
 from digest.poll.search import EVERYTHING
-from digest.render.coverage import CoverageState, describe_coverage
-from digest.render.digests import write_introduction
+from digest.render.digests import CoverageState, describe_coverage, write_introduction
 from digest.serve.steps import PassReport
 from tests.acceptance.made import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded

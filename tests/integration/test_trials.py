@@ -116,7 +116,7 @@ def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Sit
     store_month(site.store, crossed, NOW - timedelta(days=1), kind=Kind.CROSS_LIST)
     desk = QueryTrials(site)
     trial = try_when_ready(desk, "cat:cs.OS")
-    assert [(paper.kind, paper.change) for paper in trial.papers] == [
+    assert [(paper.entry.kind, paper.change) for paper in trial.papers] == [
         (Kind.CROSS_LIST, "cross-listed into cs.OS")
     ] * 2
     assert {bar.day for bar in trial.bars if bar.papers} == {"Wed 18 Nov"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.render.environments import find_shipped_templates
+from digest.render.templates import find_shipped_templates
 from tests.integration.cli.conftest import Shell
 
 pytestmark = pytest.mark.usefixtures("fresh")

@@ -4,8 +4,15 @@ import pytest
 
 from digest.model.messages import Coverage, Occasion
 from digest.model.subscriptions import Grouping
-from digest.render.coverage import CoverageState, describe_coverage
-from digest.render.digests import view_digest, view_papers, view_rest, write_headline, write_introduction
+from digest.render.digests import (
+    CoverageState,
+    describe_coverage,
+    view_digest,
+    view_papers,
+    view_rest,
+    write_headline,
+    write_introduction,
+)
 from digest.render.samples import EVENING, make_coverage, make_digest, make_entry
 
 FOLLOWS = "What is missing comes in your next digest"

@@ -10,10 +10,10 @@ import pytest
 from digest.model.messages import DigestEntry
 from digest.model.papers import Field
 from digest.model.subscriptions import Abstracts
-from digest.render.environments import Templates, find_shipped_templates
 from digest.render.mail import MailPapers
 from digest.render.papers import PaperView
 from digest.render.samples import make_entry
+from digest.render.templates import Templates, find_shipped_templates
 
 FULL = Abstracts.FULL
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Links
-from digest.render.digests import LONGEST_POST, write_post
-from digest.render.environments import Templates, find_shipped_templates
+from digest.render.renderer import LONGEST_POST, write_post
 from digest.render.samples import SAMPLE_LINKS, SAMPLES
+from digest.render.templates import Templates, find_shipped_templates
 from digest.render.text import markdown_escape, markdown_link
 from tests.unit.render.conftest import plan_digest
 

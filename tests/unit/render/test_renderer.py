@@ -9,8 +9,8 @@ import pytest
 from digest.inspect.stored import STORED
 from digest.model.errors import DigestError
 from digest.model.messages import Message
-from digest.render import ErrorContext, MailIdentity, Renderer, UnsubscribeContext
-from digest.render.contexts import StoredContext
+from digest.render import MailIdentity, Renderer
+from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.samples import SAMPLE_LINKS
 from tests.samples import sample_digest, sample_start, sample_trials
 from tests.unit.render.conftest import KEY, MakeDelivery

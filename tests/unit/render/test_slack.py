@@ -16,10 +16,10 @@ from digest.model.subscriptions import Abstracts, Destination
 from digest.render import Renderer, check
 from digest.render.check import check_templates
 from digest.render.contexts import SlackPageContext
-from digest.render.digests import group_papers, view_digest, view_papers, view_rest
-from digest.render.environments import find_shipped_templates
+from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry
 from digest.render.slack import Compiled, compile_blocks, list_texts, make_payload
+from digest.render.templates import find_shipped_templates
 from digest.render.text import slack_escape
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks, measure_text
@@ -79,7 +79,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
     form = Form.ABSTRACT if amount == "full" else Form.SENTENCE
     groups = group_papers(digest, view_papers(digest))
-    context = SlackPageContext(view, groups, form, view_rest((), ""), 1, 1, 1)
+    context = SlackPageContext(digest=view, groups=groups, form=form, first=1, last=1, pages=1)
     compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
@@ -205,7 +205,7 @@ def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
     variants = [[*pieces[:n], *pieces[n + 1 :]] for n in range(len(pieces))] + [pieces[::-1]]
     for variant in variants:
         (folder / f"{name}.txt").write_text("\n\n".join([head, "> kept", *variant]))
-        assert check_templates(Renderer([tmp_path]).templates) == ()
+        assert check_templates(Renderer([tmp_path])) == ()
 
 
 def _types(compiled: Compiled) -> list[str]:

@@ -15,7 +15,7 @@ from digest.model.papers import Author, Field, Span
 from digest.model.subscriptions import Abstracts
 from digest.render import Renderer
 from digest.render.contexts import TerminalContext
-from digest.render.digests import group_papers, view_digest, view_papers, view_rest
+from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.samples import make_digest, make_entry
 from digest.render.terminal import cut_around, lay_out, quote_places
 from digest.render.text import apply_styles, strip_styles, styled
@@ -53,7 +53,7 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = TerminalContext(view, group_papers(digest, view_papers(digest)), view_rest((), ""), 110)
+    context = TerminalContext(digest=view, groups=group_papers(digest, view_papers(digest)), width=110)
     said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
     assert len([part for line in said for part in lay_out(line, 110)]) == lines
 

@@ -9,20 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from digest.render.digests import name_slot, write_days
+from digest.render.mime import flow_text, wrap_text
 from digest.render.samples import make_coverage, make_digest
-from digest.render.text import (
-    Mrkdwn,
-    clean_text,
-    escape_text,
-    flow_text,
-    link,
-    name_slot,
-    shorten,
-    slack_escape,
-    to_plain_text,
-    wrap_text,
-    write_days,
-)
+from digest.render.text import Mrkdwn, clean_text, escape_text, link, shorten, slack_escape, to_plain_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 

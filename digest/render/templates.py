@@ -1,14 +1,14 @@
-"""Opens Jinja for HTML, plain text, Markdown and Slack, and finds templates.
+"""Finds templates and renders them with Jinja, each escaped as its medium needs.
 
-A template's name decides its environment, from explicit lists: Jinja's own choice by suffix leaves
-`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all of them. The operator's folder
-comes before the shipped one file by file, and `default:email/digest.html` always names the shipped
-file, so that an operator's template can extend the one it replaces.
+A template's folder and suffix decide how it is escaped, by explicit lists: Jinja's own choice leaves `*.html.j2`
+and `*.atom` unescaped. A name that means nothing is an error. The operator's files come before the shipped ones,
+one by one. `default:email/digest.html` is always the shipped file, so a template can extend the one it replaces.
 """
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from difflib import get_close_matches
@@ -38,10 +38,7 @@ from digest.render.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from _typeshed import DataclassInstance
-
 
 ESCAPED_SUFFIXES = (".html", ".xml", ".css", ".svg")
 TEXT_SUFFIXES = (".txt", ".js")
@@ -49,9 +46,6 @@ MARKDOWN_SUFFIXES = (".md",)
 _SUFFIXES = ESCAPED_SUFFIXES + TEXT_SUFFIXES + MARKDOWN_SUFFIXES
 SLACK_FOLDER = "slack/"
 SHIPPED_PREFIX = "default"
-
-_INLINED_STYLES = "email/style.css"
-
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -92,7 +86,7 @@ class Templates:
         return not path.is_relative_to(self._shipped)
 
     def find_blocks(self, name: str) -> tuple[str, ...]:
-        """Return the names of a template's blocks, in the order they stand."""
+        """Return the names of a template's blocks, in order."""
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
     def render(self, name: str, context: DataclassInstance) -> str:
@@ -101,13 +95,13 @@ class Templates:
         return self._run(name, seen)
 
     def read_source(self, name: str) -> str:
-        """Return a static template (a style sheet) as it is shown."""
+        """Return what a template without a context gives, such as a style sheet."""
         return self._run(name, {})
 
     def inline_styles(self, html: str) -> str:
-        """Write the declarations of the mail's style sheet into the elements of a mail.
+        """Write the mail's style sheet into the elements of a mail.
 
-        `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
+        Its `<style>` elements stay: they hold what cannot be inlined, such as media queries.
         """
         try:
             return self._inliner.inline(html)
@@ -121,7 +115,7 @@ class Templates:
             keep_style_tags=True,
             minify_css=True,
             load_remote_stylesheets=False,
-            extra_css=self.read_source(_INLINED_STYLES),
+            extra_css=self.read_source("email/style.css"),
         )
 
     def _read_style(self, name: str) -> Markup:
@@ -143,7 +137,7 @@ class Templates:
 
     @contextmanager
     def _blaming(self, name: str, seen: Iterable[str]) -> Iterator[None]:
-        """Let whatever fails within be said of the template, with the line it stands on."""
+        """Turn any failure within into one of the template, with file and line."""
         try:
             yield
         except TemplateError:
@@ -155,7 +149,7 @@ class Templates:
                 f"{error.filename or error.name or name}, line {error.lineno}: {error.message}",
                 hint="The syntax is Jinja's: https://jinja.palletsprojects.com/templates/",
             ) from error
-        except Exception as error:  # whatever an expression in a template raises is the template's fault
+        except Exception as error:  # an expression in a template may raise anything
             hint = f"It sees {', '.join(sorted(seen))}." if seen else ""
             raise TemplateError(f"{self._find_place(error) or name}: {error}", hint=hint) from error
 
@@ -180,7 +174,7 @@ class Templates:
         )
 
     def _find_place(self, error: Exception) -> str:
-        """Return file and line of the template that an error comes from; "" where none can be seen."""
+        """Return file and line of the template that an error comes from; "" if it comes from none."""
         folders = tuple(str(folder) for folder in self.folders)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folders):
@@ -223,9 +217,8 @@ def _build_environment(
 def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     """Return the folder of the templates that came with this installation.
 
-    A wheel carries them inside the package. An editable install has them one level up, which counts
-    only beside a `pyproject.toml`: a folder that happens to be called `templates` next to an
-    installed package is somebody else's.
+    A wheel carries them inside the package. An editable install has them one level up, beside its
+    `pyproject.toml`; without that file, a folder of this name is somebody else's.
     """
     inside = package / "templates"
     if inside.is_dir():

@@ -9,7 +9,7 @@ import pytest
 
 from digest.model.errors import TemplateError
 from digest.render.contexts import ErrorContext, find_context
-from digest.render.environments import Templates, find_shipped_templates
+from digest.render.templates import Templates, find_shipped_templates
 
 
 def test_a_wheel_carries_its_templates_inside_the_package(tmp_path: Path) -> None:
