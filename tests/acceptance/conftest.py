@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -22,6 +21,7 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.postgres_servers import create_database
+from tests.simulator.days import working_folder
 from tests.simulator.deaths import Nursery
 from tests.simulator.fail_points import perf_team
 from tests.simulator.life import Life
@@ -139,10 +139,8 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture
 def quick_folder() -> Iterator[Path]:
-    """A folder in memory where there is one: who is killed leaves all it wrote to the kernel either way."""
-    memory = Path("/dev/shm")  # noqa: S108 - the folder below it has a name of its own
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        yield Path(folder)
+    with working_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

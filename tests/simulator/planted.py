@@ -1,7 +1,7 @@
 """Faults as they are made in earnest, built into the product on purpose, to see that the judges find them.
 
 Each is a change of a few statements' order. Where only a death at the wrong moment shows it, `between` is called
-there: the battery's processes say so then and wait (see `Weakness`), histories die there.
+there: the battery's processes say so then and wait (see `Weakness`), single passes die there.
 """
 
 from __future__ import annotations
