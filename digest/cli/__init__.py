@@ -8,8 +8,7 @@ from __future__ import annotations
 import click
 
 from digest import __version__
-from digest.cli.commands import CommandTable
-from digest.cli.program import find_name, quote_as_called
+from digest.cli.commands import CommandTable, find_name, quote_as_called
 from digest.model.errors import DigestError, QueryError, UsageError
 
 
@@ -52,7 +51,7 @@ def run_cli(args: list[str] | None = None) -> int:
         return error.exit_code
     except SystemExit:
         # With standalone mode off, click and rich leave by themselves for one reason only: nobody reads our
-        # output any more. That is no failure of ours, and nothing is left to say.
+        # output any more. That is no failure of ours.
         return 0
     return result if isinstance(result, int) else 0
 
@@ -66,10 +65,10 @@ def _word_misuse(error: click.ClickException) -> UsageError:
 
 def show_error(error: DigestError) -> None:
     """Write what is wrong and what to do next on standard error."""
-    from digest.cli.output import print_wrapped  # noqa: PLC0415 - its imports take 50 ms, for errors alone
+    from digest.cli.output import say  # noqa: PLC0415 - for errors alone
 
-    print_wrapped("error: ", error.message, err=True, fg="red", bold=True)
+    say(f"{click.style('error:', fg='red', bold=True)} {error.message}", err=True)
     if isinstance(error, QueryError) and error.text:
         click.echo(error.pointer(), err=True)
     if error.hint:
-        print_wrapped("hint:  ", quote_as_called(error.hint), err=True, bold=True)
+        say(f"{click.style('hint:', bold=True)}  {quote_as_called(error.hint)}", err=True)

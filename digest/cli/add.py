@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import click
 
-from digest.cli.changes import FileChange, SaveOptions, open_file, plan_change, save_change, saving_options
+from digest.cli.changes import FileChange, open_file, plan_change, saves
+from digest.cli.commands import quote_as_called
 from digest.cli.context import opened_workbench, read_followed, write_sources
-from digest.cli.output import say
-from digest.cli.program import quote_as_called
-from digest.cli.recent import gather_stored
+from digest.cli.output import Part, ProgressLines
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
-from digest.inspect.query_volume import describe_volume
+from digest.inspect.queries import describe_volume, find_stored
 from digest.model.errors import UsageError
 from digest.query import Query
 from digest.query.description import name_query
 
 _DAYS = 14
 """How far back papers are counted: enough for a rate, and half the time that 30 days would take."""
-
 
 LIBRARY = "Papers you keep; what is near them comes first: lab.bib, zotero:1234567. Repeatable."
 
@@ -38,21 +37,27 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--to", "destinations", metavar="TO", multiple=True, help=to)(command)
 
 
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A query that is added, and how much it brings, in words; None if that is not known here."""
+
+    query: str
+    volume: str | None
+    change: FileChange
+
+
+def _show(added: Addition) -> Iterator[Part]:
+    unknown = f"not known here. `digest try {shlex.quote(added.query)}` says it"
+    yield f"Volume: {added.volume or quote_as_called(unknown)}."
+
+
 @click.command()
 @click.argument("query")
 @click.option("--name", metavar="NAME", help="What to call the subscription; by default after its words.")
 @following_options
-@saving_options
+@saves(_show)
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    query: str,
-    *,
-    name: str | None,
-    options: SaveOptions,
-    **following: Any,  # noqa: ANN401 - as `following_options` gives
-) -> None:
+def command(ctx: click.Context, /, query: str, *, name: str | None, **following: Any) -> Addition:  # noqa: ANN401 - as `following_options` gives
     """Add a subscription to QUERY to digest.toml.
 
     Without --to or --when, it takes what all others in the file have. QUERY may also be a category, or an address
@@ -65,11 +70,8 @@ def command(
     asked = read_followed(query)
     change = plan_addition(ctx, asked, name, **following)
     with opened_workbench(ctx) as bench:
-        found = gather_stored(bench, asked, _DAYS, quiet=True)
-    volume = describe_volume(found.span, found.papers) if found else None
-    if not options.as_json:
-        say(f"Volume: {volume or quote_as_called(f'not known here. `digest try {shlex.quote(query)}` says it')}.")
-    save_change(ctx, change, options, beside={"volume": volume})
+        found = find_stored(bench.store, asked, bench.here.now, _DAYS, ProgressLines(quiet=True))
+    return Addition(query, describe_volume(found.span, found.papers) if found else None, change)
 
 
 def plan_addition(

@@ -6,17 +6,16 @@ Without a terminal nobody can answer. The change is then written at once, as a s
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
-from types import MappingProxyType
-from typing import NamedTuple
 
 import click
 
+from digest.cli.commands import name_command, quote_as_called
 from digest.cli.context import opened_store
-from digest.cli.output import json_option, print_json
-from digest.cli.program import name_command, quote_as_called
+from digest.cli.output import Aside, Part, json_option, list_fields, print_json, show, wants_json
 from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
 from digest.model.errors import ConfigurationError, UsageError
@@ -26,39 +25,65 @@ from digest.store.workers import load_workers
 _COLOURS = {"+": "green", "-": "red"}
 
 
-class SaveOptions(NamedTuple):
-    """How a change is made: without a question, not at all (`is_trial`), shown as JSON."""
+@dataclass(frozen=True)
+class FileChange:
+    """A checked change: a file, its bytes to come, the lines of a unified diff, and what may be a slip.
 
-    is_sure: bool
-    is_trial: bool
-    as_json: bool
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether a person is there who can answer a question."""
-        return sys.stdin.isatty() and sys.stdout.isatty() and not self.as_json
-
-
-def saving_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--yes`, `--dry-run` and `--json`; it takes them as `options`."""
-
-    @click.option("-y", "--yes", is_flag=True, help="Write the change without a question.")
-    @click.option("--dry-run", is_flag=True, help="Show the change, and write nothing.")
-    @json_option
-    @wraps(command)
-    def call(*args: object, yes: bool, dry_run: bool, as_json: bool, **given: object) -> None:
-        command(*args, options=SaveOptions(yes, dry_run, as_json), **given)
-
-    return call
-
-
-class FileChange(NamedTuple):
-    """A checked change: a file, its bytes to come, the lines of a unified diff, and what may be a slip."""
+    A change that `is_undone` brings back the file before.
+    """
 
     file: ConfigFile
     content: bytes
     diff: Sequence[str]
     remarks: Sequence[str]
+    is_removal: bool = False
+    is_undone: bool = False
+
+
+def saves(
+    screen: Callable[..., Iterable[Part]] = lambda _: (),
+) -> Callable[[Callable[..., object]], Callable[..., None]]:
+    """Let a command return a `FileChange`, or an answer that may have one as its `change`.
+
+    It gets `--yes`, `--dry-run` and `--json`. The answer's screen is shown first, then the change.
+    """
+
+    def decorate(command: Callable[..., object]) -> Callable[..., None]:
+        @click.option("-y", "--yes", is_flag=True, help="Write the change without a question.")
+        @click.option("--dry-run", is_flag=True, help="Show the change, and write nothing.")
+        @json_option
+        @wraps(command)
+        def call(*args: object, as_json: bool, **given: object) -> None:
+            del given["yes"], given["dry_run"]  # see `agrees`
+            answer = command(*args, **given)
+            change = answer if isinstance(answer, FileChange) else getattr(answer, "change", None)
+            said = {} if answer is change else list_fields(answer)
+            if not as_json:
+                show(screen(answer))
+            if change is not None:
+                is_written = _save(change)
+                said |= {"path": change.file.path, "written": is_written, "diff": change.diff}
+                said |= {"remarks": change.remarks}
+                show(() if as_json else _report(change, is_written=is_written))
+            if as_json:
+                print_json({name: each for name, each in said.items() if name != "change"})
+
+        return call
+
+    return decorate
+
+
+def can_ask() -> bool:
+    """Whether a person is there who can answer a question."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not wants_json()
+
+
+def agrees(question: str, *, usually: bool) -> bool:
+    """Whether something is to be done: as the options say, or as a person answers. Enter means `usually`."""
+    options = click.get_current_context().params
+    if options["dry_run"] or options["yes"] or not can_ask():
+        return not options["dry_run"]
+    return click.confirm(question, default=usually)
 
 
 def open_file(ctx: click.Context) -> ConfigFile:
@@ -68,7 +93,9 @@ def open_file(ctx: click.Context) -> ConfigFile:
     return file
 
 
-def plan_change(file: ConfigFile, content: bytes) -> FileChange:
+def plan_change(
+    file: ConfigFile, content: bytes, *, is_removal: bool = False, is_undone: bool = False
+) -> FileChange:
     """Check all that a file is to hold. Queries that can't be read in it now are no fault of the change."""
     known: list[str] = []
     with suppress(ConfigurationError):
@@ -83,55 +110,42 @@ def plan_change(file: ConfigFile, content: bytes) -> FileChange:
     remarks = [note.message for text in new for note in parse_query(text).notes]
     remarks += [warning for warning in after.warnings if warning not in known]
     diff = edits.compare_texts(file.text, ConfigFile(file.path, content).text, file.path.name)
-    return FileChange(file, content, diff, remarks)
+    return FileChange(file, content, diff, remarks, is_removal, is_undone)
 
 
-def save_change(
-    ctx: click.Context,
-    change: FileChange,
-    options: SaveOptions,
-    *,
-    is_removal: bool = False,
-    is_undone: bool = False,
-    beside: Mapping[str, object] = MappingProxyType({}),
-) -> None:
-    """Show a change, ask whether to write it where somebody can answer, and write it.
-
-    A mere Enter means yes, but no for a removal. JSON also shows what is `beside`. A change that `is_undone`
-    brings the file before back.
-    """
-    name, is_wanted = change.file.path.name, bool(change.diff) and not options.is_trial
-    if not options.as_json:
-        _show(change)
-    if is_wanted and options.can_ask and not options.is_sure:
-        is_wanted = click.confirm(f"Write this into {name}?", default=not is_removal)
+def _save(change: FileChange) -> bool:
+    """Show a change, and write it if that is wanted; return whether it was."""
+    if not wants_json():
+        show(_show(change))
+    is_wanted = bool(change.diff) and agrees(
+        f"Write this into {change.file.path.name}?", usually=not change.is_removal
+    )
     if is_wanted:
-        replace_config_file(change.file, change.content, is_undone=is_undone)
-    if options.as_json:
-        said = {"path": change.file.path, "written": is_wanted, "diff": change.diff, "remarks": change.remarks}
-        print_json({**beside, **said})
-    elif is_wanted:
-        _report(ctx, change.file)
-    else:
-        click.echo("Nothing was written." if change.diff else f"{name} says so already. Nothing was written.")
+        replace_config_file(change.file, change.content, is_undone=change.is_undone)
+    return is_wanted
 
 
-def _show(change: FileChange) -> None:
-    """Print what differs, without the marks that only programs need."""
+def _show(change: FileChange) -> Iterator[Part]:
+    """Yield what differs, without the marks that only programs need."""
     for line in change.diff[3:]:
         shown = f"  {line}".rstrip() if line[0] != "@" else "  …"
-        click.echo(click.style(shown, fg=_COLOURS.get(line[0])))
-    click.echo("\n" * bool(change.diff), nl=False)
+        yield click.style(shown, fg=_COLOURS.get(line[0]))
+    yield from [""] * bool(change.diff)
     for remark in change.remarks:
-        click.echo(f"note: {quote_as_called(remark)}", err=True)
+        yield Aside(f"note: {quote_as_called(remark)}")
 
 
-def _report(ctx: click.Context, file: ConfigFile) -> None:
+def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
     """Say how to undo the change, and when it counts."""
-    option = "" if find_config(None, read_environment()) == file.path else f" --config {file.path}"
-    click.echo(f"Wrote {file.path}. The next `{name_command()}{option} run` uses it.")
-    if file.list_before()[0].exists():
-        click.echo(f"`{name_command()}{option} config undo` brings back the file before that change.")
-    with suppress(ConfigurationError), opened_store(ctx) as here, here.store.read() as conn:
+    path = change.file.path
+    if not is_written:
+        yield "Nothing was written." if change.diff else f"{path.name} says so already. Nothing was written."
+        return
+    option = "" if find_config(None, read_environment()) == path else f" --config {path}"
+    yield f"Wrote {path}. The next `{name_command()}{option} run` uses it."
+    if change.file.list_before()[0].exists():
+        yield f"`{name_command()}{option} config undo` brings back the file before that change."
+    ctx = click.get_current_context()
+    with suppress(ConfigurationError), opened_store(ctx) as bench, bench.store.read() as conn:
         if any(not worker.is_gone for worker in load_workers(conn)):
-            click.echo("`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file.")
+            yield "`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file."

@@ -8,10 +8,9 @@ import random
 import re
 import secrets
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,24 +24,17 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.values import complete_word, suggest
-from digest.match.rules import read_saved
-from digest.model.clock import Clock, RemoteClock, SystemClock, write_day, write_moment, write_with_zone
+from digest.inspect.here import Here
+from digest.model.clock import Clock, RemoteClock, SystemClock
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
-from digest.model.subscriptions import (
-    Destination,
-    DestinationKind,
-    DueSubscription,
-    Subscription,
-    SubscriptionState,
-)
+from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
 from digest.site import Progress, Site
 from digest.store import Store, StoreGate, create_standalone, open_store
-from digest.store.digests import find_new_destinations
 from digest.store.gate import GOES_ON, PASSER_BY, free_gate
 from digest.store.queries import load_queries
 from digest.store.subscribers import LETTERS
@@ -51,31 +43,6 @@ from digest.store.workers import lock_file
 
 _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""
-
-
-def describe_pending_edits(config: Config, conn: Connection) -> str:
-    """Say what of the file a run will take over: not what can't be read; "" where there is nothing."""
-    loaded = load_subscriptions(conn)
-    dues = {due.subscription.name: due for due in loaded if not due.is_personal}
-    live = [due.subscription for due in dues.values()]
-    stored = _list_followed(((query.name, query.text) for query in load_queries(conn)), live)
-    written = _list_followed(((query.name, query.text) for query in config.queries), config.subscriptions)
-    for one in config.subscriptions:
-        if one.name in dues and find_new_destinations(conn, dues[one.name], one):
-            del stored[f"subscription {one.name}"]
-    left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
-    names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
-    names = [name for name in names if name not in left_out]
-    if not names:
-        return ""
-    return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
-
-
-def _list_followed(
-    queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
-) -> dict[str, tuple[object, ...]]:
-    followed: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
-    return followed | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
 
 
 def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:
@@ -140,8 +107,13 @@ def choose_clock(config: Config) -> Clock:
     return RemoteClock(config.test_clock) if config.test_clock else SystemClock()
 
 
+def find_here(config: Config, clock: Clock) -> Here:
+    """Return where and when the answers of an installation are read."""
+    return Here(clock.now(), config.zone, config.folder)
+
+
 def set_up_logging(ctx: click.Context) -> None:
-    """Let warnings stand among a command's own words; with `--verbose`, let everything be logged line by line."""
+    """Log warnings among a command's own words; with `--verbose`, log everything line by line."""
     configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.WARNING, plain=not ctx.obj["verbose"])
 
 
@@ -162,55 +134,6 @@ def opened(
         yield site
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """What such a command works with.
-
-    Attributes:
-        zone: the zone times are shown in; None for the machine's own.
-        greeted: subscriptions that send a first digest with the next run, where that was looked up.
-    """
-
-    config: Config
-    store: Store
-    clock: Clock
-    now: datetime
-    zone: tzinfo | None
-    greeted: Collection[str] = ()
-
-    def show(self, destination: Destination) -> str:
-        """Return a destination as the operator wrote it: paths count from the configuration's folder."""
-        if destination.kind is DestinationKind.FILE:
-            return f"file:{destination.address.removeprefix(f'{self.config.folder}/')}"
-        return str(destination)
-
-    def write(self, moment: datetime | None) -> str:
-        """Write a moment as `Fri 20 Nov 09:05`, "–" where there is none."""
-        return write_moment(moment, self.zone, self.now) if moment else "–"
-
-    def write_until(self, moment: datetime | None) -> str:
-        """Write the end of a pause as ` until Mon 30 Nov`, or ` until Mon 30 Nov 06:00 Berlin`; "" for none.
-
-        Midnight says neither time nor zone: a day was meant.
-        """
-        if moment is None:
-            return ""
-        local = moment.astimezone(self.zone)
-        is_midnight = (local.hour, local.minute) == (0, 0)
-        at = write_day(local.date(), self.now) if is_midnight else write_with_zone(moment, self.zone, self.now)
-        return f" until {at}"
-
-
-@contextmanager
-def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Installation]:
-    """Open the database of the installation the call means, and close it afterwards."""
-    config = load(ctx, warns=warns)
-    set_up_logging(ctx)
-    with closing(open_store(config.store.url)) as store:
-        clock = choose_clock(config)
-        yield Installation(config, store, clock, clock.now(), config.zone)
-
-
 class NamedQuery(NamedTuple):
     """A query and the name it is saved by, "" where it was typed."""
 
@@ -218,23 +141,22 @@ class NamedQuery(NamedTuple):
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workbench:
-    """What such a command works with.
+    """What there is of an installation.
 
     Attributes:
-        config: what the operator configured; defaults where nothing is.
-        zone: the zone times are shown in; None for the machine's own.
-        store: the database; None where there is none that can be used.
+        config: what the operator configured; defaults if nothing is.
+        here: where and when its answers are read.
+        store: the database; None if there is none that can be used.
         saved: saved queries by name, from the file and from the store.
     """
 
     config: Config
     clock: Clock
-    now: datetime
-    zone: tzinfo | None
+    here: Here
     store: Store | None
-    saved: dict[str, str] = field(default_factory=dict)
+    saved: Mapping[str, str] = field(default_factory=dict)
 
     def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
         """Return the saved query of that name, else the text as a query; `others`: see `find_saved`."""
@@ -260,6 +182,13 @@ class Workbench:
                 elif error.hint in (TRY_AGAIN, ASKED_AGAIN):
                     error.hint = "Call it again later."
                 raise
+
+
+@dataclass(frozen=True)
+class Installation(Workbench):
+    """One that has a database."""
+
+    store: Store
 
 
 def read_followed(text: str) -> Query:
@@ -320,6 +249,16 @@ def _report_silence(request: RequestLog) -> None:
 
 
 @contextmanager
+def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Installation]:
+    """Open the database of the installation the call means, and close it afterwards."""
+    config = load(ctx, warns=warns)
+    set_up_logging(ctx)
+    with closing(open_store(config.store.url)) as store:
+        clock = choose_clock(config)
+        yield Installation(config, clock, find_here(config, clock), store)
+
+
+@contextmanager
 def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
     """Open what there is of an installation, and close it afterwards."""
     config = open_config_or_defaults(ctx.obj["config_path"])
@@ -336,4 +275,4 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
             if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         clock = choose_clock(config)
-        yield Workbench(config, clock, clock.now(), config.zone, store, saved)
+        yield Workbench(config, clock, find_here(config, clock), store, saved)

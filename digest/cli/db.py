@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
@@ -9,9 +11,9 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import choose_clock, load, opened_store
-from digest.cli.output import as_dict, json_option, print_json, print_table, say, showing_progress
-from digest.config.addresses import mask_password
+from digest.cli.context import choose_clock, find_here, load, opened_store
+from digest.cli.output import Part, answers, showing_progress, table
+from digest.inspect.here import Here
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.plan.restored import Settled, settle
@@ -19,6 +21,8 @@ from digest.store import lock_worker, migrate
 from digest.store.backups import (
     FOLDER,
     INVARIANTS,
+    RestoreReport,
+    Violation,
     back_up,
     copy_store,
     count_rows,
@@ -27,6 +31,7 @@ from digest.store.backups import (
     prune_backups,
     restore_backup,
 )
+from digest.store.engine import MigrationReport
 
 
 @click.group(cls=CommandGroup)
@@ -34,37 +39,49 @@ def command() -> None:
     """The database as a whole: check it, back it up, restore it, move it to PostgreSQL."""
 
 
+@dataclass(frozen=True, slots=True)
+class Soundness:
+    """The rules that rows break, and how many rows each table has."""
+
+    violations: tuple[Violation, ...]
+    rows: Mapping[str, int]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything is wrong."""
+        return int(bool(self.violations))
+
+
+def _show_soundness(found: Soundness) -> Iterator[Part]:
+    sound = f"Sound: {len(INVARIANTS)} rules hold over {sum(found.rows.values()):,} rows."
+    yield table(("ROWS", "BREAK THIS RULE"), [(one.count, one.name) for one in found.violations], empty=sound)
+    if found.violations:
+        yield "Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound."
+
+
 @command.command()
-@json_option
+@answers(_show_soundness)
 @click.pass_context
-def check(ctx: click.Context, *, as_json: bool) -> None:
+def check(ctx: click.Context) -> Soundness:
     """Read the whole database: is it sound?
 
     Every rule that must hold is checked, and SQLite checks its own file. Nothing is changed, and `digest serve`
     may go on meanwhile. Exit code 1 if anything is wrong.
     """
-    with opened_store(ctx) as here, here.store.read() as conn:
-        violations = load_violations(conn)
-        rows = count_rows(conn)
-    if as_json:
-        found = {violation.name: violation.count for violation in violations}
-        print_json({"sound": not violations, "violations": found, "rows": rows})
-    else:
-        sound = f"Sound: {len(INVARIANTS)} rules hold over {sum(rows.values()):,} rows."
-        print_table(["ROWS", "BREAK THIS RULE"], [[f"{one.count:,}", one.name] for one in violations], empty=sound)
-    if violations:
-        if not as_json:
-            say(
-                "Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound."
-            )
-        ctx.exit(1)
+    with opened_store(ctx) as bench, bench.store.read() as conn:
+        return Soundness(tuple(load_violations(conn)), count_rows(conn))
+
+
+def _show_copied(rows: Mapping[str, int]) -> Iterator[Part]:
+    yield f"{sum(rows.values()):,} rows copied and checked."
+    yield "Next: write its URL under [store] in digest.toml. Start nothing on the old database again."
 
 
 @command.command()
 @click.option("--to", "url", required=True, metavar="URL", help="The new database, empty: postgresql://…")
-@json_option
+@answers(_show_copied)
 @click.pass_context
-def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
+def copy(ctx: click.Context, url: str) -> Mapping[str, int]:
     """Copy everything from SQLite to an empty PostgreSQL database.
 
     Stop Digest first. All rows are copied in one transaction, counted and checked. If anything is wrong, nothing
@@ -73,15 +90,24 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     Then write the new URL under [store] in digest.toml. Start nothing on the old database again: both would
     send. Links in mails sent before go on working.
     """
-    with opened_store(ctx) as here, showing_progress(quiet=as_json) as report:
-        copied = copy_store(here.store, url, report)
-        before = here.store.url_masked
-    after = mask_password(url)
-    if as_json:
-        print_json({"from": before, "to": after, "rows": copied})
-        return
-    say(f"{sum(copied.values()):,} rows copied and checked.")
-    say(f'Next: write url = "{after}" under [store] in digest.toml. Start nothing on {before} again.')
+    with opened_store(ctx) as bench, showing_progress() as tell:
+        return copy_store(bench.store, url, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made: its size in bytes and its rows by table; and the older ones that were removed."""
+
+    file: Path
+    bytes: int
+    rows: Mapping[str, int]
+    removed: tuple[Path, ...]
+
+
+def _show_backup(made: Backup) -> Iterator[Part]:
+    yield f"{made.file}: {made.bytes / 1e6:,.1f} MB, {count(sum(made.rows.values()), 'row')}, checked and sound."
+    if made.removed:
+        yield f"{count(len(made.removed), 'older backup')} removed."
 
 
 @command.command()
@@ -92,9 +118,9 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     type=click.IntRange(1),
     help="Without FILE: keep that many of the newest backups, and remove the others.",
 )
-@json_option
+@answers(_show_backup)
 @click.pass_context
-def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
+def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None) -> Backup:
     """Copy a SQLite database to FILE while it works, and check it.
 
     Without FILE it goes into the folder `backups` beside the database, and its name is the time. Only this account
@@ -104,20 +130,12 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     """
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
-    with opened_store(ctx) as here:
-        folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
-        path = file or default_backup(folder, here.now)
-        with showing_progress(quiet=as_json) as report:
-            rows = back_up(here.store, path, report, replace=force)
+    with opened_store(ctx) as bench, showing_progress() as tell:
+        folder = (bench.store.path.parent if bench.store.path else bench.config.folder) / FOLDER
+        path = file or default_backup(folder, bench.here.now)
+        rows = back_up(bench.store, path, tell, replace=force)
         removed = prune_backups(folder, keep) if keep is not None else ()
-    size = path.stat().st_size
-    if as_json:
-        print_json({"file": path, "bytes": size, "rows": rows, "removed": list(removed)})
-        return
-    total = count(sum(rows.values()), "row")
-    say(f"{path}: {size / 1e6:,.1f} MB, {total}, checked and sound.")
-    if removed:
-        say(f"{count(len(removed), 'older backup')} removed.")
+        return Backup(path, path.stat().st_size, rows, removed)
 
 
 _sent_until_option = click.option(
@@ -127,12 +145,35 @@ _sent_until_option = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What was taken as sent, until when; and what was restored, None if that was done by other means."""
+
+    here: Here
+    sent_until: datetime
+    settled: Settled
+    restored: RestoreReport | None = None
+
+
+def _show_settlement(done: Settlement) -> Iterator[Part]:
+    if (report := done.restored) is not None:
+        yield f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound."
+        if report.kept is not None:
+            yield f"What was there before is kept: {report.kept}"
+    until, messages = done.sent_until, count(done.settled.deliveries, "delivery", "deliveries")
+    written = f"{write_with_zone(until, done.here.zone, done.here.now)} ({until:%Y-%m-%dT%H:%M:%SZ})"
+    yield f"Taken as sent: {messages} and {count(done.settled.papers, 'paper')}, due by {written}."
+    yield "That holds for papers that are fetched only now, too."
+    yield "First unsubscribe again who unsubscribed since, and close feeds that were closed."
+    yield "Then `digest run --now`, so that nothing that waits is judged by an old check."
+
+
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @_sent_until_option
-@json_option
+@answers(_show_settlement)
 @click.pass_context
-def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: bool) -> None:
+def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlement:
     """Put the backup FILE in the place of a SQLite database.
 
     The backup is checked first. The database before is kept beside it, named .before-restore-….
@@ -146,53 +187,35 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
     `digest feed rotate`.
     """
     config = load(ctx)
-    now = choose_clock(config).now()
-    until = _read_moment(sent_until, config.zone, now)
+    here = find_here(config, choose_clock(config))
+    until = _read_moment(sent_until, here.zone, here.now)
     settled: list[Settled] = []
 
     def settle_backup(conn: Connection) -> None:
-        settled.append(settle(conn, until, source=config.arxiv.source, now=now))
+        settled.append(settle(conn, until, source=config.arxiv.source, now=here.now))
 
-    with showing_progress(quiet=as_json) as tell:
-        report = restore_backup(config.store.url, file, now, tell, settle=settle_backup)
-    if as_json:
-        restored = {"store": report.place, "kept": report.kept, "rows": report.rows}
-        print_json(restored | {"sent_until": until} | as_dict(settled[0]))
-        return
-    say(f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound.")
-    if report.kept is not None:
-        say(f"What was there before is kept: {report.kept}")
-    _print_settled(until, settled[0], config.zone, now)
+    with showing_progress() as tell:
+        report = restore_backup(config.store.url, file, here.now, tell, settle=settle_backup)
+    return Settlement(here, until, settled[0], report)
 
 
 @command.command()
 @_sent_until_option
-@json_option
+@answers(_show_settlement)
 @click.pass_context
-def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> None:
+def restored(ctx: click.Context, sent_until: str | None) -> Settlement:
     """Say that the database was brought back by other means.
 
     Call it after pg_restore, after you went back to a snapshot of the machine, or after you copied a file into
     place, and before you start anything. What was due by the moment you name counts as sent: see
     `digest db restore --help`.
     """
-    with opened_store(ctx) as here, lock_worker(here.store):
+    with opened_store(ctx) as bench, lock_worker(bench.store):
+        here = bench.here
         until = _read_moment(sent_until, here.zone, here.now)
-        with here.store.begin() as conn:
-            settled = settle(conn, until, source=here.config.arxiv.source, now=here.now)
-    if as_json:
-        print_json({"sent_until": until} | as_dict(settled))
-    else:
-        _print_settled(until, settled, here.zone, here.now)
-
-
-def _print_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: datetime) -> None:
-    messages = count(settled.deliveries, "delivery", "deliveries")
-    waiting = f"{messages} and {count(settled.papers, 'paper')}"
-    say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone, now)} ({until:%Y-%m-%dT%H:%M:%SZ}).")
-    say("That holds for papers that are fetched only now, too.")
-    say("First unsubscribe again who unsubscribed since, and close feeds that were closed.")
-    say("Then `digest run --now`, so that nothing that waits is judged by an old check.")
+        with bench.store.begin() as conn:
+            settled = settle(conn, until, source=bench.config.arxiv.source, now=here.now)
+    return Settlement(here, until, settled)
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
@@ -216,24 +239,23 @@ def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> dateti
     return moment
 
 
+def _show_migrated(done: MigrationReport) -> Iterator[Part]:
+    if not done.before:
+        yield f"Made, at revision {done.after}. Next: `digest run`"
+    elif done.before == done.after:
+        yield f"At revision {done.after} already, nothing to do."
+    else:
+        yield f"Revision {done.before} → {done.after}."
+
+
 @command.command("migrate")
-@json_option
+@answers(_show_migrated)
 @click.pass_context
-def migrate_store(ctx: click.Context, *, as_json: bool) -> None:
+def migrate_store(ctx: click.Context) -> MigrationReport:
     """Bring the database up to this release, or make one.
 
     Make a backup first. If the change fails, the database stays as it was. With SQLite, stop everything that
     uses the database before. With PostgreSQL, processes of the release before may go on until you replace
     them. A database of a later release is refused: exit code 3.
     """
-    config = load(ctx)
-    where = mask_password(config.store.url).removeprefix("sqlite:///")
-    report = migrate(config.store.url)
-    if as_json:
-        print_json({"store": where, "before": report.before, "after": report.after})
-    elif not report.before:
-        say(f"{where}: made, at revision {report.after}. Next: `digest run`")
-    elif report.before == report.after:
-        say(f"{where}: at revision {report.after} already, nothing to do.")
-    else:
-        say(f"{where}: revision {report.before} → {report.after}.")
+    return migrate(load(ctx).store.url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from email import message_from_bytes, policy
 from itertools import islice
 
@@ -12,13 +13,14 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import Installation, opened_store
-from digest.cli.output import LARGEST_ID, as_dict, cut, json_option, print_json, print_table, print_wrapped, say
+from digest.cli.context import opened_store
+from digest.cli.output import LARGEST_ID, Part, answers, cut, labelled, say, table
+from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS
-from digest.model.clock import name_zone
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store.attempts import (
+    Attempt,
     StoredDelivery,
     cancel_delivery,
     load_delivery,
@@ -39,8 +41,9 @@ _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.val
 _ID = click.IntRange(1, LARGEST_ID)
 
 _MOST_LINES = 1_000_000
-_LABEL = 10
 _WIDEST_ERROR = 140
+_LINES = 24
+_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 
 _LINES = 24
 _HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
@@ -49,6 +52,37 @@ _HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 @click.group(cls=CommandGroup)
 def command() -> None:
     """Messages on their way: list them, show one, send it again, cancel it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryList:
+    """Deliveries of some states, of all for (), the newest first; and how many are older."""
+
+    here: Here
+    deliveries: tuple[StoredDelivery, ...]
+    states: tuple[str, ...]
+    older: int
+
+
+def _show_list(listed: DeliveryList) -> Iterator[Part]:
+    here = listed.here
+    rows = [
+        (
+            str(one.delivery.id),
+            STATE_WORDS[one.delivery.state]
+            + f" {one.delivery.part + 1}/{one.delivery.parts}" * (one.delivery.parts > 1),
+            here.show(one.delivery.destination),
+            one.subscription,
+            _describe_moment(here, one),
+            cut(one.delivery.last_error, _WIDEST_ERROR),
+        )
+        for one in listed.deliveries
+    ]
+    empty = f"No delivery: {' or '.join(listed.states)}." if listed.states else ""
+    header = ("ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({here.zone_name})", "")
+    yield table(header, rows, empty=empty or "No deliveries yet: `digest run` sends what is due.")
+    if listed.older > 0:
+        yield f"… {listed.older:,} older ones: --limit {min(len(rows) + listed.older, _MOST_LINES)}"
 
 
 @command.command("list")
@@ -63,48 +97,23 @@ def command() -> None:
 @click.option(
     "--limit", type=click.IntRange(1, _MOST_LINES), default=20, show_default=True, help="How many, the latest."
 )
-@json_option
+@answers(_show_list)
 @click.pass_context
-def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, as_json: bool) -> None:
+def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryList:
     """List the deliveries, newest first.
 
     A delivery is one part of a digest on its way to one destination.
     """
-    meant = [DeliveryState(state) for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states]
-    wanted = tuple(meant) or None
-    with opened_store(ctx) as here, here.store.read() as conn:
+    named = {state for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states}
+    wanted = tuple(map(DeliveryState, named or STATE_WORDS))
+    with opened_store(ctx) as bench, bench.store.read() as conn:
         stored = load_stored_deliveries(conn, wanted, limit=limit)
-        counts = load_outbox(conn, here.now).counts
-    if as_json:
-        print_json([delivery_as_json(one) for one in stored])
-        return
-    _print_list(here, stored, states)
-    hidden = sum(number for state, number in counts.items() if wanted is None or state in wanted) - len(stored)
-    if hidden > 0:
-        click.echo(f"… {hidden:,} older ones: --limit {min(limit + hidden, _MOST_LINES)}")
+        counts = load_outbox(conn, bench.here.now).counts
+    older = sum(counts.get(state, 0) for state in wanted) - len(stored)
+    return DeliveryList(bench.here, tuple(stored), states, older)
 
 
-def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
-    rows = [
-        [
-            str(one.delivery.id),
-            STATE_WORDS[one.delivery.state]
-            + f" {one.delivery.part + 1}/{one.delivery.parts}" * (one.delivery.parts > 1),
-            here.show(one.delivery.destination),
-            one.subscription,
-            _describe_moment(here, one),
-            cut(one.delivery.last_error, _WIDEST_ERROR),
-        ]
-        for one in stored
-    ]
-    empty = (
-        f"No delivery: {' or '.join(states)}." if states else "No deliveries yet: `digest run` sends what is due."
-    )
-    header = ["ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({name_zone(here.zone, here.now)})", ""]
-    print_table(header, rows, empty=empty, whole=4)
-
-
-def _describe_moment(here: Installation, one: StoredDelivery) -> str:
+def _describe_moment(here: Here, one: StoredDelivery) -> str:
     """Say when it ended, when it is tried next, or since when it waits."""
     delivery = one.delivery
     if one.ended_at is not None:
@@ -114,40 +123,19 @@ def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     return f"since {here.write(one.sending_at or delivery.created_at)}"
 
 
-def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
-    """Return a delivery by field; what only claims and receipts compare is left out."""
-    return as_dict(one, "delivery") | as_dict(one.delivery, "token", "parent_remote_id")
+@dataclass(frozen=True, slots=True)
+class DeliveryDetail:
+    """A delivery, each try, the head of its message with secret addresses masked, and what to do, in words."""
+
+    here: Here
+    delivery: StoredDelivery
+    tries: tuple[Attempt, ...]
+    message: tuple[str, ...]
+    todo: str
 
 
-@command.command()
-@click.argument("delivery_id", metavar="ID", type=_ID)
-@json_option
-@click.pass_context
-def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
-    """Show the state of message ID, every attempt, and its text."""
-    with opened_store(ctx) as here, here.store.read() as conn:
-        stored, attempts = load_delivery(conn, delivery_id)
-        message = load_message(conn, delivery_id)
-        before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
-        todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
-    glance = read_head(message) if message else []
-    if as_json:
-        print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})
-        return
-    _print_delivery(here, stored, todo)
-    for one in attempts:
-        took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
-        outcome = STATE_WORDS.get(one.outcome, one.outcome)
-        line = f"{here.write(one.started_at)}  {outcome}{took}  {one.detail}".rstrip()
-        print_wrapped(f"try {one.number}", line, width=_LABEL, bold=True)
-    if not glance:
-        print_wrapped("message", "not made yet, or deleted some days after it was sent", width=_LABEL, bold=True)
-    for line in ("", *glance) if glance else ():
-        print_wrapped("  ", line)
-
-
-def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
-    delivery = one.delivery
+def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
+    here, one, delivery = detail.here, detail.delivery, detail.delivery.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
     slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
@@ -158,11 +146,16 @@ def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
         "of": f"{one.subscription}, {slot}planned {here.write(delivery.created_at)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
-        "to do": todo,
+        "to do": detail.todo,
     }
-    for label, value in lines.items():
-        if value:
-            print_wrapped(label, value, width=_LABEL, bold=True)
+    for each in detail.tries:
+        took = f" after {(each.ended_at - each.started_at).total_seconds():.0f} s" if each.ended_at else ""
+        said = f"{here.write(each.started_at)}  {STATE_WORDS.get(each.outcome, each.outcome)}{took}  {each.detail}"
+        lines[f"try {each.number}"] = said.rstrip()
+    if not detail.message:
+        lines["message"] = "not made yet, or deleted some days after it was sent"
+    yield labelled((label, said) for label, said in lines.items() if said)
+    yield from (f"  {line}".rstrip() for line in ("", *detail.message) if detail.message)
 
 
 def _describe_part(delivery: Delivery) -> str:
@@ -192,6 +185,20 @@ def _advise(delivery: Delivery, before: Delivery | None, *, is_doubtful: bool) -
 
 
 @command.command()
+@click.argument("delivery_id", metavar="ID", type=_ID)
+@answers(_show_detail)
+@click.pass_context
+def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
+    """Show the state of message ID, every attempt, and its text."""
+    with opened_store(ctx) as bench, bench.store.read() as conn:
+        stored, tries = load_delivery(conn, delivery_id)
+        message = load_message(conn, delivery_id)
+        before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
+    todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
+    return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
+
+
+@command.command()
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
 @click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
 @click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
@@ -207,10 +214,10 @@ def retry(
     if all_held + all_failed + bool(delivery_ids) != 1:
         raise UsageError(
             "say which deliveries to send: their IDs, --held for all that need you, or --failed",
-            hint=f"`{LISTING}` shows where each stands.",
+            hint=f"`{LISTING}` shows how each is.",
         )
     went: dict[DeliveryState, list[int]] = {}
-    with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
+    with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
         if all_failed:  # without what was to go where nothing is sent any more: that failed no longer
             failed = load_stored_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
@@ -222,12 +229,12 @@ def retry(
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_later_part(conn, id_)
-            to = retry_delivery(conn, id_, here.now, anyway=anyway)
+            to = retry_delivery(conn, id_, bench.here.now, anyway=anyway)
             if to is None:
                 refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
-    when = "by the next `digest run`, or at once where `digest serve` runs"
+    when = "by the next `digest run`, or at once if `digest serve` runs"
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
         say(
             f"{name_deliveries([id_])} may have arrived. It is searched for there, and sent only if it is missing,"
@@ -246,11 +253,11 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 
     The parts after it go on.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
-            if not mark_arrived(conn, id_, here.now):
+            if not mark_arrived(conn, id_, bench.here.now):
                 refuse(conn, id_, "marked as sent")
-    say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits behind goes on.")
+    say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits after it goes on.")
 
 
 @command.command()
@@ -261,11 +268,13 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 
     It works for messages that wait, need you or have failed.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             before, _ = load_delivery(conn, id_)
-            # What is not sent anyway, such as a part behind another one that is named, needs no more.
-            if before.delivery.state is not DeliveryState.SUPPRESSED and not cancel_delivery(conn, id_, here.now):
+            # What is not sent anyway, such as a part after another one that is named, needs no more.
+            if before.delivery.state is not DeliveryState.SUPPRESSED and not cancel_delivery(
+                conn, id_, bench.here.now
+            ):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
@@ -298,7 +307,7 @@ def _read_mail(body: bytes) -> Iterator[str]:
 
 
 def _read_slack(body: bytes) -> Iterator[str]:
-    """Yield the texts of a message's blocks, in order, however deep they stand."""
+    """Yield the texts of a message's blocks, in order, however deep they are."""
     waiting = [json.loads(body)]
     while waiting:
         part = waiting.pop(0)
@@ -313,7 +322,7 @@ def _read_slack(body: bytes) -> Iterator[str]:
 def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:
     """Return the held deliveries to send, and those that stay held since they may have arrived.
 
-    The parts behind one that stays held would wait for it, so they stay too.
+    The parts after one that stays held would wait for it, so they stay too.
     """
     held = load_held(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
@@ -345,7 +354,7 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     stored, _ = load_delivery(conn, id_)
     raise UsageError(
         f"delivery {id_} ({STATE_WORDS[stored.delivery.state]}) can't be {what}; nothing was changed",
-        hint="`digest delivery list` shows where each stands.",
+        hint="`digest delivery list` shows how each is.",
     )
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from digest.cli.commands import name_command
 from digest.cli.output import ProgressLines, find_width, shows_colors
-from digest.cli.program import name_command
 from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest

@@ -12,7 +12,7 @@ import click
 
 from digest import tex
 from digest.cli.context import read_followed
-from digest.cli.output import cut, find_width, wrap
+from digest.cli.output import cut, find_width, fold
 from digest.config.addresses import (
     is_loopback,
     read_destination,
@@ -237,7 +237,7 @@ def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
 def _say(*sentences: str) -> None:
     """Print sentences, indented, in lines that fit."""
     for sentence in filter(None, sentences):
-        for line in wrap(sentence, find_width() - 2):
+        for line in fold(sentence, find_width() - 2):
             click.echo(f"  {line}")
 
 

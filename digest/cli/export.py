@@ -62,13 +62,13 @@ def command(
             "Say which papers: one of --digest, --subscription, --query and --paper",
             hint="`digest export --help` shows how.",
         )
-    with opened_store(ctx) as here, here.store.read() as conn:
+    with opened_store(ctx) as bench, bench.store.read() as conn:
         if digest_id is not None:
             papers = _load_digest(conn, digest_id)
         elif subscription is not None:
-            papers = _load_last_digest(here, conn, subscription)
+            papers = _load_last_digest(bench, conn, subscription)
         elif query_text is not None:
-            papers = _find_papers(here, conn, query_text, days)
+            papers = _find_papers(bench, conn, query_text, days)
         else:
             papers = _load_papers(conn, paper_ids)
     if papers:
@@ -82,8 +82,8 @@ def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
     return [entry.paper for entry in digest.entries]
 
 
-def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[Paper]:
-    due = require_subscription(here.config, conn, name)
+def _load_last_digest(bench: Installation, conn: Connection, name: str) -> list[Paper]:
+    due = require_subscription(bench.config, conn, name)
     last = load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
@@ -91,12 +91,12 @@ def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[P
     return sorted((found[-1].change.paper for found in shown), key=lambda paper: paper.id, reverse=True)
 
 
-def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
+def _find_papers(bench: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
     saved = {query.name: query.text for query in load_queries(conn)}
-    saved |= {query.name: query.text for query in here.config.queries}  # as the file means it, run or not
+    saved |= {query.name: query.text for query in bench.config.queries}  # as the file means it, run or not
     query = parse_query(find_saved(text, saved) or text)
-    first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else here.now - timedelta(days=days)
-    found = (paper for paper in load_submitted(conn, first, here.now) if matches(query, paper))
+    first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else bench.here.now - timedelta(days=days)
+    found = (paper for paper in load_submitted(conn, first, bench.here.now) if matches(query, paper))
     return sorted(found, key=lambda paper: paper.id, reverse=True)
 
 

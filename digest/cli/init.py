@@ -21,10 +21,10 @@ import tzlocal
 from digest.arxiv.client import IDS_LIMIT
 from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
+from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
 from digest.cli.output import say
-from digest.cli.program import name_command
 from digest.config import Config, addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
 from digest.config.starter import (

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 import click
 
-from digest import tex
 from digest.cli.commands import CommandGroup
-from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription
-from digest.cli.output import json_option, print_json, print_wrapped, say
+from digest.cli.context import Installation, Workbench, opened_store, opened_workbench, require_subscription
+from digest.cli.output import Part, answers, say
 from digest.config import Config
 from digest.config.addresses import resolve_sources
 from digest.config.values import read_sources, suggest
@@ -25,15 +27,16 @@ from digest.interest.libraries import (
     read_anew,
 )
 from digest.interest.tables import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
-from digest.model.clock import write_day
 from digest.model.errors import ConfigurationError, OutsideError, UnknownName, count
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.papers import ArxivId
+from digest.model.subscriptions import Subscription
 from digest.store.subscriptions import load_subscriptions
+from digest.tex import to_plain
 
 _NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
 _SHOWN = 10
-"""So many papers are named; the others are counted."""
+"""Papers that are named; the others are counted."""
 
 
 @click.group(cls=CommandGroup)
@@ -41,36 +44,83 @@ def command() -> None:
     """Libraries: the papers by which digests are put in order."""
 
 
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Libraries, what they are called, why some can't be read in words, by source; likes, by subscription."""
+
+    libraries: tuple[StoredLibrary, ...]
+    names: Mapping[str, str]
+    said: Mapping[str, str]
+    likes: Mapping[str, tuple[StoredLibraryPaper, ...]]
+
+    @property
+    def exit_code(self) -> int:
+        """3 if a file can't be read, 4 if Zotero can't."""
+        return max(
+            (
+                (OutsideError if one.source.startswith(ZOTERO) else ConfigurationError).exit_code
+                for one in self.libraries
+                if one.trouble
+            ),
+            default=0,
+        )
+
+
+def _show(held: Holdings) -> Iterator[Part]:
+    if not (held.libraries or held.likes):
+        yield f"No subscription has a library. {_NONE}"
+    for library in held.libraries:
+        yield click.style(held.names[library.source], bold=True)
+        yield from (f"  {line}" for line in _describe_library(library, held.said[library.source]))
+    for subscription, liked in held.likes.items():
+        yield click.style(f"likes of {subscription}", bold=True)
+        for one in liked:
+            yield f"  {one.opinion} like {one.paper.arxiv_id}: {to_plain(one.paper.title)}"
+
+
+def _describe_library(library: StoredLibrary, trouble: str) -> Iterator[str]:
+    if trouble:
+        yield trouble
+    without = [one for one in library.papers if not one.paper.abstract]
+    if number := len(library.papers):
+        said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
+        asked = sum(one.is_unasked for one in without)
+        said += f" The next check asks arXiv for {asked:,} more." if asked else ""
+        nameless = sum(not (one.paper.title or one.is_unasked) for one in without)
+        yield said + (f" {nameless:,} without a title can't be compared." if nameless else "")
+    collections = sorted(Counter(one.paper.collection for one in library.papers).items())
+    for collection, number in collections if len(collections) > 1 or any(map(itemgetter(0), collections)) else ():
+        yield f"{number:>6,}  {collection or 'in no collection'}"
+    yield from _list_first([f"no abstract: {_name_paper(one.paper)}" for one in without])
+    yield from (f"not read: {trouble}" for trouble in library.troubles)
+
+
+def _name_paper(paper: LibraryPaper) -> str:
+    return f"“{to_plain(paper.title)}”" if paper.title else str(paper.arxiv_id or paper.doi)
+
+
+def _list_first(lines: Sequence[str], more: str = "") -> Iterator[str]:
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"and {len(lines) - _SHOWN:,} more{more}"
+
+
 @command.command()
 @click.argument("name", metavar="[SUBSCRIPTION|SOURCE]", required=False)
-@json_option
+@answers(_show)
 @click.pass_context
-def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
+def show(ctx: click.Context, name: str | None) -> Holdings:
     """Show what libraries hold, and what readers like.
 
     Files are read as they are now. SOURCE may be a file that no subscription has yet. Nothing is stored.
     Exit code 3 if a file can't be read, 4 if Zotero can't.
     """
     with opened_workbench(ctx) as bench:
-        sources = _choose_sources(bench.config, name)
-        held = [read_anew(bench.config, bench.clock, bench.store, source) for source in sources]
-        likes = _load_likes(bench, name)
-    failures = [
-        OutsideError if one.source.startswith(ZOTERO) else ConfigurationError for one in held if one.trouble
-    ]
-    code = max((failure.exit_code for failure in failures), default=0)
-    if as_json:
-        print_json({"libraries": list(map(_as_json, held)), "likes": likes})
-        ctx.exit(code)
-    if not (held or likes):
-        say(f"No subscription has a library. {_NONE}")
-    for library in held:
-        _print_library(bench, library)
-    for subscription, liked in likes.items():
-        click.secho(f"likes of {subscription}", bold=True)
-        for one in liked:
-            print_wrapped("  ", f"{one.opinion} like {one.paper.arxiv_id}: {tex.to_plain(one.paper.title)}")
-    ctx.exit(code)
+        config, sources = bench.config, _choose_sources(bench.config, name)
+        held = [read_anew(config, bench.clock, bench.store, source) for source in sources]
+        said = {one.source: describe_trouble(config, one, bench.here.now) if one.trouble else "" for one in held}
+        names = {one.source: name_source(config, one.source) for one in held}
+        return Holdings(tuple(held), names, said, _load_likes(bench, name))
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:
@@ -85,7 +135,7 @@ def _choose_sources(config: Config, name: str | None) -> list[str]:
     raise UnknownName(f"there is no subscription and no file {name!r}", hint=hint)
 
 
-def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, Sequence[StoredLibraryPaper]]:
+def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, tuple[StoredLibraryPaper, ...]]:
     if bench.store is None:
         return {}
     with bench.store.read() as conn:
@@ -94,86 +144,50 @@ def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, Sequence[Sto
         return {one: liked for one, liked in likes.items() if liked and name in (None, one)}
 
 
-def _count_collections(library: StoredLibrary) -> dict[str, int]:
-    return dict(sorted(Counter(one.paper.collection for one in library.papers).items()))
+@dataclass(frozen=True, slots=True)
+class LibraryCheck:
+    """How well a library finds its own papers: which are far from the top of a day, None for the newest papers."""
+
+    subscription: str
+    day: date | None
+    papers: int
+    far: tuple[LibraryPaper, ...]
 
 
-def _as_json(library: StoredLibrary) -> dict[str, object]:
-    return {
-        "source": library.source,
-        "read_at": library.read_at,
-        "papers": len(library.papers),
-        "with_abstract": sum(bool(one.paper.abstract) for one in library.papers),
-        "collections": _count_collections(library),
-        "trouble": library.trouble,
-        "troubles": library.troubles,
-    }
-
-
-def _print_library(bench: Workbench, library: StoredLibrary) -> None:
-    click.secho(name_source(bench.config, library.source), bold=True)
-    if library.trouble:
-        print_wrapped("  ", describe_trouble(bench.config, library, bench.now))
-    without = [one for one in library.papers if not one.paper.abstract]
-    if library.papers:
-        number = len(library.papers)
-        said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
-        asked = sum(one.is_unasked for one in without)
-        said += f" The next check asks arXiv for {asked:,} more." if asked else ""
-        nameless = sum(not (one.paper.title or one.is_unasked) for one in without)
-        said += f" {nameless:,} without a title can't be compared." if nameless else ""
-        print_wrapped("  ", said)
-    collections = _count_collections(library)
-    for collection, number in collections.items() if len(collections) > 1 or any(collections) else ():
-        print_wrapped(f"  {number:>6,}  ", collection or "in no collection")
-    _print_first("  no abstract: ", [_name_paper(one.paper) for one in without])
-    for trouble in library.troubles:
-        print_wrapped("  not read: ", trouble)
-
-
-def _name_paper(paper: LibraryPaper) -> str:
-    return f"“{tex.to_plain(paper.title)}”" if paper.title else str(paper.arxiv_id or paper.doi)
-
-
-def _print_first(start: str, lines: Sequence[str], more: str = "") -> None:
-    for line in lines[:_SHOWN]:
-        print_wrapped(start, line)
-    if len(lines) > _SHOWN:
-        print_wrapped("  ", f"and {len(lines) - _SHOWN:,} more{more}")
+def _show_checks(checked: Sequence[LibraryCheck]) -> Iterator[Part]:
+    for one in checked:
+        which = f"{one.day:%a %-d %b}" if one.day else "the newest stored papers"
+        near = f"{one.papers - len(one.far):,} of {count(one.papers, 'paper')}"
+        yield f"{one.subscription}: {near} would have been in the top tenth of {which}."
+        why = {True: "is unlike the others", False: "has no abstract: add its arXiv id or DOI"}
+        lines = [f"not {_name_paper(paper)}: it {why[bool(paper.abstract)]}." for paper in one.far]
+        yield from (f"  {line}" for line in _list_first(lines, " (--json lists all)"))
 
 
 @command.command()
 @click.argument("name", metavar="[SUBSCRIPTION]", required=False)
-@json_option
+@answers(_show_checks)
 @click.pass_context
-def check(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
+def check(ctx: click.Context, name: str | None) -> tuple[LibraryCheck, ...]:
     """Leave each paper out in turn: do the others bring it to the top?
 
     The top is the top tenth of the newest day with enough stored papers. A library that finds most of its own
     papers again will find new ones like them.
     """
-    with opened_store(ctx) as here:
-        wanted = [one for one in here.config.subscriptions if one.library and name in (None, one.name)]
+    with opened_store(ctx) as bench:
+        wanted = [one for one in bench.config.subscriptions if one.library and name in (None, one.name)]
         if not wanted:
             raise UnknownName(f"{name or 'no subscription'} has {'no' if name else 'a'} library", hint=_NONE)
-        checked = []
-        for one in wanted:
-            libraries = [read_anew(here.config, here.clock, here.store, source) for source in one.library]
-            papers = [each.paper for library in libraries for each in library.papers if each.paper.title]
-            held = {(paper.title, paper.abstract): paper for paper in papers}
-            with here.store.read() as conn:
-                day, found = check_library(conn, list(held.values()))
-            checked.append((one.name, day, len(held), [paper for paper, is_near in found if not is_near]))
-    if as_json:
-        print_json([dict(zip(("subscription", "day", "papers", "far"), one, strict=True)) for one in checked])
-        return
-    for subscription, day, number, far in checked:
-        which = write_day(day, here.now) if day else "the newest stored papers"
-        near = f"{number - len(far):,} of {count(number, 'paper')}"
-        say(f"{subscription}: {near} would have been in the top tenth of {which}.")
-        why = {True: "is unlike the others", False: "has no abstract: add its arXiv id or DOI"}
-        lines = [f"{_name_paper(paper)}: it {why[bool(paper.abstract)]}." for paper in far]
-        _print_first("  not ", lines, " (--json lists all)")
+        return tuple(_check(bench, one) for one in wanted)
+
+
+def _check(bench: Installation, wanted: Subscription) -> LibraryCheck:
+    libraries = [read_anew(bench.config, bench.clock, bench.store, source) for source in wanted.library]
+    papers = [each.paper for library in libraries for each in library.papers if each.paper.title]
+    held = {(paper.title, paper.abstract): paper for paper in papers}
+    with bench.store.read() as conn:
+        day, found = check_library(conn, list(held.values()))
+    return LibraryCheck(wanted.name, day, len(held), tuple(paper for paper, is_near in found if not is_near))
 
 
 @command.command()
@@ -185,21 +199,21 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
     """Show more like the papers ID in SUBSCRIPTION, or less."""
     wanted = list(map(ArxivId.parse, ids))
     opinion = Opinion.LESS if less else Opinion.MORE
-    with opened_store(ctx) as here:
-        with here.store.read() as conn:
-            due = require_subscription(here.config, conn, name)
+    with opened_store(ctx) as bench:
+        with bench.store.read() as conn:
+            due = require_subscription(bench.config, conn, name)
             stored = complete(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
         papers = {id_: paper for id_, paper in zip(wanted, stored, strict=True) if paper.title}
         if unknown := [id_ for id_ in wanted if id_ not in papers]:
-            with Workbench(here.config, here.clock, here.now, here.zone, here.store).asking() as client:
+            with bench.asking() as client:
                 papers |= fetch_texts(client, unknown)
         if missing := [str(id_) for id_ in wanted if id_ not in papers]:
             hint = "Nothing was added. Check the id."
             raise UnknownName(f"arXiv knows no paper {', '.join(missing)}", hint=hint)
-        with here.store.begin() as conn:
-            new = {id_: save_like(conn, due.id, papers[id_], opinion, here.now) for id_ in wanted}
+        with bench.store.begin() as conn:
+            new = {id_: save_like(conn, due.id, papers[id_], opinion, bench.here.now) for id_ in wanted}
     for id_, is_new in new.items():
-        say(f"{name}: {opinion} like “{tex.to_plain(papers[id_].title)}”{'' if is_new else ', as before'}.")
+        say(f"{name}: {opinion} like “{to_plain(papers[id_].title)}”{'' if is_new else ', as before'}.")
     if any(new.values()):
         say(f"That counts from the next digest on: `digest preview {name} --next`.")
 
@@ -211,8 +225,8 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
 def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
     """Undo what was said of the papers ID in SUBSCRIPTION."""
     wanted = list(map(ArxivId.parse, ids))
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here.config, conn, name)
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        due = require_subscription(bench.config, conn, name)
         removed = {id_: delete_like(conn, due.id, id_) for id_ in wanted}
     for id_, was_there in removed.items():
         say(f"{name}: {id_} counts no more." if was_there else f"{name}: nothing was said of {id_}.")

@@ -7,17 +7,25 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 from pathlib import Path
 
 import click
 
+from digest.cli.commands import name_command
 from digest.cli.context import Workbench, opened_client, opened_workbench
-from digest.cli.output import ProgressLines, as_dict, find_width, json_option, print_json, shows_colors
+from digest.cli.output import (
+    Block,
+    Part,
+    ProgressLines,
+    answers,
+    find_width,
+    list_fields,
+    shows_colors,
+    wants_json,
+)
 from digest.cli.preview import write_output
-from digest.cli.program import name_command
-from digest.cli.recent import paper_as_json
 from digest.config import find_config, find_state_folder, read_environment
 from digest.config.addresses import resolve_sources
 from digest.inspect.missed import find_missed
@@ -27,7 +35,8 @@ from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
 from digest.poll.step import poll_days
-from digest.render.papers import PaperView
+from digest.render import Renderer
+from digest.render.contexts import MissedContext
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.site import Site
@@ -42,17 +51,40 @@ _KEPT_BEFORE = timedelta(days=180)
 """What was fetched is begun anew if it begins longer than this before what is wanted."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed(MissedContext):
+    """What was missed, and how it is shown: with which templates besides the shipped ones, and in which file."""
+
+    shape: str
+    output: Path | None
+    templates: Path | None
+
+    @property
+    def exit_code(self) -> int:
+        """4 if not all of the days could be read."""
+        return OutsideError.exit_code if self.failure else 0
+
+
+def _show(missed: Missed) -> Iterator[Part]:
+    renderer = Renderer([missed.templates] if missed.templates else [])
+    if missed.output or missed.shape == "html":
+        write_output(renderer.render_web("missed.html", missed).encode(), missed.output)
+    else:
+        text = renderer.templates.render("terminal/missed.txt", missed)
+        yield Block(lay_out_lines(text, find_width(), color=shows_colors()).removesuffix("\n"))
+
+
 @click.command()
 @click.argument("library", metavar="LIBRARY")
 @click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days back.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to show.")
 @click.option("--as", "shape", type=click.Choice(["terminal", "html"]), default="terminal", help="What to show.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it here, as a page.")
-@json_option
+@answers(_show)
 @click.pass_context
 def command(
-    ctx: click.Context, /, library: str, *, days: int, limit: int, shape: str, output: Path | None, as_json: bool
-) -> None:
+    ctx: click.Context, /, library: str, *, days: int, limit: int, shape: str, output: Path | None
+) -> Missed:
     """See what you missed: papers of the last month that are near your library and not in it.
 
     LIBRARY is a file (BibTeX, RIS, CSL-JSON, or a text with an arXiv id or address on each line), or a library at
@@ -67,39 +99,25 @@ def command(
     digest missed lab.ris --output missed.html
     """  # noqa: D301 - click reads the backspace, which must be one
     (source,) = resolve_sources([library], Path.cwd())
-    if output and as_json:
+    if output and wants_json():
         raise UsageError("--output writes a page, and --json none", hint="Write --json > missed.json instead.")
     if output and not os.access(output if output.exists() else output.absolute().parent, os.W_OK):
         raise UsageError(f"{output} can't be written", hint="Check the folder and its permissions.")
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
     with opened_workbench(ctx) as bench:
-        first = bench.now.astimezone(UTC).date() - timedelta(days=days)
-        with _opened_site(bench, first, ProgressLines(quiet=as_json)) as site:
+        first = bench.here.now.astimezone(UTC).date() - timedelta(days=days)
+        with _opened_site(bench, first, ProgressLines()) as site:
             failure, held = _fetch(bench, site, source, days)
             asked = {"library": library, "failure": failure, "days": days, "limit": limit}
             names = [one.name for one in bench.config.subscriptions if source in one.library]
             found = find_missed(site, held, first, follow="", followed_by=", ".join(names), **asked)
-        if failure and not found.announced:
-            raise OutsideError(failure, hint=_HINT)
-        often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
-        added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
-        follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
-        found = replace(found, follow=follow if found.papers and not names else "")
-        if as_json:
-            print_json(as_dict(found) | {"papers": [*map(_as_json, found.papers)]})
-        elif output or shape == "html":
-            write_output(site.renderer.render_web("missed.html", found).encode(), output)
-        else:
-            text = site.renderer.templates.render("terminal/missed.txt", found)
-            click.echo(lay_out_lines(text, find_width(), color=shows_colors()), nl=False)
-    if failure:
-        ctx.exit(OutsideError.exit_code)
-
-
-def _as_json(view: PaperView) -> dict[str, object]:
-    entry = view.entry
-    shown = paper_as_json(None, entry.paper)
-    return {**shown, "announced": entry.announced, "near": entry.near, "why": view.why_first.split(", ")}
+    if failure and not found.announced:
+        raise OutsideError(failure, hint=_HINT)
+    often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
+    added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
+    follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
+    found = replace(found, follow=follow if found.papers and not names else "")
+    return Missed(**list_fields(found), shape=shape, output=output, templates=bench.config.templates)
 
 
 @contextmanager

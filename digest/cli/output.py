@@ -1,102 +1,90 @@
-"""Prints tables, JSON, progress and bars."""
+"""The door from a command to the screen: prints what it answers, as JSON or as a screen, and how far it is."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import click
-from rich.cells import cell_len
 
 from digest.model.clock import monotonic
+from digest.model.errors import DigestError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-_WIDEST = 110
-"""Columns of a digest: longer lines are hard to read."""
-
-_NARROWEST = 12
-"""Columns that a cell keeps, however narrow the terminal."""
-
-_MARGINS = 19
-"""What stands beside a verb's line: its name, and how long it took."""
+    from rich.text import Text
 
 LARGEST_ID = 2**63 - 1
 """What a database takes for an id."""
 
+_WIDEST = 110
+"""Columns of a digest: longer lines are hard to read."""
 
-@contextmanager
-def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
-    """Give a function to call with what is done and how much of it; the line is gone at the end."""
-    from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
+_SHORT = 20
+"""Columns up to which no cell of a table is folded."""
 
-    with Console(stderr=True, quiet=quiet).status("") as status:
-        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
-
-
-def find_columns() -> int:
-    """Return the terminal's columns, or what COLUMNS says; 80 where neither is known."""
-    return shutil.get_terminal_size((80, 24)).columns
+_MARGINS = 19
+"""Columns beside a verb's line: its name, and how long it took."""
 
 
-def find_width() -> int:
-    """Return how many columns a digest may take: those of the terminal, up to a width that reads well."""
-    return min(find_columns(), _WIDEST)
+class Aside(NamedTuple):
+    """What a screen says on standard error."""
+
+    text: str
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print sentences, folded to the terminal's columns; see `print_wrapped`."""
-    print_wrapped("", text, err=err)
+class Block(NamedTuple):
+    """Lines that are laid out for the terminal already."""
+
+    text: str
 
 
-def print_wrapped(
-    label: str,
-    text: str,
-    *,
-    width: int = 0,
-    err: bool = False,
-    **style: Any,  # noqa: ANN401 - as click.style has it
-) -> None:
-    """Print a text behind a label, folded to the terminal's columns; what is folded stands below the text.
-
-    Lines that the text has already stay lines. On standard error nothing is folded unless a terminal shows it:
-    a log is read line by line.
-
-    Args:
-        width: columns that the label takes at least.
-        style: of the label where there is one, else of the text, as `click.style` takes it.
-    """
-    lead = max(width, _measure(label))
-    room = sys.maxsize if err and not sys.stderr.isatty() else find_columns() - lead
-    lines = [folded for line in text.split("\n") for folded in wrap(line, room)]
-    for number, line in enumerate(lines):
-        head = "" if number else label
-        shown = click.style(head, **style) if style and head.strip() else head
-        shown += " " * (lead - _measure(head))
-        shown += click.style(line, **style) if style and not label.strip() else line
-        click.echo(shown.rstrip(), err=err)
-
-
-def shows_colors() -> bool:
-    """Whether the output is a terminal that shows colours and links, as rich judges it; NO_COLOR wants neither."""
-    from rich.console import Console  # noqa: PLC0415 - the same
-
-    console = Console()
-    is_able = console.color_system is not None and not console.legacy_windows
-    return sys.stdout.isatty() and is_able and not console.no_color
-
+Part: TypeAlias = str | Aside | Block
+"""A part of a screen; a mere string is sentences, which are folded to the terminal, and "" an empty line."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-"""`--json`, the same for every listing."""
+
+
+def answers(
+    screen: Callable[..., Iterable[Part]], *of_screen: str
+) -> Callable[[Callable[..., object]], Callable[..., None]]:
+    """Let a command return its answer: a frozen value, which `--json` prints and of which a screen is made.
+
+    An answer's `exit_code` is that of the command. An answer's `failure`, an error, is raised after it is shown.
+
+    Args:
+        screen: makes the parts of the screen.
+        of_screen: options that say how much is shown; the screen takes them, and the command does not.
+    """
+
+    def decorate(command: Callable[..., object]) -> Callable[..., None]:
+        @json_option
+        @wraps(command)
+        def call(*args: object, as_json: bool, **given: object) -> None:
+            options = {name: given.pop(name) for name in of_screen}
+            answer = command(*args, **given)
+            if as_json:
+                print_json(answer)
+            else:
+                show(screen(answer, **options))
+            if isinstance(failure := getattr(answer, "failure", None), DigestError):
+                raise failure
+            click.get_current_context().exit(getattr(answer, "exit_code", 0))
+
+        return call
+
+    return decorate
+
+
+def wants_json() -> bool:
+    """Whether the command was called with `--json`: then it asks nobody, and shows no progress."""
+    return bool(click.get_current_context().params.get("as_json"))
 
 
 def print_json(value: object) -> None:
@@ -104,10 +92,10 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(_to_plain(value), indent=2))
 
 
-def as_dict(value: DataclassInstance, *without: str) -> dict[str, object]:
-    """Return a dataclass's public fields by name, but for some."""
-    names = (field.name for field in fields(value) if not field.name.startswith("_"))
-    return {name: getattr(value, name) for name in names if name not in without}
+def list_fields(value: object) -> dict[str, Any]:
+    """Return a dataclass's public fields by name."""
+    names = (field.name for field in fields(value) if not field.name.startswith("_"))  # type: ignore[arg-type]
+    return {name: getattr(value, name) for name in names}
 
 
 def _to_plain(value: object) -> object:
@@ -121,80 +109,153 @@ def _to_plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
-        return _to_plain(as_dict(value))
+        return _to_plain(list_fields(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, whole: int = -1) -> None:
-    """Print rows under a header, as wide as the terminal (see `lay_out`); `empty` where there are none.
+def show(parts: Iterable[Part]) -> None:
+    """Print the parts of a screen."""
+    for part in parts:
+        if isinstance(part, Aside):
+            say(part.text, err=True)
+        else:
+            click.echo(render(part))
 
-    A last column without a name holds remarks: where they find no room each stands below its row.
+
+def render(part: Part) -> str:
+    """Return a part as the terminal shows it, without the last line's end."""
+    if not isinstance(part, str):
+        return part.text
+    return "\n".join(folded for line in part.split("\n") for folded in fold(line, find_columns()))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: str, folds: bool = True) -> Part:
+    """Return rows under a header, as wide as the terminal; `empty` if there are none.
+
+    Numbers are at the right. What is too long is folded, or cut if nothing `folds`. In a terminal too narrow for
+    its words each row has its cells below one another. A last column without a name holds remarks: they follow the
+    table, each after the first cell of its row.
     """
     if not rows:
-        say(empty)
-        return
-    columns = find_columns()
-    has_remarks = header[-1] == "" and sum(_find_widths(rows)) + 2 * len(header) > columns
-    table = [row[:-1] for row in (header, *rows)] if has_remarks else [header, *rows]
-    for number, lines in enumerate(lay_out(table, columns, whole)):
-        for line in lines:
-            click.echo(click.style(line, bold=True) if number == 0 else line)
-        if has_remarks and number and rows[number - 1][-1]:
-            print_wrapped("    ", rows[number - 1][-1])
+        return empty
+    from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    width = len(header) - (header[-1] == "")
+    columns = list(zip(header, *rows, strict=True))[:width]
+    shown, needed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"), -2
+    for name, *cells in columns:
+        plain = [name, *(click.unstyle(str(cell)) for cell in cells)]
+        is_short = max(map(len, plain)) <= _SHORT
+        needed += 2 + max(len(word) for text in plain for word in ([text] if is_short else [*text.split(), ""]))
+        side: Literal["left", "right"] = "right" if any(isinstance(cell, int) for cell in cells) else "left"
+        shown.add_column(name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis")
+    written = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
+    for row in written:
+        texts = map(Text.from_ansi, row[:width])
+        shown.add_row(*(text if folds else _cut_line(text) for text in texts))
+    console = Console(width=find_columns(), highlight=False)
+    with console.capture() as captured:
+        console.print(shown)
+    blocks = ["\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))]
+    if needed > find_columns() and folds:
+        blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
+    remarks = [(row[0], row[-1]) for row in written if row[-1] and width < len(row)]
+    return Block("\n\n".join([*blocks, *([labelled(remarks).text] if remarks else [])]))
 
 
-def lay_out(rows: Sequence[Sequence[str]], columns: int, whole: int = -1) -> list[list[str]]:
-    """Return each row as lines: columns as wide as their widest cell, the widest folded until all fit.
+def _cut_line(cell: Text) -> Text:
+    cell.no_wrap, cell.overflow = True, "ellipsis"
+    return cell
 
-    Cells are folded between words alone, and those of the column `whole` are not. A row with a word that finds no
-    room has its cells below one another, each after its name in the first row. So have all if that is too wide.
+
+def labelled(lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True) -> Block:
+    """Return texts, each after its label and folded; labels are as wide as the widest, and as `width` at least."""
+    listed = list(lines)
+    lead = gap + max([width, *(len(click.unstyle(label)) for label, _ in listed)])
+    laid = []
+    for label, text in listed:
+        folded = [each for line in text.split("\n") for each in fold(line, find_columns() - lead)]
+        head = (click.style(label, bold=True) if is_bold else label) + " " * (lead - len(click.unstyle(label)))
+        laid += [f"{' ' * lead if number else head}{line}".rstrip() for number, line in enumerate(folded)]
+    return Block("\n".join(laid))
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print sentences, folded to the terminal's columns.
+
+    On standard error nothing is folded unless a terminal shows it: a log is read line by line.
     """
-    widths, room = _find_widths(rows), columns - 2 * (len(rows[0]) - 1)
-    words = _find_widths([[max(wrap(cell, 1), key=_measure) for cell in row] for row in rows])
-    for least in (words, [_NARROWEST] * len(words)):
-        if sum(widths) > room:
-            widths = _find_widths(rows)
-        while sum(widths) > room:
-            spare = [size if size > least[at] and at != whole else 0 for at, size in enumerate(widths)]
-            if not any(spare):
-                break
-            widths[spare.index(max(spare))] -= 1
-    laid: list[list[str]] = []
-    for row in rows:
-        cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
-        lines = []
-        for parts in zip_longest(*cells, fillvalue=""):
-            padded = (f"{part}{' ' * (width - _measure(part))}" for part, width in zip(parts, widths, strict=True))
-            lines.append("  ".join(padded).rstrip())
-        is_too_wide = max(map(_measure, lines)) > columns or laid[:1] == [[]]
-        laid.append(_stack(row, rows[0], columns) if is_too_wide else lines)
-    return laid
+    click.echo(text if err and not sys.stderr.isatty() else render(text), err=err)
 
 
-def _stack(row: Sequence[str], header: Sequence[str], columns: int) -> list[str]:
-    named = [f"    {name.strip()}: {cell.strip()}" for name, cell in zip(header, row, strict=True) if cell.strip()]
-    return [] if row is header else [row[0], *(line for cell in named[1:] for line in wrap(cell, columns))]
+def fold(text: str, width: int) -> list[str]:
+    """Fold a line into lines of at most a number of columns, between words alone; its indent stays.
+
+    What fits stays as it is.
+    """
+    if len(click.unstyle(text)) <= width:
+        return [text]
+    indent = text[: len(text) - len(text.lstrip())]
+    lines: list[str] = []
+    for word in text.split():
+        if lines and len(click.unstyle(f"{lines[-1]} {word}")) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{indent}{word}")
+    return lines
 
 
-def _find_widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(_measure, cells)) for cells in zip(*rows, strict=True)]
+def cut(text: str, width: int) -> str:
+    """Fold a text's white space and cut it to a number of letters, between words if it can be; … shows the cut."""
+    folded = " ".join(text.split())
+    if len(folded) <= width:
+        return folded
+    head = folded[: width - 1]
+    whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
+    return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
 
 
-def _measure(text: str) -> int:
-    return cell_len(click.unstyle(text))
+def find_columns() -> int:
+    """Return the terminal's columns, or what COLUMNS says; 80 if neither is known."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def find_width() -> int:
+    """Return how many columns a digest may take: those of the terminal, up to a width that reads well."""
+    return min(find_columns(), _WIDEST)
+
+
+def shows_colors() -> bool:
+    """Whether the output is a terminal that shows colours and links, as rich judges it; NO_COLOR wants neither."""
+    from rich.console import Console  # noqa: PLC0415 - see above
+
+    console = Console()
+    is_able = console.color_system is not None and not console.legacy_windows
+    return sys.stdout.isatty() and is_able and not console.no_color
+
+
+@contextmanager
+def showing_progress() -> Iterator[Callable[[str, int], None]]:
+    """Give a function to call with what is done and how much of it; the line is gone at the end."""
+    from rich.console import Console  # noqa: PLC0415 - see above
+
+    with Console(stderr=True, quiet=wants_json()).status("") as status:
+        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
 
 
 class ProgressLines:
     """Tells the verbs as lines: one for each that ended, with how long it took.
 
-    On a terminal the present verb stands on a line of its own that is written over; elsewhere only
-    what has ended is printed, so that a log stays readable.
+    On a terminal the present verb has a line of its own that is written over. Elsewhere only what has ended is
+    printed, so that a log stays readable. With `--json` nothing is.
     """
 
-    def __init__(self, *, quiet: bool = False, to_stderr: bool = True) -> None:
+    def __init__(self, *, to_stderr: bool = True, quiet: bool | None = None) -> None:
         self._err = to_stderr
-        self._is_terminal = (sys.stderr if to_stderr else sys.stdout).isatty() and not quiet
-        self._quiet = quiet
+        self._quiet = wants_json() if quiet is None else quiet
+        self._is_terminal = (sys.stderr if to_stderr else sys.stdout).isatty() and not self._quiet
         self._verb, self._what, self._started = "", "", monotonic()
 
     def begin(self, verb: str, what: str) -> None:
@@ -215,7 +276,7 @@ class ProgressLines:
         if self._is_terminal:
             click.echo("\r\x1b[K", nl=False, err=self._err)
         room = find_width() - _MARGINS
-        first, *others = wrap(what, room) if self._is_terminal else [what]
+        first, *others = fold(what, room) if self._is_terminal else [what]
         click.echo(f" {verb:<8} {first:<{room}} {seconds}", err=self._err)
         for line in others:
             click.echo(f"{'':10}{line}", err=self._err)
@@ -223,46 +284,3 @@ class ProgressLines:
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
             click.echo(f"\r\x1b[K {self._verb:<8} {text[: find_width() - 11]}", nl=False, err=self._err)
-
-
-def cut(text: str, width: int) -> str:
-    """Fold a text's white space and cut it to so many letters, between words if it can be; … shows the cut."""
-    folded = " ".join(text.split())
-    if len(folded) <= width:
-        return folded
-    head = folded[: width - 1]
-    whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
-    return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
-
-
-def write_brief(volume: str) -> str:
-    """Write `about 2 papers a week` as a table has it below PAPERS."""
-    return re.sub("about | papers?", "", volume)
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Fold a line into lines of so many columns, between words alone; one line at least.
-
-    What fits stays as it is. What is folded keeps its indent.
-    """
-    if _measure(text) <= width:
-        return [text]
-    indent = text[: len(text) - len(text.lstrip(" "))]
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and _measure(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(f"{indent}{word}")
-    return lines or [""]
-
-
-def describe_guarantee(source: str) -> str:
-    """Say what a source promises, and what it does not."""
-    if source == "harvest":
-        return "Every paper that arXiv announces is fetched, however late. Missing ids are asked for."
-    return (
-        "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
-        " About 6 papers in 10,000 come later still."
-    )

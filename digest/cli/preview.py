@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
+from functools import wraps
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import LARGEST_ID, find_width, json_option, print_json, shows_colors
+from digest.cli.output import LARGEST_ID, Part, answers, find_width, shows_colors
 from digest.deliver.feeds import load_feed
-from digest.inspect import preview
-from digest.inspect.preview import render_parts, send_trial
+from digest.inspect.preview import (
+    find_digest,
+    load_numbered,
+    make_preview_links,
+    preview_digest,
+    render_parts,
+    send_trial,
+)
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
 from digest.model.messages import DeliveryState, Digest, Links
 from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
@@ -28,6 +36,15 @@ _READ_BY_PEOPLE = ("terminal", "text")
 """Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
 
 
+class Choice(NamedTuple):
+    """Which digest of a subscription: by number, of a day, or the next; else what waits, or the last one."""
+
+    name: str
+    number: int | None
+    day: datetime | None
+    wants_next: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A digest to be shown, and a sentence on which one it is."""
@@ -38,25 +55,27 @@ class Chosen:
     what: str
 
 
-def choosing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that choose a digest."""
-    for option in (
-        click.option("--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."),
-        click.option(
-            "--date",
-            "day",
-            type=click.DateTime(["%Y-%m-%d"]),
-            metavar="YYYY-MM-DD",
-            help="The one of this day.",
-        ),
-        click.option("--next", "wants_next", is_flag=True, help="The one that would go out now."),
-    ):
-        command = option(command)
-    return command
+def choosing(command: Callable[..., object]) -> Callable[..., object]:
+    """Give a command the arguments that choose a digest; it takes them as one `choice`."""
+
+    @click.argument("name", metavar="SUBSCRIPTION")
+    @click.option("--next", "wants_next", is_flag=True, help="The one that would go out now.")
+    @click.option(
+        "--date", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="The one of this day."
+    )
+    @click.option("--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number.")
+    @wraps(command)
+    def call(
+        *args: object, name: str, number: int | None, day: datetime | None, wants_next: bool, **given: object
+    ) -> object:
+        if sum((number is not None, day is not None, wants_next)) > 1:
+            raise UsageError("give one of --digest, --date and --next")
+        return command(*args, choice=Choice(name, number, day, wants_next), **given)
+
+    return call
 
 
 @click.command()
-@click.argument("name", metavar="SUBSCRIPTION")
 @choosing
 @click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; terminal by default.")
 @click.option(
@@ -65,16 +84,7 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
     help="Write it here; .html, .eml, .txt, .json and .atom say what.",
 )
 @click.pass_context
-def command(
-    ctx: click.Context,
-    *,
-    name: str,
-    number: int | None,
-    day: datetime | None,
-    wants_next: bool,
-    shape: str | None,
-    output: Path | None,
-) -> None:
+def command(ctx: click.Context, *, choice: Choice, shape: str | None, output: Path | None) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
 
     You see what waits for its next digest. If nothing waits, you see its last one. A digest that was planned
@@ -87,20 +97,14 @@ def command(
     """  # noqa: D301 - click reads the backspace, which must be one
     wanted = shape or _choose_shape(output)
     with opened(ctx, create=False) as site, site.store.read() as conn:
-        chosen = choose_digest(
-            conn, site, name, number=number, day=day.date() if day else None, wants_next=wants_next
-        )
+        chosen = _choose_digest(conn, site, choice)
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
     write_output(body, output, is_text=wanted in _READ_BY_PEOPLE)
 
 
 def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> None:
-    """Write a document to a file, or to standard output: a text in the terminal's encoding.
-
-    Raises:
-        UsageError: the file can't be written.
-    """
+    """Write a document to a file, or to standard output: a text in the terminal's encoding."""
     if output is None:
         click.echo(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
         return
@@ -114,7 +118,7 @@ def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> 
 
 
 def _choose_shape(output: Path | None) -> str:
-    """Return what a file's ending says, or the terminal's view where there is no file."""
+    """Return what a file's ending says, or the terminal's view if there is no file."""
     if output is None:
         return "terminal"
     if output.suffix.lower() not in _SUFFIXES:
@@ -125,41 +129,29 @@ def _choose_shape(output: Path | None) -> str:
     return _SUFFIXES[output.suffix.lower()]
 
 
-def choose_digest(
-    conn: Connection, site: Site, name: str, *, number: int | None, day: date | None, wants_next: bool
-) -> Chosen:
+def _choose_digest(conn: Connection, site: Site, choice: Choice) -> Chosen:
     """Find the digest that is meant."""
-    if sum((number is not None, day is not None, wants_next)) > 1:
-        raise UsageError("give one of --digest, --date and --next")
+    name, number, wants_next = choice.name, choice.number, choice.wants_next
+    day = choice.day.date() if choice.day else None
     due = require_subscription(site.config, conn, name, include_ended=True)
-    digest = None
-    if number is not None:
-        digest = preview.load_numbered(conn, due, number)
+    digest = load_numbered(conn, due, number) if number is not None else None
     if due.state != SubscriptionState.ENDED and (wants_next or (number is None and day is None)):
-        digest = preview.preview_digest(conn, site, due)
+        digest = preview_digest(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
-        digest = preview.find_digest(conn, due, day, site.config.zone)
+        digest = find_digest(conn, due, day, site.config.zone)
     if digest is None:
-        what = (
-            "nothing waits for it"
-            if wants_next
-            else f"it has had no digest{f' of {day:%a %-d %b %Y}' if day else ''}"
-        )
+        what = f"it has had no digest{f' of {day:%a %-d %b %Y}' if day else ''}"
         raise UnknownName(
-            f"there is nothing to show of {name}: {what}",
+            f"there is nothing to show of {name}: {'nothing waits for it' if wants_next else what}",
             hint=f"`digest subscription show {name}` lists its digests.",
         )
     digest = digest.hide_library() if due.is_personal else digest  # what people like is theirs
     papers = count(len(digest.entries), "paper")
     sent = any(one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id))
-    state = "already sent" if sent else "as it was planned"
-    which = (
-        f"what waits for {name}: {papers}, not planned yet"
-        if is_waiting
-        else f"digest {digest.id} of {name}: {papers}, {state}"
-    )
-    return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which)
+    what = f"digest {digest.id} of {name}: {papers}, {'already sent' if sent else 'as it was planned'}"
+    what = f"what waits for {name}: {papers}, not planned yet" if is_waiting else what
+    return Chosen(due, digest, make_preview_links(conn, site, digest), what)
 
 
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
@@ -194,22 +186,42 @@ def _write_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A digest sent to a place of the operator's: in how many messages, or why it was not taken, "" if it was."""
+
+    to: str
+    messages: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Which digest was sent, and what came of it."""
+
+    digest: str
+    sent: tuple[Trial, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """4 if a place did not take it."""
+        return OutsideError.exit_code if any(one.error for one in self.sent) else 0
+
+
+def _show_trials(trials: Trials) -> Iterator[Part]:
+    yield trials.digest
+    for one in trials.sent:
+        yield f"  {one.to}: " + (
+            f"not taken: {one.error}" if one.error else f"sent, {count(one.messages, 'message')}"
+        )
+
+
 @click.command()
-@click.argument("name", metavar="SUBSCRIPTION")
 @choosing
 @click.option("--test", "is_test", is_flag=True, help="Send it to you: the places that alarms.to names.")
-@json_option
+@answers(_show_trials)
 @click.pass_context
-def command_send(
-    ctx: click.Context,
-    *,
-    name: str,
-    number: int | None,
-    day: datetime | None,
-    wants_next: bool,
-    is_test: bool,
-    as_json: bool,
-) -> None:
+def command_send(ctx: click.Context, *, choice: Choice, is_test: bool) -> Trials:
     """Send a digest to yourself, to try how it arrives.
 
     It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
@@ -221,33 +233,18 @@ def command_send(
         if not is_test:
             raise UsageError(
                 "readers get digests from `digest run` and `digest serve`, when they are due",
-                hint=f"To send one to yourself: `digest send {name} --test`",
+                hint=f"To send one to yourself: `digest send {choice.name} --test`",
             )
         with site.store.read() as conn:
-            date = day.date() if day else None
-            chosen = choose_digest(conn, site, name, number=number, day=date, wants_next=wants_next)
-        results = [(destination, *_try(site, chosen, destination)) for destination in site.config.alarms.to]
-    if as_json:
-        sent = [
-            {"to": str(destination), "messages": count, "error": failure}
-            for destination, count, failure in results
-        ]
-        print_json({"digest": chosen.what, "sent": sent})
-    else:
-        click.echo(chosen.what)
-        for destination, count, failure in results:
-            messages = f"{count} message{'s' * (count != 1)}"
-            click.echo(f"  {destination}: " + (f"not taken: {failure}" if failure else f"sent, {messages}"))
-    if any(failure for _, _, failure in results):
-        ctx.exit(OutsideError.exit_code)
+            chosen = _choose_digest(conn, site, choice)
+        return Trials(chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to))
 
 
-def _try(site: Site, chosen: Chosen, destination: Destination) -> tuple[int, str]:
-    """Send it to one place; return how many messages that took, and what went wrong."""
+def _try(site: Site, chosen: Chosen, place: Destination) -> Trial:
     try:
         wanted = chosen.due.subscription
-        is_own = destination in wanted.destinations and site.config.find_reader(wanted) is not None
+        is_own = place in wanted.destinations and site.config.find_reader(wanted) is not None
         digest = chosen.digest if is_own else chosen.digest.hide_library()
-        return len(send_trial(site, digest, destination, chosen.links)), ""
+        return Trial(str(place), len(send_trial(site, digest, place, chosen.links)), "")
     except DigestError as error:
-        return 0, error.message
+        return Trial(str(place), 0, error.message)

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
-from functools import partial
+import re
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 import click
 
-from digest.cli.context import Installation, describe_pending_edits, opened_store
-from digest.cli.output import (
-    as_dict,
-    cut,
-    find_columns,
-    json_option,
-    print_json,
-    print_table,
-    print_wrapped,
-    say,
-    wrap,
-    write_brief,
-)
-from digest.cli.program import quote_as_called
+from digest.cli.commands import quote_as_called
+from digest.cli.context import opened_store
+from digest.cli.output import Part, answers, cut, find_columns, labelled, render, table
 from digest.cli.subscription import NONE_YET, describe_next_digest
-from digest.inspect.alarms import can_send_heartbeat
-from digest.inspect.query_volume import describe_matches
-from digest.inspect.status import STATE_WORDS, Status, load_status
+from digest.inspect.status import STATE_WORDS, Status, count_needing, load_status
+from digest.inspect.subscriptions import SubscriptionStatus
 from digest.model.announcements import announcement_moment
-from digest.model.clock import name_zone, write_age, write_day
+from digest.model.clock import write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.store.digests import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests
-from digest.store.workers import Worker
+from digest.store.digests import FIRST_DIGEST_NEXT
 
-_LABEL = 11
 _LINES = 24
 """Lines of a terminal that the screen fits into."""
 
@@ -44,155 +29,144 @@ _NARROW = 60
 _FEWEST = 3
 """Subscriptions shown at least."""
 
-_PROBLEM_LINES = 8
 _MEGABYTE = 1_000_000
-_WEEK = 7
 
 
-@click.command()
-@click.option("--all", "shows_all", is_flag=True, help="Show every problem and subscription, however many.")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
-    """Say in one screen what works, what does not, and what comes next.
+def _show(status: Status, *, shows_all: bool) -> Iterator[Part]:
+    drift = status.edited if shows_all else cut(status.edited, 2 * find_columns())
+    tail = ["", drift] if drift and status.subscriptions else []
+    head = list(_show_head(status, len(status.troubles)))
+    for most in reversed(range(1, 0 if shows_all else len(status.troubles))):
+        if _measure([*head, *tail]) + _FEWEST + 2 <= _LINES:
+            break
+        head = list(_show_head(status, most))
+    yield from head
+    room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - _measure([*head, *tail]) - 1)
+    yield from _show_subscriptions(status, drift, room, folds=shows_all or find_columns() < _NARROW)
+    yield from tail
 
-    Each problem comes with what to do. Times are in the zone of your `when`, else of your quiet hours.
-    """
-    with opened_store(ctx, warns=True) as here:
-        status = load_status(here.config, here.store, here.clock)
-        with here.store.read() as conn:
-            drift = describe_pending_edits(here.config, conn)
-            greeted = find_first_digests(conn, here.config.subscriptions)
-    here = replace(here, greeted=greeted)
-    if as_json:
-        lines = [as_dict(one) | {"volume": _describe_volume(status, one)} for one in status.subscriptions]
-        print_json({"summary": status.sum_up(), **as_dict(status), "subscriptions": lines, "edited": drift})
-        return
-    headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
-    say(headline)
+
+def _measure(parts: Iterable[Part]) -> int:
+    """Return how many lines parts of a screen take."""
+    return sum(render(part).count("\n") + 1 for part in parts)
+
+
+def _show_head(status: Status, most: int) -> Iterator[Part]:
+    """Yield all above the subscriptions, with the first problems, each whole and with what to do."""
+    here, troubles = status.here, status.troubles
+    yield f"{status.summary} {_describe_next(status)}".rstrip()
+    yield ""
+    lines = []
+    for trouble in troubles[:most]:
+        lines.append((click.style("✗", fg="red", bold=True), trouble.what))
+        lines += [("", f"→ {quote_as_called(trouble.remedy)}")] if trouble.remedy else []
+    if len(troubles) > most:
+        lines.append(("", f"and {len(troubles) - most} more: `digest status --all`"))
+    if lines:
+        yield labelled(lines, gap=1)
+        yield ""
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
-    papers = count(status.papers, "paper")
-    coming = _write_near(here, announcement_moment(status.next_announcement))
-    facts = [
-        ("arXiv", _describe_intake(here, status)),
-        ("arXiv", f"next announcement {coming}, next check {_write_near(here, status.next_poll_at)}"),
-        ("Messages", _describe_outbox(here, status)),
-        ("Alarms", _describe_alarms(here, status)),
-        *(("Process", line) for line in _describe_workers(here, status.workers)),
-        ("Database", f"{status.dialect}, {size}, {papers}. Times: {name_zone(here.zone, status.now)}."),
-    ]
-    columns = find_columns()
-    drift = drift if shows_all else cut(drift, 2 * columns - _LABEL)
-    used = len(wrap(headline, columns)) + 2 + sum(len(wrap(line, columns - _LABEL)) for _, line in facts) + 2
-    used += 1 + len(wrap(drift, columns)) if drift and status.subscriptions else 0
-    most = max(0, min(_PROBLEM_LINES, _LINES - used - _FEWEST - 2))
-    used += _print_troubles(status, None if shows_all else most)
-    click.echo()
-    for number, (label, line) in enumerate(facts):
-        label_shown = "" if number and facts[number - 1][0] == label else label
-        print_wrapped(label_shown or " ", line, width=_LABEL, bold=True)
-    click.echo()
-    room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - used)
-    _print_subscriptions(here, status, drift, room, is_cut=not shows_all and columns >= _NARROW)
+    coming = here.write_near(announcement_moment(status.next_announcement))
+    yield labelled(
+        [
+            ("arXiv", _describe_intake(status)),
+            ("", f"next announcement {coming}, next check {here.write_near(status.next_poll_at)}"),
+            ("Messages", _describe_outbox(status)),
+            ("Alarms", _describe_alarms(status)),
+            *(("Process" * (not number), line) for number, line in enumerate(_describe_workers(status))),
+            ("Database", f"{status.dialect}, {size}, {count(status.papers, 'paper')}. Times: {here.zone_name}."),
+        ],
+        width=9,
+    )
+    yield ""
 
 
-def _describe_next(here: Installation, status: Status) -> str:
+def _describe_next(status: Status) -> str:
     """Say when arXiv was checked last, and which digest comes next."""
-    words = []
+    here, words = status.here, []
     if status.intake.checked_at is not None:
-        words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
+        words.append(f"Last check {here.write_near(status.intake.checked_at)}")
     lines = [one for one in status.subscriptions if one.is_active(here.now)]
     turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
-    if here.greeted:
+    if any(one.is_greeted for one in status.subscriptions):
         words.append(FIRST_DIGEST_NEXT)
-    elif turn is not None and turn <= here.now:
-        words.append("a digest is due")
     elif turn is not None:
-        words.append(f"next digest {_write_near(here, turn)}")
+        words.append("a digest is due" if turn <= here.now else f"next digest {here.write_near(turn)}")
     said = ", ".join(words)
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
-def _write_near(here: Installation, moment: datetime) -> str:
-    """Write a moment as `today 09:05` or `Tue 09:05`, a later one with its date, an earlier one as its date."""
-    local, today = moment.astimezone(here.zone), here.now.astimezone(here.zone).date()
-    days = (local.date() - today).days
-    if days <= -_WEEK:
-        return write_day(local.date(), here.now)
-    if days >= _WEEK:
-        return here.write(moment)
-    names = {-1: "yesterday", 0: "today", 1: "tomorrow"}
-    return f"{names.get(days, f'{local:%a}')} {local:%H:%M}"
-
-
-def _print_troubles(status: Status, most: int | None) -> int:
-    """Print what is wrong, each whole and with what to do, in so many lines; return how many that took.
-
-    The first is printed however long it is.
-    """
-    width, used = find_columns() - 4, 0
-    for number, trouble in enumerate(status.troubles):
-        remedy = quote_as_called(trouble.remedy)
-        takes = len(wrap(trouble.what, width + 2)) + len(wrap(remedy, width))
-        if most is not None and number and used + takes > most:
-            click.echo(f"  and {len(status.troubles) - number} more: `digest status --all`")
-            return used + 2
-        click.echo("" if number else "\n", nl=False)
-        print_wrapped(f"{click.style('✗', fg='red', bold=True)} ", trouble.what)
-        if remedy:
-            print_wrapped("  → ", remedy)
-        used += takes
-    return used + bool(used)
-
-
-def _describe_intake(here: Installation, status: Status) -> str:
-    intake = status.intake
+def _describe_intake(status: Status) -> str:
+    intake, here = status.intake, status.here
     if intake.checked_at is None or intake.announcement is None:
         return "not checked yet"
-    announced = f"announcement of {write_day(intake.announcement, here.now)}"
-    checked = f"checked {_write_near(here, intake.checked_at)}"
+    announced, checked = (
+        f"announcement of {write_day(intake.announcement, here.now)}",
+        here.write_near(intake.checked_at),
+    )
     if intake.checked_at < announcement_moment(intake.announcement):
-        return f"{announced}: not checked yet, last {checked.replace('checked', 'check')}"
+        return f"{announced}: not checked yet, last check {checked}"
     if not intake.is_complete:
-        return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
+        return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, checked {checked}"
     found = f", {intake.new:,} new" if intake.new else ""
-    return f"{announced}: complete{found}, {checked}"
+    return f"{announced}: complete{found}, checked {checked}"
 
 
-def _print_subscriptions(here: Installation, status: Status, drift: str, room: int, *, is_cut: bool) -> None:
+def _describe_outbox(status: Status) -> str:
+    counts, oldest = status.outbox.counts, status.outbox.oldest_due
+    shown = {
+        "sent": counts.get(DeliveryState.SENT, 0),
+        "waiting": counts.get(DeliveryState.READY, 0),
+        "sending": sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING)),
+        "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
+        "need you": count_needing(status.outbox),
+    }
+    words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")
+    return words + (f"; the oldest since {status.here.write_near(oldest)}" if oldest else "")
+
+
+def _describe_alarms(status: Status) -> str:
+    places = ", ".join(map(str, status.alarms_to))
+    words = [f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].']
+    words += ["The sign of life is held back."] if status.holds_ping else []
+    words += [f"Not sent yet: {', '.join(status.unsent_alarms)}."] if status.unsent_alarms else []
+    return " ".join(words)
+
+
+def _describe_workers(status: Status) -> Iterator[str]:
+    """Yield a line for each process at work, and for each that fell silent."""
+    for worker in status.workers:
+        silent = write_age(timedelta(seconds=worker.silent_for))
+        state = f"silent for {silent}: it died, or can't reach the database"
+        if not worker.is_gone:
+            since = status.here.write_near(worker.started_at)
+            state = f"at work since {since}, release {worker.release}, last sign {silent} ago"
+        yield f"{worker.host}:{worker.pid} {state}"
+
+
+def _show_subscriptions(status: Status, drift: str, room: int, *, folds: bool) -> Iterator[Part]:
     lines = [line for line in status.subscriptions if not line.is_personal]
     room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
     header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "PAPERS")
-    rows = [_describe_subscription(here, status, line) for line in lines[:most]]
-    print_table(header, _fit_cells(header, rows) if is_cut else rows, empty=drift or NONE_YET)
+    rows = [_describe_subscription(status, line) for line in lines[:most]]
+    yield table(header, rows, empty=drift or NONE_YET, folds=folds)
     if len(lines) > most:
-        click.echo(f"… {len(lines) - most} more: `digest subscription list`")
+        yield f"… {len(lines) - most} more: `digest subscription list`"
     if own := len(status.subscriptions) - len(lines):
-        click.echo(f"{own} more by people themselves: `digest subscription list`")
-    if lines and drift:
-        say(f"\n{drift}")
+        yield f"{own} more by people themselves: `digest subscription list`"
 
 
-def _fit_cells(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Cut the widest cells until each row is one line; a name only where it is twice as wide as the others."""
-    widths = [max(map(len, cells)) for cells in zip(header, *rows, strict=True)]
-    while sum(widths) > find_columns() - 2 * (len(widths) - 1):
-        widths[max(range(len(widths)), key=lambda at: widths[at] if at else widths[at] / 2)] -= 1
-    cells = ([(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
-    return [tuple(cut(cell, width) if len(cell) > width else cell for cell, width in row) for row in cells]
-
-
-def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str, ...]:
-    last = "–"
+def _describe_subscription(status: Status, line: SubscriptionStatus) -> tuple[str, ...]:
+    here, last = status.here, "–"
     if line.last_planned_at is not None:
-        last = f"{_write_near(here, line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
-    turn = describe_next_digest(here, line, write=partial(_write_near, here))
-    return (line.name, last, turn, write_brief(_describe_volume(status, line)))
+        last = f"{here.write_near(line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
+    return (line.name, last, describe_next_digest(here, line, write=here.write_near), write_brief(line.volume))
 
 
-def _describe_volume(status: Status, line: SubscriptionLine) -> str:
-    return describe_matches(line.days, line.began_at, status.now)
+def write_brief(volume: str) -> str:
+    """Write `about 2 papers a week` as a table has it below PAPERS."""
+    return re.sub("about | papers?", "", volume)
 
 
 def mark_states(states: Iterable[str]) -> str:
@@ -204,38 +178,14 @@ def mark_states(states: Iterable[str]) -> str:
     return ", ".join(marks)
 
 
-def _describe_outbox(here: Installation, status: Status) -> str:
-    counts, oldest = status.outbox.counts, status.outbox.oldest_due
-    on_way = sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING))
-    shown = {
-        "sent": counts.get(DeliveryState.SENT, 0),
-        "waiting": counts.get(DeliveryState.READY, 0),
-        "sending": on_way,
-        "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
-        "need you": status.needing,
-    }
-    words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")
-    return words + (f"; the oldest since {_write_near(here, oldest)}" if oldest else "")
+@click.command()
+@click.option("--all", "shows_all", is_flag=True, help="Show every problem and subscription, however many.")
+@answers(_show, "shows_all")
+@click.pass_context
+def command(ctx: click.Context) -> Status:
+    """Say in one screen what works, what does not, and what comes next.
 
-
-def _describe_alarms(here: Installation, status: Status) -> str:
-    places = ", ".join(map(str, here.config.alarms.to))
-    words = [f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].']
-    if here.config.alarms.ping_url and not can_send_heartbeat(status.alarms):
-        words.append("The sign of life is held back.")
-    if status.unsent_alarms:
-        words.append(f"Not sent yet: {', '.join(status.unsent_alarms)}.")
-    return " ".join(words)
-
-
-def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
-    """Return a line for each process at work, and for each that fell silent."""
-    lines = []
-    for worker in workers:
-        silent = write_age(timedelta(seconds=worker.silent_for))
-        state = f"silent for {silent}: it died, or can't reach the database"
-        if not worker.is_gone:
-            since = _write_near(here, worker.started_at)
-            state = f"at work since {since}, release {worker.release}, last sign {silent} ago"
-        lines.append(f"{worker.host}:{worker.pid} {state}")
-    return lines
+    Each problem comes with what to do. Times are in the zone of your `when`, else of your quiet hours.
+    """
+    with opened_store(ctx, warns=True) as bench:
+        return load_status(bench.config, bench.store, bench.clock)

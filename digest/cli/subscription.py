@@ -3,54 +3,44 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import click
 from sqlalchemy import Connection
 
-from digest.cli.changes import SaveOptions, open_file, plan_change, save_change, saving_options
+from digest.cli.changes import FileChange, agrees, can_ask, open_file, plan_change, saves
 from digest.cli.commands import CommandGroup
-from digest.cli.context import (
-    Installation,
-    describe_pending_edits,
-    opened_store,
-    require_subscription,
-    suggest_name,
-)
-from digest.cli.output import as_dict, find_columns, json_option, print_json, print_table, print_wrapped, say
+from digest.cli.context import opened_store, require_subscription, suggest_name
+from digest.cli.output import Part, answers, find_columns, labelled, print_json, say, table
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
-from digest.inspect.query_volume import MATCH_SPAN, describe_matches
-from digest.match.rules import find_unreadable, read_exclusion
+from digest.inspect.here import Here
+from digest.inspect.subscriptions import (
+    SubscriptionDetail,
+    SubscriptionList,
+    SubscriptionStatus,
+    list_subscriptions,
+    load_detail,
+)
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
-from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.papers import Paper
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
     Destination,
     DueSubscription,
     Grouping,
+    Subscription,
     SubscriptionState,
     normalise_address,
 )
 from digest.people.preferences import erase_person, export_records
-from digest.people.tables import Person, load_own_name, load_people
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.plan.slots import first_due, next_due
-from digest.store.digests import (
-    FIRST_DIGEST_NEXT,
-    DigestSummary,
-    SubscriptionLine,
-    find_first_digests,
-    load_subscription_lines,
-    load_summaries,
-)
+from digest.store.digests import FIRST_DIGEST_NEXT
 from digest.store.matches import load_pending_matches
 from digest.store.subscribers import (
     LETTERS,
@@ -60,12 +50,12 @@ from digest.store.subscribers import (
     destination_key,
     load_statuses,
 )
-from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription, set_next_due
+from digest.store.subscriptions import pause_subscription, resume_subscription, set_next_due
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
 OPERATOR = "operator"
-"""Kept with the consent, where the operator did it for a reader."""
+"""Kept with the consent if the operator did it for a reader."""
 
 _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 """What is said of digests that do not show abstracts as usual."""
@@ -76,22 +66,138 @@ def command() -> None:
     """Subscriptions: who gets what, where and when."""
 
 
-def _describe_queries(texts: Sequence[str], named: Collection[str] = ()) -> list[str]:
-    """Return queries, a line each; those that can't be read say so."""
-    unreadable = find_unreadable(texts, named)
-    return [
-        text + (f"   can't be read: {unreadable[text].message}" if text in unreadable else "") for text in texts
+def _show_list(found: SubscriptionList) -> Iterator[Part]:
+    here, lines = found.here, [line for line in found.subscriptions if not line.is_personal]
+    rows = [
+        (
+            line.name,
+            _name_destinations(here, line.destinations),
+            str(line.settings.cadence).replace(f" {here.zone}", ""),
+            describe_next_digest(here, line),
+        )
+        for line in lines
     ]
+    header = ("SUBSCRIPTION", "TO", "WHEN", f"NEXT ({here.zone_name})")
+    yield table(header, rows, empty=found.edited or NONE_YET)
+    if lines and found.edited:
+        yield f"\n{found.edited}"
+    if found.people:
+        people_rows = [
+            (one.address, one.state, str(one.queries), one.when, f"{one.since:%Y-%m-%d}") for one in found.people
+        ]
+        yield ""
+        yield table(("PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"), people_rows, empty="")
 
 
-def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[str, str]]:
-    """Return the subscriptions of the file to a saved query that exclude a paper, each with what excludes it."""
-    causes = (
-        (one.name, read_exclusion(one).find_cause(paper))
-        for one in sorted(config.subscriptions, key=lambda one: one.name)
-        if query_name in one.queries
+def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
+    """Return the places in a line: all if they are short, else the first one, and how many more there are."""
+    shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
+    joined = ", ".join(shown)
+    return joined if len(joined) <= find_columns() // 3 else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
+
+
+def describe_next_digest(
+    here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
+) -> str:
+    """Say when a subscription's next digest comes, or why none does, and what waits for it.
+
+    Args:
+        write: writes the moment; with its date if it is None.
+    """
+    waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
+    if line.state is SubscriptionState.ENDED:
+        return "never: it has ended, since digest.toml no longer names it"
+    if not line.is_active(here.now):
+        return f"paused{here.write_until(line.paused_until)}{waits}"
+    if all(destination.is_pulled for destination in line.destinations):
+        return "read when fetched" if line.destinations else "–"
+    if line.is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
+        return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
+    if line.next_due_at is None:
+        return f"as papers come{waits}"
+    return (write or here.write)(line.next_due_at) + waits
+
+
+@command.command("list")
+@answers(_show_list)
+@click.pass_context
+def list_(ctx: click.Context) -> SubscriptionList:
+    """List the subscriptions: where each goes, and when it is due.
+
+    The people who subscribed by themselves come after them.
+    """
+    with opened_store(ctx) as bench, bench.store.read() as conn:
+        return list_subscriptions(conn, bench.config, bench.here)
+
+
+def _show_detail(detail: SubscriptionDetail) -> Iterator[Part]:
+    said = _describe(detail, detail.subscription.settings)
+    yield labelled(
+        ((label, "\n".join(filter(None, lines))) for label, lines in said.items() if any(lines)), width=11
     )
-    return [(name, cause) for name, cause in causes if cause]
+
+
+def _describe(detail: SubscriptionDetail, settings: Subscription) -> dict[str, list[str]]:
+    here, line = detail.here, detail.subscription
+    named = {name: text for name, text in detail.queries.items() if name != text}
+    width = max(map(len, named), default=0)
+    usual = "papers below saved queries" * (settings.group_by is Grouping.QUERY)
+
+    def list_queries(texts: Sequence[str]) -> list[str]:
+        why = {text: f"   can't be read: {error}" for text, error in detail.unreadable.items()}
+        return [text + why.get(text, "") for text in texts]
+
+    return {
+        "name": [f"{line.name} · “{settings.title}”"],
+        "follows": [
+            *(f"{name:<{width}}  {text}" for name, text in named.items()),
+            *(name for name in detail.queries if name not in named),
+        ],
+        "to": [_describe_place(here, place) for place in detail.destinations],
+        "when": [str(settings.cadence)],
+        "next": [describe_next_digest(here, line)],
+        "kinds": [", ".join(settings.kinds)],
+        "when empty": [settings.when_empty],
+        "quiet hours": [str(settings.quiet_hours or "")],
+        "excludes": [*list_queries(settings.exclude), ", ".join(map(str, settings.exclude_papers))],
+        "library": [*settings.library],
+        "not like": [*settings.not_like],
+        "read first": list_queries(settings.read_first),
+        "read last": list_queries(settings.read_last),
+        "show": ["all" if settings.show is None else count(settings.show, "paper")],
+        "reads": ["; ".join(filter(None, (usual, _ABSTRACTS.get(settings.abstracts, ""))))],
+        "brings": [line.volume],
+        "digests": [
+            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
+            + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
+            + f"  (digest {digest.id})"
+            for digest in detail.digests
+        ]
+        + [f"`digest preview {line.name} --digest {digest.id}` shows one" for digest in detail.digests[:1]]
+        or ["none yet"],
+    }
+
+
+def _describe_place(here: Here, place: DestinationStatus) -> str:
+    shown = here.show(place.destination)
+    if place.state is DestinationState.ACTIVE:
+        return shown
+    word = "unsubscribed" if place.state is DestinationState.UNSUBSCRIBED else "off"
+    word = "paused" if place.reason == REFUSED else word
+    if place.reason == OPERATOR:
+        return f"{shown}   {word} {here.write(place.since)}, by the {OPERATOR}"
+    return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
+
+
+@command.command()
+@click.argument("name")
+@answers(_show_detail)
+@click.pass_context
+def show(ctx: click.Context, name: str) -> SubscriptionDetail:
+    """Show everything about NAME, and its last digests."""
+    with opened_store(ctx) as bench, bench.store.read() as conn:
+        due = require_subscription(bench.config, conn, name, include_ended=True)
+        return load_detail(conn, bench.config, bench.here, due)
 
 
 @command.command()
@@ -111,23 +217,23 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
     A date counts in the zone of the subscription: that of its `when`, else of its quiet hours, else New York.
     2026-11-30T09:00Z is UTC.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here.config, conn, name)
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        due = require_subscription(bench.config, conn, name)
         if not due.subscription.has_digests:
             raise UsageError(
                 f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
-        moment = _read_day(until, here, due) if until else None
+        moment = _read_day(until, bench.here, due) if until else None
         pause_subscription(conn, due.id, moment)
         if moment is not None:
-            turn = next_due(due.subscription, here.now, due.last_slot, moment)
+            turn = next_due(due.subscription, bench.here.now, due.last_slot, moment)
             set_next_due(conn, due.id, turn)
-    say(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
+    say(f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
-def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
+def _read_day(text: str, here: Here, due: DueSubscription) -> datetime:
     subscription = due.subscription
     try:
         moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
@@ -143,19 +249,19 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
 @click.pass_context
 def resume(ctx: click.Context, name: str) -> None:
     """End the pause of NAME; what waits comes with its next digest."""
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here.config, conn, name)
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        due = require_subscription(bench.config, conn, name)
         has_waiting = bool(load_pending_matches(conn, due.id, due.plan_after))
-        turn = _next_slot(due, here.now, has_waiting=has_waiting)
-        has_changed = resume_subscription(conn, due.id, turn, here.now)
+        turn = _next_slot(due, bench.here.now, has_waiting=has_waiting)
+        has_changed = resume_subscription(conn, due.id, turn, bench.here.now)
     if not has_changed:
         say(f"{name} is not paused.")
     else:
-        say(f"{name} goes on. {_describe_slot(here, turn)}")
+        say(f"{name} goes on. {_describe_slot(bench.here, turn)}")
 
 
 def _next_slot(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
-    """Return when a subscription that goes on is due; at once means as soon as may be where something waits."""
+    """Return when a subscription that goes on is due; at once means as soon as may be if something waits."""
     if not due.subscription.has_digests:
         return None
     turn = next_due(due.subscription, now, due.last_slot)
@@ -164,7 +270,7 @@ def _next_slot(due: DueSubscription, now: datetime, *, has_waiting: bool) -> dat
     return turn
 
 
-def _describe_slot(here: Installation, turn: datetime | None) -> str:
+def _describe_slot(here: Here, turn: datetime | None) -> str:
     if turn is None:
         return "Its next digest comes with the next papers."
     if turn <= here.now:
@@ -182,10 +288,10 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        destination = _find_destination(conn, here.config, name, address)
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        destination = _find_destination(conn, bench.config, name, address)
         which = EVERYTHING if everything else name
-        is_first = unsubscribe_from(conn, destination, which, how=OPERATOR, at=here.now)
+        is_first = unsubscribe_from(conn, destination, which, how=OPERATOR, at=bench.here.now)
     if not is_first:
         say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
@@ -205,14 +311,14 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     It starts with the papers from now on: what matched before is not sent. The NAME "(letters)" stands for
     mails with a link: an address that said "This was not me" gets none.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        destination = _find_destination(conn, here.config, name, address)
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        destination = _find_destination(conn, bench.config, name, address)
         which = EVERYTHING if everything else name
-        still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=here.now)
-        turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
+        still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=bench.here.now)
+        turn = None if name == LETTERS else require_subscription(bench.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
-    begins = "" if name in (LETTERS, *still_unsubscribed) else f" {_describe_slot(here, turn)}"
+    begins = "" if name in (LETTERS, *still_unsubscribed) else f" {_describe_slot(bench.here, turn)}"
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_unsubscribed:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
@@ -237,196 +343,6 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
     return pushed[wanted]
 
 
-@command.command("list")
-@json_option
-@click.pass_context
-def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
-    """List the subscriptions: where each goes, and when it is due.
-
-    The people who subscribed by themselves come after them.
-    """
-    with opened_store(ctx) as here, here.store.read() as conn:
-        lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN)
-        persons = load_people(conn)
-        dues = {due.subscription.name: due for due in load_subscriptions(conn)}
-        owns = [dues.get(load_own_name(conn, one)) for one in persons]
-        drift = describe_pending_edits(here.config, conn)
-        greeted = find_first_digests(conn, here.config.subscriptions)
-    here = replace(here, greeted=greeted)
-    written_to = {status for due in dues.values() for status in due.subscription.destinations}
-    paused = {
-        status
-        for line in lines
-        if line.is_personal and not line.is_active(here.now)
-        for status in line.destinations
-    }
-    listed = [_list_person(one, own, written_to, paused) for one, own in zip(persons, owns, strict=True)]
-    if as_json:
-        print_json({"subscriptions": [_as_json(here, line, dues[line.name]) for line in lines], "people": listed})
-        return
-    lines = [line for line in lines if not line.is_personal]
-    print_table(
-        ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})", ""],
-        [
-            [
-                line.name,
-                _name_destinations(here, line.destinations),
-                str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
-                *describe_next_digest(here, line).partition(", ")[::2],
-            ]
-            for line in lines
-        ],
-        empty=drift or NONE_YET,
-        whole=3,
-    )
-    if lines and drift:
-        say(f"\n{drift}")
-    if listed:
-        click.echo()
-        columns = ("address", "state", "queries", "when", "since")
-        rows = [[str(one[name])[: 10 if name == "since" else None] for name in columns] for one in listed]
-        print_table(["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"], rows, empty="")
-
-
-def _name_destinations(here: Installation, statuses: Sequence[Destination]) -> str:
-    """Return the places in a line: all if they are short, else the first one, and how many more there are."""
-    shown = [here.show(status).removeprefix("mailto:") for status in statuses] or ["nobody"]
-    joined = ", ".join(shown)
-    return joined if len(joined) <= find_columns() // 3 else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
-
-
-def _list_person(
-    person: Person,
-    own: DueSubscription | None,
-    written_to: AbstractSet[Destination],
-    paused: AbstractSet[Destination],
-) -> dict[str, object]:
-    """Return how somebody who subscribed by themselves stands.
-
-    Args:
-        own: the subscription of their own saved queries; None where they only joined others.
-        heard: destinations that get anything.
-        resting: destinations whose own subscription is paused.
-    """
-    is_written_to, is_paused = person.destination in written_to, person.destination in paused
-    return as_dict(person, "id") | {
-        "state": "paused" if is_written_to and is_paused else "subscribed" if is_written_to else "unsubscribed",
-        "queries": len(own.revisions) if own else 0,
-        "when": str(own.subscription.cadence) if own else "",
-    }
-
-
-def describe_next_digest(
-    here: Installation,
-    line: SubscriptionLine,
-    *,
-    write: Callable[[datetime], str] | None = None,
-) -> str:
-    """Say when a subscription's next digest comes, or why none does, and what waits for it.
-
-    Args:
-        write: writes the moment; with its date where it is None.
-    """
-    waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
-    if line.state is SubscriptionState.ENDED:
-        return "never: it has ended, since digest.toml no longer names it"
-    if not line.is_active(here.now):
-        return f"paused{here.write_until(line.paused_until)}{waits}"
-    if all(destination.is_pulled for destination in line.destinations):
-        return "read when fetched" if line.destinations else "–"
-    is_greeted = line.name in here.greeted
-    if is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
-        return f"{FIRST_DIGEST_NEXT if is_greeted else 'due, with the next run'}{waits}"
-    if line.next_due_at is None:
-        return f"as papers come{waits}"
-    return (write(line.next_due_at) if write else here.write(line.next_due_at)) + waits
-
-
-def _as_json(here: Installation, line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
-    volume = describe_matches(line.days, line.began_at, here.now)
-    return as_dict(due.subscription, "queries") | as_dict(line) | {"volume": volume}
-
-
-@command.command()
-@click.argument("name")
-@json_option
-@click.pass_context
-def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    """Show everything about NAME, and its last digests."""
-    with opened_store(ctx) as here, here.store.read() as conn:
-        due = require_subscription(here.config, conn, name, include_ended=True)
-        lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
-        statuses = load_statuses(conn, due.id)
-        digests = load_summaries(conn, subscription_ids=[due.id], limit=5)
-    (line,) = (line for line in lines if line.name == name)
-    if as_json:
-        print_json({**_as_json(here, line, due), "destinations": statuses, "digests": digests})
-        return
-    turn = describe_next_digest(here, line)
-    for label, values in _describe(here, due, line, statuses, digests, turn=turn).items():
-        if any(values):
-            print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
-
-
-def _describe(
-    here: Installation,
-    due: DueSubscription,
-    line: SubscriptionLine,
-    statuses: list[DestinationStatus],
-    digests: list[DigestSummary],
-    *,
-    turn: str,
-) -> dict[str, list[str]]:
-    """Return what `show` prints, label by label."""
-    subscription = due.subscription
-    named = {one.name: one.text for one in due.revisions if one.name != one.text}
-    width = max(map(len, named), default=0)
-    texts = [one.text for one in due.revisions if one.name == one.text]
-    saved = {query.name for query in here.config.queries}
-    usual = "papers below saved queries" * (subscription.group_by is Grouping.QUERY)
-    reads = (usual, _ABSTRACTS.get(subscription.abstracts, ""))
-    return {
-        "name": [f"{subscription.name} · “{subscription.title}”"],
-        "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
-        "to": [_describe_status(here, status) for status in statuses],
-        "when": [str(subscription.cadence)],
-        "next": [turn],
-        "kinds": [", ".join(subscription.kinds)],
-        "when empty": [subscription.when_empty],
-        "quiet hours": [str(subscription.quiet_hours or "")],
-        "excludes": [
-            *_describe_queries(subscription.exclude),
-            ", ".join(map(str, subscription.exclude_papers)),
-        ],
-        "library": [*subscription.library],
-        "not like": [*subscription.not_like],
-        "read first": _describe_queries(subscription.read_first, saved),
-        "read last": _describe_queries(subscription.read_last, saved),
-        "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
-        "reads": ["; ".join(filter(None, reads))],
-        "brings": [describe_matches(line.days, line.began_at, here.now)],
-        "digests": [
-            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
-            + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
-            + f"  (digest {digest.id})"
-            for digest in digests
-        ]
-        + [f"`digest preview {subscription.name} --digest {digest.id}` shows one" for digest in digests[:1]]
-        or ["none yet"],
-    }
-
-
-def _describe_status(here: Installation, status: DestinationStatus) -> str:
-    shown = here.show(status.destination)
-    if status.state is DestinationState.ACTIVE:
-        return shown
-    word = "unsubscribed" if status.state is DestinationState.UNSUBSCRIBED else "off"
-    word = "paused" if status.reason == REFUSED else word
-    if status.reason == OPERATOR:
-        return f"{shown}   {word} {here.write(status.since)}, by the {OPERATOR}"
-    return f"{shown}   {word} since {here.write(status.since)}: {status.reason}"
-
-
 @command.command()
 @click.argument("name")
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
@@ -434,11 +350,9 @@ def _describe_status(here: Installation, status: DestinationStatus) -> str:
 @click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
 @click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
 @click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
-@saving_options
+@saves()
 @click.pass_context
-def edit(
-    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], options: SaveOptions, **lists: tuple[str, ...]
-) -> None:
+def edit(ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists: tuple[str, ...]) -> FileChange:
     """Change NAME in digest.toml; comments and order stay.
 
     KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
@@ -458,14 +372,43 @@ def edit(
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
-    save_change(ctx, plan_change(file, text.encode()), options)
+    return plan_change(file, text.encode())
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What is stored about an address, in records by table, and whether it was deleted.
+
+    `is_still_named`: digest.toml names the address.
+    """
+
+    address: str
+    deleted: bool
+    stored: Mapping[str, int]
+    is_still_named: bool = False
+
+    @property
+    def summary(self) -> str:
+        """How many records, about which address."""
+        return f"{count(sum(self.stored.values()), 'record')} about {self.address}"
+
+
+def _show_erasure(done: FileChange | Erasure) -> Iterator[Part]:
+    if not isinstance(done, Erasure):
+        return
+    if done.deleted:
+        named = " digest.toml still names this address. That it unsubscribed is kept."
+        yield f"Deleted: {done.summary}.{named * done.is_still_named}"
+    else:
+        hint = f"`digest subscription export {done.address}` shows them."
+        yield f"Nothing was deleted. Stored: {done.summary}. {hint}"
 
 
 @command.command()
 @click.argument("name", metavar="NAME|ADDRESS")
-@saving_options
+@saves(_show_erasure)
 @click.pass_context
-def remove(ctx: click.Context, name: str, *, options: SaveOptions) -> None:
+def remove(ctx: click.Context, name: str) -> FileChange | Erasure:
     """Remove NAME from digest.toml: it gets no more digests.
 
     What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
@@ -473,39 +416,27 @@ def remove(ctx: click.Context, name: str, *, options: SaveOptions) -> None:
     Of a mail ADDRESS, delete all that is stored. Backups keep what they have.
     """
     if "@" in name:
-        _erase(ctx, name, options)
-        return
+        return _erase(ctx, name)
     file = open_file(ctx)
-    content = edits.remove_subscription(file.text, name).encode()
-    save_change(ctx, plan_change(file, content), options, is_removal=True)
+    return plan_change(file, edits.remove_subscription(file.text, name).encode(), is_removal=True)
 
 
-def _erase(ctx: click.Context, address: str, options: SaveOptions) -> None:
-    """Delete all that is stored about an address, once somebody who can answer says so."""
-    is_wanted, hint = not options.is_trial, ""
-    with opened_store(ctx) as here:
-        with here.store.read() as conn:
+def _erase(ctx: click.Context, address: str) -> Erasure:
+    """Delete all that is stored about an address, if somebody who can answer says so."""
+    with opened_store(ctx) as bench:
+        with bench.store.read() as conn:
             found = _export(conn, address)
-        counts = {table: len(rows) for table, rows in found["stored"].items() if rows}
-        said = f"{count(sum(counts.values()), 'record')} about {found['address']}"
-        if is_wanted and not options.is_sure:
-            if not options.can_ask:
-                raise UsageError(
-                    f"{said} would be deleted for ever, and nobody can be asked here", hint="Add --yes."
-                )
-            is_wanted = click.confirm(f"Stored: {said}. Delete all of it?", default=False)
-        if is_wanted:
-            with here.store.begin() as conn:
-                if erase_person(conn, here.config, found["address"], at=here.now, how=OPERATOR):
-                    hint = " digest.toml still names this address. That it unsubscribed is kept."
-    if options.as_json:
-        print_json({"address": found["address"], "deleted": is_wanted, "stored": counts})
-    else:
-        say(
-            f"Deleted: {said}.{hint}"
-            if is_wanted
-            else f"Nothing was deleted. Stored: {said}. `digest subscription export {address}` shows them."
-        )
+        stored = {table: len(rows) for table, rows in found["stored"].items() if rows}
+        done = Erasure(found["address"], deleted=False, stored=stored)
+        if not (ctx.params["yes"] or ctx.params["dry_run"] or can_ask()):
+            raise UsageError(
+                f"{done.summary} would be deleted for ever, and nobody can be asked here", hint="Add --yes."
+            )
+        if not agrees(f"Stored: {done.summary}. Delete all of it?", usually=False):
+            return done
+        with bench.store.begin() as conn:
+            is_named = erase_person(conn, bench.config, done.address, at=bench.here.now, how=OPERATOR)
+    return replace(done, deleted=True, is_still_named=is_named)
 
 
 @command.command("export")
@@ -513,7 +444,7 @@ def _erase(ctx: click.Context, address: str, options: SaveOptions) -> None:
 @click.pass_context
 def export_person(ctx: click.Context, address: str) -> None:
     """Print as JSON all that is stored about a mail ADDRESS."""
-    with opened_store(ctx) as here, here.store.read() as conn:
+    with opened_store(ctx) as bench, bench.store.read() as conn:
         print_json(_export(conn, address))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
+from digest.cli.output import Part, answers, labelled, say, table
 from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
@@ -28,50 +29,54 @@ def command() -> None:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class TemplateDetail:
+    """A template, and what it can use: names, and the parts of some of these, each with its meaning."""
+
+    entry: TemplateEntry
+    uses: Mapping[str, Mapping[str, str]]
+
+
+def _show(listed: tuple[TemplateEntry, ...] | TemplateDetail) -> Iterator[Part]:
+    if isinstance(listed, TemplateDetail):
+        yield from _show_detail(listed.entry, listed.uses)
+        return
+    rows = [(entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped") for entry in listed]
+    yield table(("TEMPLATE", "WHAT IT IS", "FROM"), rows, empty="")
+    if not any(entry.is_own for entry in listed):
+        yield "\nTo change one, such as the mail: `digest templates export email/digest.html`."
+        yield "With --extend you replace only some blocks of it."
+
+
+def _show_detail(entry: TemplateEntry, uses: Mapping[str, Mapping[str, str]]) -> Iterator[Part]:
+    yield f"{click.style(f'{entry.name}:', bold=True)} {entry.purpose or 'a template of yours'}"
+    yield f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}"
+    if entry.blocks:
+        yield f"  blocks  {', '.join(entry.blocks)}"
+    if not uses:
+        yield "It can use all that the template can that includes it."
+    for kind, found in uses.items():
+        yield f"\n{click.style(kind or 'It can use', bold=True)}"
+        yield labelled(((f"  {name}", meaning) for name, meaning in found.items()), is_bold=False)
+
+
 @command.command("list")
 @click.argument("name", required=False)
-@json_option
+@answers(_show)
 @click.pass_context
-def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
+def list_(ctx: click.Context, *, name: str | None) -> tuple[TemplateEntry, ...] | TemplateDetail:
     """List the templates; with NAME, what this one can use.
 
     \b
     digest templates list
     digest templates list email/digest.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    entries = list_templates(_open_templates(_load(ctx)))
-    if name is not None:
-        _show(entries, name, as_json=as_json)
-        return
-    if as_json:
-        print_json(entries)
-        return
-    rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
-    print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
-    if not any(entry.is_own for entry in entries):
-        say("\nTo change one, such as the mail: `digest templates export email/digest.html`.")
-        say("With --extend you replace only some blocks of it.")
-
-
-def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
-    entries = {entry.name: entry for entry in listed}
+    entries = {entry.name: entry for entry in list_templates(_open_templates(_load(ctx)))}
+    if name is None:
+        return tuple(entries.values())
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "") or _ALL)
-    entry, seen = entries[name], list_seen(name)
-    if as_json:
-        parts = {kind: found for kind, found in seen.items() if kind}
-        print_json({**as_dict(entry), "names": seen.get("", {}), "parts": parts})
-        return
-    print_wrapped(f"{name}: ", entry.purpose or "a template of yours", bold=True)
-    click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
-    if entry.blocks:
-        print_wrapped("  blocks", ", ".join(entry.blocks), width=10)
-    if not seen:
-        click.echo("It can use all that the template can that includes it.")
-    for kind, found in seen.items():
-        click.echo(f"\n{click.style(kind or 'It can use', bold=True)}")
-        for one, meaning in found.items():
-            print_wrapped(f"  {one}", meaning, width=max(map(len, found)) + 4)
+    return TemplateDetail(entries[name], list_seen(name))
 
 
 @command.command()
@@ -151,6 +156,6 @@ def _write(target: Path, files: Mapping[str, str]) -> None:
 
 
 def _shorten(path: Path) -> str:
-    """Return a path as seen from here, where that is shorter."""
+    """Return a path as seen from here, if that is shorter."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -89,7 +89,7 @@ class AnnouncementLine:
     Attributes:
         announcement: Eastern date of its evening.
         new: papers announced for the first time in it; estimated from the order of ids where several came at once.
-        looks: complete checks between it and the next one.
+        checks: complete checks between it and the next one.
         failed: checks in that time that failed.
         checked_at: when the last of them ended (UTC); None where there was none.
         failure: how the last one failed, where the announcement is not complete; "" otherwise.

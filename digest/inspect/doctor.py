@@ -1,22 +1,50 @@
-"""The doctor's checks, from the database to the public address. Nothing is sent or changed."""
+"""The doctor's checks, from the database to the public address. Nothing is sent or changed.
+
+What a sender's domain publishes: RFC 7208 (SPF), RFC 6376 (DKIM), RFC 7489 (DMARC).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+import dns.exception
+import dns.resolver
 
 from digest.arxiv.client import ArxivClient
 from digest.config import Config
+from digest.config.addresses import split_bind
+from digest.config.providers import find_provider
+from digest.config.values import suggest
+from digest.deliver.transports.registry import TRANSPORTS
+from digest.deliver.transports.slack import SlackClient, SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.deliver.transports.smtp_connection import Timeouts
 from digest.inspect.findings import Finding, Verdict
+from digest.interest.libraries import name_source, read_source
 from digest.model.clock import Clock, read_rfc_date, write_age
-from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, OutsideError, StoreBusy, count
+from digest.model.errors import (
+    ArxivError,
+    ArxivThrottled,
+    ConfigurationError,
+    DeliveryError,
+    OutsideError,
+    QueryError,
+    StoreBusy,
+    count,
+)
 from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.query import NoteKind, parse_query
+from digest.render import Renderer
+from digest.render.check import check_templates, find_unused, list_templates
 from digest.store import open_store
 from digest.store.engine import check_writable, head_revision
 from digest.wire import ExchangeError, ask_status
@@ -30,6 +58,53 @@ _CLOCK_TOLERANCE = timedelta(seconds=60)
 _FINE = 200
 _NEWEST = "2147483647"
 """A version that no library at Zotero has reached: it answers that nothing is newer."""
+
+_DNS_SECONDS = 8.0
+"""For one question, all name servers of the machine together."""
+
+_NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
+_KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
+_KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
+_CHANNELS = ("C", "G")
+
+
+class Scope(NamedTuple):
+    """A permission of the app: Slack's name for it, and for the same in private channels; what it is for."""
+
+    name: str
+    private: str
+    why: str
+
+
+SCOPES = (
+    Scope("chat:write", "", "to post digests"),
+    Scope("channels:read", "groups:read", "to find a channel by its name"),
+    Scope("channels:history", "groups:history", "to look up a post whose answer was lost"),
+)
+
+
+def list_scopes(*, is_private: bool) -> dict[str, str]:
+    """Return the scopes that the app needs, each with what it is for."""
+    scopes = {scope.name: scope.why for scope in SCOPES}
+    more = {scope.private: "the same in private channels" for scope in SCOPES if scope.private}
+    return scopes | (more if is_private else {})
+
+
+def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
+    """Yield the queries that can't be read and what looks like a slip; to `share`, without their words."""
+    followed = {name for one in config.subscriptions for name in (*one.queries, *one.read_first, *one.read_last)}
+    for one in config.queries:
+        if one.name not in followed:
+            yield Finding(Verdict.WARNING, "queries", f"{one.place}: no subscription follows it")
+    for place, text in config.list_texts():
+        try:
+            for note in parse_query(text).notes:
+                if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
+                    said = f"a note: {note.kind}" if share else note.message
+                    yield Finding(Verdict.WARNING, "queries", f"{place}: {said}")
+        except QueryError as error:
+            told = (f"{place}: {error.message}", error.hint, error.pointer())
+            yield Finding(Verdict.PROBLEM, "queries", *(told if not share else (f"{place}: can't be read",)))
 
 
 def check_database(config: Config) -> Iterator[Finding]:
@@ -85,8 +160,6 @@ def check_feeds(config: Config) -> Iterator[Finding]:
 
 def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterator[Finding]:
     """Read the libraries that are files, or see that those at Zotero can be read."""
-    from digest.interest.libraries import name_source, read_source  # noqa: PLC0415 - only where there are any
-
     for source in dict.fromkeys(each for one in config.subscriptions for each in (*one.library, *one.not_like)):
         if source.startswith(ZOTERO) is not at_zotero:
             continue
@@ -103,12 +176,28 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
             yield Finding(Verdict.WARNING if troubles else Verdict.OK, "library", said)
 
 
+def check_own_templates(config: Config) -> Iterator[Finding]:
+    """Render the operator's own templates with everything they may meet."""
+    if config.templates is None:
+        yield Finding(Verdict.OK, "templates", "the shipped ones")
+        return
+    renderer = Renderer([config.templates])
+    templates, problems = renderer.templates, check_templates(renderer)
+    for one in problems:
+        yield Finding(Verdict.PROBLEM, "templates", one.message, one.hint)
+    unused = find_unused(templates)
+    for name in unused:
+        todo = (
+            suggest(name, templates.shipped_names(), "") or "`digest templates list` shows the names that count."
+        )
+        yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
+    if not (problems or unused):
+        own = sum(entry.is_own for entry in list_templates(templates))
+        yield Finding(Verdict.OK, "templates", f"all can be used, {own} of them your own")
+
+
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     """Connect to the mail server as digests do, and log in; nothing is sent."""
-    from digest.deliver.transports.registry import TRANSPORTS  # noqa: PLC0415 - smtplib and its like only where asked for
-    from digest.deliver.transports.smtp import SmtpTransport  # noqa: PLC0415 - the same
-    from digest.deliver.transports.smtp_connection import Timeouts  # noqa: PLC0415 - the same
-
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.MAIL].configure(config, clock))
     transport = SmtpTransport(**settings, patience=Timeouts(command=_PATIENCE))
     try:
@@ -125,9 +214,6 @@ def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
 
 def check_domain(config: Config) -> Iterator[Finding]:
     """Ask DNS what the sender's domain publishes."""
-    from digest.config.addresses import split_bind  # noqa: PLC0415 - beside the next
-    from digest.inspect.domain import inspect_domain  # noqa: PLC0415 - dnspython takes a tenth of a second
-
     if config.test_clock and not config.test_dns:
         yield Finding(Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked")
         return
@@ -137,6 +223,88 @@ def check_domain(config: Config) -> Iterator[Finding]:
         mail_host=urlsplit(config.mail.smtp).hostname or "",
         server=split_bind(config.test_dns) if config.test_dns else None,
     )
+
+
+def inspect_domain(
+    domain: str, *, selector: str, mail_host: str, server: tuple[str, int] | None
+) -> Iterator[Finding]:
+    """Yield what the domain publishes for receivers of its mail, and what it should.
+
+    Args:
+        selector: names the DKIM key; "" where the provider tells, or nobody.
+        mail_host: of the mail server, which tells the provider.
+        server: address and port of the name server; None for those of this machine.
+    """
+    try:
+        resolver = dns.resolver.Resolver(configure=server is None)
+        if server is not None:
+            resolver.nameservers, resolver.port = [server[0]], server[1]
+        ask = partial(_ask, resolver)
+        records = ask(domain)
+        if records is None:
+            # Some networks have names of their own only: then the whole top-level domain is missing, too.
+            is_private = ask(domain.rpartition(".")[2]) is None
+            said = f"{_NOT_CHECKED}: the name servers here know no public names"
+            no_domain = Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
+            yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
+            return
+        provider = find_provider(mail_host)
+        wanted = f"include:{provider.spf}" if provider and provider.spf else "mx"
+        other = "" if wanted != "mx" else ", or what your mail provider names"
+        yield _check_only_record("SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}")
+        selector = selector or (provider.selector if provider else "")
+        if provider and domain in provider.domains:
+            yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
+        elif selector:
+            name = f"{selector}._domainkey.{domain}"
+            yield check_dkim(ask(name) or [], name)
+        else:
+            todo = "Set `mail.dkim_selector`: your mail provider names it."
+            yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
+        labels = domain.split(".")  # where a domain has no policy, that of the nearest one above counts
+        above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
+        policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
+        published = next(filter(None, policies), [])
+        yield _check_only_record("DMARC", published, f"at _dmarc.{domain}: v=DMARC1; p=none")
+    except dns.exception.DNSException:
+        yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
+
+
+def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
+    """Return the TXT records of a name, None where there is no such name."""
+    try:
+        answer = resolver.resolve(f"{name}.", "TXT", lifetime=_DNS_SECONDS)
+    except dns.resolver.NXDOMAIN:
+        return None
+    except dns.resolver.NoAnswer:
+        return []
+    return [b"".join(one.strings).decode("utf-8", "replace") for one in answer]
+
+
+def _select(records: Sequence[str], version: str) -> list[str]:
+    """Return the records of a kind: its version comes first."""
+    return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
+
+
+def check_dkim(records: Sequence[str], name: str) -> Finding:
+    """Judge the TXT records where a DKIM key should stand."""
+    keys = [match[1] for match in map(_KEY.search, records) if match]
+    if any(keys):
+        return Finding(Verdict.OK, "DKIM", "the key is published", more=name)
+    if keys:
+        todo = "Let your mail server sign with another key, and name its selector."
+        return Finding(Verdict.PROBLEM, "DKIM", f"the key at {name} is revoked", todo)
+    todo = "Publish the TXT record that your mail provider gives you, or mend `mail.dkim_selector`."
+    return Finding(Verdict.PROBLEM, "DKIM", f"there is no key at {name}", todo)
+
+
+def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Finding:
+    if len(found) == 1:
+        return Finding(Verdict.OK, check, "published", more=found[0])
+    if found:
+        said = f"there are {len(found)} records, so receivers ignore them all"
+        return Finding(Verdict.PROBLEM, check, said, "Make one record of them.")
+    return Finding(Verdict.WARNING, check, "missing", f"Publish a TXT record {proposed}.")
 
 
 def name_channels(config: Config) -> dict[Destination, str]:
@@ -149,13 +317,71 @@ def name_channels(config: Config) -> dict[Destination, str]:
 
 def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
     """Ask Slack about the token, its scopes and each channel; nothing is posted."""
-    from digest.deliver.transports.registry import TRANSPORTS  # noqa: PLC0415 - beside the next
-    from digest.deliver.transports.slack import SlackTransport  # noqa: PLC0415 - slack_sdk only where it is used
-    from digest.inspect.slack_check import inspect_slack  # noqa: PLC0415 - the same
-
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.SLACK].configure(config, clock))
     transport = SlackTransport(**settings, timeout=_PATIENCE)
     return inspect_slack(name_channels(config), transport, config.slack.token)
+
+
+def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport, token: str) -> Iterator[Finding]:
+    """Yield what Slack says of the token, its scopes and each channel; channels only where the token is good.
+
+    Args:
+        channels: where posts go, each with whose channel it is.
+
+    Raises:
+        DeliveryError: Slack could not be asked.
+    """
+    kind = next(
+        (words for start, words in _KINDS.items() if token.startswith(start)), "a token of an unknown kind"
+    )
+    if kind != _KINDS["xoxb-"]:
+        todo = "Copy the bot token under OAuth & Permissions: it starts with xoxb-."
+        yield Finding(Verdict.PROBLEM, "Slack", f"the token is {kind}", todo)
+        return
+    client = transport.client
+    try:
+        answer = client.call("auth.test", form={})
+    except DeliveryError as error:
+        yield _explain("the token", error)
+        return
+    whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
+    yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
+    granted = {name.strip() for name in answer.headers.get("x-oauth-scopes", "").split(",")}
+    missing = [one for one in SCOPES if granted.isdisjoint({one.name, one.private or one.name})]
+    if missing:
+        said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)
+        todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
+        yield Finding(Verdict.PROBLEM, "Slack", said, todo)
+    else:
+        yield Finding(Verdict.OK, "Slack", "the app has all scopes it needs")
+    for destination, name in channels.items():
+        what = f"{destination.address} ({name})"
+        try:
+            yield _inspect_channel(client, destination, transport.resolve(destination), what)
+        except DeliveryError as error:
+            yield _explain(what, error)
+
+
+def _inspect_channel(client: SlackClient, destination: Destination, id_: str, what: str) -> Finding:
+    if not id_.startswith(_CHANNELS):
+        said = f"{what} is a person or a direct message: only a post shows if it arrives"
+        return Finding(Verdict.UNCHECKED, "Slack", said, more=str(destination))
+    answer = client.call("conversations.info", form={"channel": id_})
+    more = f"#{answer.text('channel', 'name')} ({id_})"
+    if answer.get("channel", "is_archived") is True:
+        return Finding(Verdict.PROBLEM, "Slack", f"{what} is archived", "Unarchive it, or name another.", more)
+    if answer.get("channel", "is_member") is not True:
+        todo = "Type `/invite @` and the app's name there."
+        return Finding(Verdict.PROBLEM, "Slack", f"the app is not in {what}", todo, more)
+    return Finding(Verdict.OK, "Slack", f"the app is in {what}", more=more)
+
+
+def _explain(what: str, error: DeliveryError) -> Finding:
+    """Say what a refusal means."""
+    if not error.permanent:
+        raise error
+    todo = error.hint or "Look into the app's settings at https://api.slack.com/apps."
+    return Finding(Verdict.PROBLEM, "Slack", f"{what}: {error.message}", todo)
 
 
 def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:

@@ -9,22 +9,18 @@ from enum import StrEnum
 
 from sqlalchemy import Connection
 
+from digest.config import Config
 from digest.deliver.feeds import load_matched
-from digest.inspect.query_volume import find_why_not
-from digest.match.rules import exclude_changes, read_exclusion, select_for_subscription
+from digest.inspect.queries import WhyNot, find_why_not
+from digest.interest.step import Interests
+from digest.interest.tables import load_ordered
+from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
-from digest.model.messages import (
-    FEED_DAYS,
-    FEED_ENTRIES,
-    TERMINAL_STATES,
-    Delivery,
-    DeliveryState,
-    Digest,
-    Occasion,
-)
-from digest.model.papers import ArxivId
+from digest.model.libraries import Near
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, TERMINAL_STATES, Delivery, DeliveryState, Occasion
+from digest.model.papers import ArxivId, Paper, Span
 from digest.model.subscriptions import (
     ActiveRevision,
     Destination,
@@ -34,7 +30,22 @@ from digest.model.subscriptions import (
     SubscriptionState,
 )
 from digest.plan.feeds import choose_papers
-from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
+from digest.query import (
+    AnalysedPaper,
+    And,
+    Condition,
+    Node,
+    Not,
+    Or,
+    Query,
+    analyse,
+    find_reasons,
+    matches,
+    parse_query,
+)
+from digest.query.canonical import print_tree
+from digest.query.queries import find_spans
+from digest.render.papers import PaperView
 from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
 from digest.store.changes import load_earlier_changes
 from digest.store.digests import find_late_first_digests, load_digest
@@ -234,12 +245,18 @@ class ChangeHistory:
     """One change on its way.
 
     Attributes:
+        announced: Eastern date.
+        run_id: the check that found it.
         asked: the subscription's saved queries, each held against it.
-        matched_at: when the match was kept (UTC); None where none was.
+        matched_at: when the match was kept (UTC); None if none was.
         digest_id: the digest it went into; None for none.
     """
 
-    change: StoredChange
+    version: int
+    kind: Kind
+    announced: date
+    found_at: datetime
+    run_id: int
     asked: tuple[Asked, ...]
     judged: Judged
     matched_at: datetime | None
@@ -251,22 +268,32 @@ class DigestHistory:
     """A digest that shows the paper.
 
     Attributes:
-        place: which of its papers this is, from 1; 0 where it is in none of its entries.
+        papers: how many it holds, of which `shown` are shown.
+        place: which of them this is, from 1; 0 if it is none of them.
+        change: what it says of the paper's change.
+        is_dotted: the paper has a dot, for nearness to a library; None if no paper of the digest has.
+        deliveries: each with every attempt.
     """
 
-    digest: Digest
+    id: int
+    slot: str
+    occasion: Occasion
+    planned_at: datetime
+    papers: int
+    shown: int
     place: int
+    change: str
+    is_dotted: bool | None
     deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
 
     @property
     def hiding(self) -> tuple[Destination, ...]:
         """Where it is only counted and linked, because `show` or a message allows no more."""
-        is_within_cap = 0 < self.place <= self.digest.shown
         hiding = (
             one.destination
             for one in self.showing
             if (one.share and one.share.first + one.share.shown < self.place)
-            or (one.destination.is_capped and not is_within_cap)
+            or (one.destination.is_capped and not 0 < self.place <= self.shown)
         )
         return tuple(dict.fromkeys(hiding))
 
@@ -280,7 +307,7 @@ class DigestHistory:
     @property
     def reached(self) -> Verdict:
         """How far it has come; what was taken as sent before a restore is sent."""
-        if self.digest.occasion is Occasion.ALREADY_SENT:
+        if self.occasion is Occasion.ALREADY_SENT:
             return Verdict.SENT
         telling = self.showing
         has_doubtful_hold = any(
@@ -288,8 +315,16 @@ class DigestHistory:
             for stored, tries in self.deliveries
             if stored.delivery.state is DeliveryState.HELD and stored.delivery in telling
         )
-        states = {delivery.state for delivery in telling}
-        return judge_deliveries(states, has_doubtful_hold=has_doubtful_hold)
+        return judge_deliveries({one.state for one in telling}, has_doubtful_hold=has_doubtful_hold)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How near a paper is to the library, and which of the queries read first and last it meets."""
+
+    near: Near | None
+    read_first: tuple[str, ...]
+    read_last: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,32 +332,38 @@ class PaperHistory:
     """All that is known of a paper and a subscription.
 
     Attributes:
-        announcement: Eastern date of the announcement that brought the paper; None where that is not known.
-        changes: what was found of it, oldest first; () where it is not stored.
+        paper: as it was found last; None if it is not stored.
+        announcement: Eastern date of the announcement that brought it; None if that is not known.
+        changes: what was found of it, oldest first.
         digests: those that show it, oldest first.
-        judged: what became of the paper; None where it is not stored.
-        newest: the paper announced last of all that are stored; None where none is.
-        feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
-        unsubscribed: the places of the subscription whose readers left.
+        judged: what became of the paper; None if it is not stored.
+        newest: the paper announced last of all that are stored.
+        feeds: the places where it is read as a feed, each with why that does not show it, "" if it does.
+        left: the places of the subscription whose readers unsubscribed.
         forgotten_at: since when (UTC) nothing is stored of it, because it had matched nothing.
+        has_library: its papers are ordered by a library.
     """
 
-    id: ArxivId
-    due: DueSubscription
-    announcement: date | None
-    changes: tuple[ChangeHistory, ...]
-    digests: tuple[DigestHistory, ...]
-    judged: Judged | None
-    newest: ArxivId | None
+    subscription: str
+    state: str
+    is_personal: bool
+    paper: Paper | None = None
+    announcement: date | None = None
+    changes: tuple[ChangeHistory, ...] = ()
+    digests: tuple[DigestHistory, ...] = ()
+    judged: Judged | None = None
+    newest: ArxivId | None = None
     feeds: tuple[tuple[Destination, str], ...] = ()
     unsubscribed: tuple[DestinationStatus, ...] = ()
     forgotten_at: datetime | None = None
+    has_library: bool = False
+    order: Order | None = None
 
     @property
     def deciding(self) -> DigestHistory | None:
-        """The digest the verdict speaks of; None where it speaks of none."""
+        """The digest the verdict speaks of; None if it speaks of none."""
         ids = {one.digest_id for one in self.changes if one.judged is self.judged}
-        return next((one for one in self.digests if one.digest.id in ids), None)
+        return next((one for one in self.digests if one.id in ids), None)
 
 
 def explain_paper(
@@ -334,24 +375,28 @@ def explain_paper(
         due: the subscription, also one that has ended.
         only: the reader of whom alone it tells; None for all.
     """
-    newest = load_newest_paper(conn)
-    known = load_paper(conn, id_)
+    newest, known = load_newest_paper(conn), load_paper(conn, id_)
     left = tuple(place for place in load_statuses(conn, due.id) if place.state is DestinationState.UNSUBSCRIBED)
     if only is not None:
         left = tuple(place for place in left if place.destination == only)
         theirs = tuple(place for place in due.subscription.destinations if place == only)
         due = replace(due, subscription=replace(due.subscription, destinations=theirs))
+    trail = PaperHistory(
+        due.subscription.name,
+        due.state,
+        due.is_personal,
+        newest=newest[0] if newest else None,
+        unsubscribed=left,
+        has_library=not due.is_personal and due.id in load_ordered(conn),
+    )
     if known is None:
         gone = load_forgotten(conn, [id_]).get(id_)
-        at = gone.forgotten_at if gone else None
-        return PaperHistory(
-            id_, due, None, (), (), None, newest[0] if newest else None, unsubscribed=left, forgotten_at=at
-        )
+        return replace(trail, forgotten_at=gone.forgotten_at if gone else None)
     history = load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
     ids = sorted(planned | find_late_first_digests(conn, due.id))
-    loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
+    loaded = {digest_id: _load_digest_history(conn, digest_id, id_, only) for digest_id in ids}
     digests = {
         key: shown
         for key, shown in loaded.items()
@@ -363,37 +408,50 @@ def explain_paper(
         later = [key for key in digests if digest_id is not None and key not in planned and key > digest_id]
         shown = min((digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED)))
         kept[change_id] = (KeptMatch(run_id, shown, reached.get(shown, Verdict.DROPPED)), matched_at)
-    histories = tuple(_follow(conn, due, history, kept, source=source))
-    return PaperHistory(
-        id=id_,
-        due=due,
+    changes = tuple(_follow(conn, due, history, kept, source=source))
+    return replace(
+        trail,
+        paper=history[-1].paper,
         announcement=history[0].announced if history[0].kind is Kind.NEW else None,
-        changes=histories,
+        changes=changes,
         digests=tuple(digests.values()),
-        judged=judge_paper([one.judged for one in histories]),
-        newest=newest[0] if newest else None,
-        feeds=tuple(_explain_feeds(conn, due, histories)),
-        unsubscribed=left,
+        judged=judge_paper([one.judged for one in changes]),
+        feeds=tuple(_explain_feeds(conn, due, history[-1], was_matched=any(one.matched_at for one in changes))),
     )
 
 
+def explain_order(conn: Connection, config: Config, due: DueSubscription, history: PaperHistory) -> PaperHistory:
+    """Add what puts the paper in its place."""
+    if history.paper is None:
+        return history
+    texts = {query.name: query.text for query in config.queries}
+    day = history.announcement or history.changes[-1].announced
+    near = Interests(config).explain(conn, due, history.paper, day, is_new=history.announcement is not None)
+    told = history.deciding
+    if near and told and told.is_dotted is not None:  # the dot is as it was sent, the words are as of now
+        near = replace(near, is_top=told.is_dotted)
+    if near and due.is_personal:  # what people like is theirs
+        near = replace(near, title="", words=())
+    ready = analyse(history.paper)
+    lists = (due.subscription.read_first, due.subscription.read_last)
+    return replace(history, order=Order(near, *(tuple(list_met(named, texts, ready)) for named in lists)))
+
+
 def _explain_feeds(
-    conn: Connection, due: DueSubscription, histories: Sequence[ChangeHistory]
+    conn: Connection, due: DueSubscription, last: StoredChange, *, was_matched: bool
 ) -> Iterator[tuple[Destination, str]]:
     pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
     if not pulled:
         return
-    was_matched = any(one.matched_at is not None for one in histories)
-    shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
-    keys = {one.change.paper_key for one in histories}
+    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
     open_ids = {place.key for place in load_subscription_feeds(conn) if place.is_open}
     for destination in pulled:
         is_file = destination.kind is DestinationKind.FILE
         why_not = judge_feed(
             is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
             was_matched=was_matched,
-            is_shown=any(found[0].change.paper_key in keys for found in shown),
-            is_excluded=read_exclusion(due.subscription).covers(histories[-1].change),
+            is_shown=any(found[0].change.paper_key == last.paper_key for found in told),
+            is_excluded=read_exclusion(due.subscription).covers(last),
         )
         yield destination, why_not
 
@@ -406,9 +464,10 @@ def _follow(
     *,
     source: str,
 ) -> Iterator[ChangeHistory]:
-    ids = [change.id for change in history]
     mark = load_matched_mark(conn)
-    outcomes = find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
+    outcomes = find_outcomes(
+        conn, [revision.query_id for revision in due.revisions], [change.id for change in history]
+    )
     by_name = {name: met for met, name in _OUTCOMES.items()}
     met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
@@ -418,9 +477,18 @@ def _follow(
             _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
         )
         row, matched_at = kept.get(change.id, (None, None))
-        has = {"is_matched": change.id <= mark, "is_overtaken": change.id in overtaken}
-        judged = judge_change(change, due, asked, row, **has)
-        yield ChangeHistory(change, asked, judged, matched_at, row.digest_id if row else None)
+        is_matched, is_overtaken = change.id <= mark, change.id in overtaken
+        yield ChangeHistory(
+            version=change.paper.version,
+            kind=change.kind,
+            announced=change.announced,
+            found_at=change.found_at,
+            run_id=change.run_id,
+            asked=asked,
+            judged=judge_change(change, due, asked, row, is_matched=is_matched, is_overtaken=is_overtaken),
+            matched_at=matched_at,
+            digest_id=row.digest_id if row else None,
+        )
 
 
 def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:
@@ -434,9 +502,95 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
     return Asked(revision.name, recorded, is_met, clauses, why_not)
 
 
-def _load_digest(conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None) -> DigestHistory:
+def _load_digest_history(
+    conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None
+) -> DigestHistory:
     digest = load_digest(conn, digest_id)
-    places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
+    place, entry = next(
+        ((place, entry) for place, entry in enumerate(digest.entries, 1) if entry.paper.id == id_), (0, None)
+    )
     every = load_deliveries(conn, digest_id)
     theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
-    return DigestHistory(digest, next(places, 0), tuple(theirs))
+    return DigestHistory(
+        id=digest.id,
+        slot=digest.slot,
+        occasion=digest.occasion,
+        planned_at=digest.planned_at,
+        papers=len(digest.entries),
+        shown=digest.shown,
+        place=place,
+        change=PaperView(entry, place).change if entry else "",
+        is_dotted=bool(entry.near) if entry and any(one.near for one in digest.entries) else None,
+        deliveries=tuple(theirs),
+    )
+
+
+def find_excluders(config: Config, query_name: str, paper: Paper) -> dict[str, str]:
+    """Return the subscriptions of the file to a saved query that exclude a paper, each with what excludes it."""
+    causes = {
+        one.name: read_exclusion(one).find_cause(paper)
+        for one in sorted(config.subscriptions, key=lambda one: one.name)
+        if query_name in one.queries
+    }
+    return {name: cause for name, cause in causes.items() if cause}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One part of a query: its text, how deep it lies, whether the paper meets it, and the places that do."""
+
+    clause: str
+    depth: int
+    is_met: bool
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchHistory:
+    """Which parts of a query a paper meets.
+
+    Attributes:
+        is_stored: if not, the paper is as arXiv has it now.
+        name: the name the query is saved by; "" for one that was typed.
+        failing: what keeps the paper from matching; nothing if it matches.
+        excluded_by: the subscriptions to the saved query that exclude the paper, each with what excludes it.
+    """
+
+    paper: Paper
+    is_stored: bool
+    name: str
+    query: str
+    matches: bool
+    clauses: tuple[Clause, ...]
+    failing: WhyNot
+    excluded_by: Mapping[str, str]
+
+
+def explain_match(config: Config, name: str, query: Query, paper: Paper, *, is_stored: bool) -> MatchHistory:
+    """Hold a paper against each part of a query."""
+    ready = analyse(paper)
+    return MatchHistory(
+        paper=paper,
+        is_stored=is_stored,
+        name=name,
+        query=query.text,
+        matches=matches(query, ready),
+        clauses=tuple(_walk_clauses(query.tree, ready)),
+        failing=find_why_not(query, ready),
+        excluded_by=find_excluders(config, name, paper),
+    )
+
+
+def _walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[Clause]:
+    """Yield each node of a query; a condition and its negation are one."""
+    is_met = matches(node, paper)
+    match node:
+        case (Condition() as condition) | Not(Condition() as condition):
+            yield Clause(print_tree(node), depth, is_met, find_spans(condition, paper))
+        case Not(operand):
+            yield Clause("not", depth, is_met)
+            yield from _walk_clauses(operand, paper, depth + 1)
+        case And(operands) | Or(operands):
+            yield Clause("all of" if isinstance(node, And) else "any of", depth, is_met)
+            for operand in operands:
+                yield from _walk_clauses(operand, paper, depth + 1)

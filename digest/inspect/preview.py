@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from itertools import islice
-from typing import Final
 
 from sqlalchemy import Connection
 
 from digest.arxiv.client import ArxivClient
-from digest.arxiv.pages import EARLIEST, Window, walk_search
+from digest.arxiv.pages import walk_search
 from digest.deliver.step import mail_identity
-from digest.inspect.query_volume import DaySpan, describe_volume, list_submission_days
+from digest.inspect.queries import DaySpan, describe_volume, list_submission_days, select_meant
+from digest.inspect.subscriptions import SubscriptionStatus, load_lines
 from digest.match.rules import choose_first_digest
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
@@ -28,19 +27,17 @@ from digest.plan.links import make_links, make_refs_url
 from digest.plan.slots import next_slot
 from digest.plan.step import Drafts, drop_excluded
 from digest.poll.rules import FIRST_DIGEST_PAPERS
-from digest.query import Or, PaperIndex, Query, to_arxiv
+from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
-from digest.site import Progress, Site
+from digest.site import Site
 from digest.store.digests import (
     FIRST_DIGEST_NEXT,
     SubscriptionLine,
     find_first_digests,
     load_digest,
-    load_subscription_lines,
     load_summaries,
 )
 from digest.store.matches import load_pending_matches, load_unplanned_first_digests
-from digest.store.papers import load_stored_span, load_submitted
 from digest.store.subscriptions import load_subscriptions
 
 _BETWEEN = 1.0
@@ -51,12 +48,6 @@ _MOST_DIGESTS = 1_000
 
 PAPERS = 50
 _BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
-
-PAGE: Final = 500
-"""Papers asked for at once."""
-
-_AT_ONCE: Final = 1_000
-"""Stored papers in memory at once."""
 
 
 def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
@@ -89,7 +80,7 @@ class ForeseenRun:
         edit: what the next run makes of a subscription that digest.toml names anew, or no more; "" for others.
     """
 
-    line: SubscriptionLine
+    line: SubscriptionStatus
     is_due: bool
     papers: int | None
     edit: str = ""
@@ -102,7 +93,7 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
     written = {one.name: one for one in site.config.subscriptions}
     added = find_first_digests(conn, site.config.subscriptions)
     turns: list[ForeseenRun] = []
-    for line in load_subscription_lines(conn, now, span=timedelta(0)):
+    for line in load_lines(conn, site.config, now):
         is_kept = line.name in written or line.is_personal
         due, edit = dues[line.name], "" if is_kept else "ends with the next run"
         if line.name in added:
@@ -116,7 +107,9 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
         )
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
-        line = SubscriptionLine(one.name, one.destinations, one.queries, now)
+        line = SubscriptionStatus(
+            one.name, one.destinations, one.queries, now, settings=one, volume="", is_greeted=looks_back
+        )
         turns.append(
             ForeseenRun(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run")
         )
@@ -218,7 +211,7 @@ def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, sho
     looked_at = total = 0
     for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
         looked_at, total = len(fetched.page.papers), fetched.page.total
-        found += _select_meant(query, fetched.page.papers)
+        found += select_meant(query, fetched.page.papers)
     now = clock.now()
     candidates = [
         StoredChange(number, Kind.KNOWN, paper, None, (), 0, now, number)
@@ -270,56 +263,3 @@ def describe_found(digest: Digest) -> str:
     if whole:
         return describe_volume(DaySpan(whole, span.begun), papers)
     return f"over {count(len(papers) // ((digest.planned_at - oldest).days + 1), 'paper')} a day"
-
-
-def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
-    """Return those of the last days of which everything announced is stored, and when arXiv was last checked."""
-    reach = load_stored_span(conn)
-    if reach is None:
-        return None
-    until = min(reach.until, now)
-    first = max(list_submission_days(now, days).whole[0], reach.since)
-    known = list_submission_days(until, (now.date() - first).days + 1)
-    span = DaySpan(
-        tuple(day for day in known.whole if day >= first), tuple(day for day in known.begun if day >= first)
-    )
-    return (span, reach.until) if span.whole else None
-
-
-def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
-    """Return the stored papers of some days that a query means, the one announced last first."""
-    progress.begin("read", "what is stored")
-    first, last = span.dates[0], span.dates[-1]
-    begin, end = datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time.max, tzinfo=UTC)
-    found: list[Paper] = []
-    coming = load_submitted(conn, begin, end)
-    while some := list(islice(coming, _AT_ONCE)):
-        (met,) = PaperIndex(some).find([query])
-        found += [some[number] for number in met]
-    progress.end("read", f"{len(found):,} papers found")
-    return sorted(found, key=lambda paper: paper.id, reverse=True)
-
-
-def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
-    """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
-    """
-    found: list[Paper] = []
-    looked_at = 0
-    first, last = span.dates[0], span.dates[-1]
-    progress.begin("search", f"{first:%-d %b} to {last:%-d %b}")
-    begin, end = datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time(23, 59), tzinfo=UTC)
-    asked = Window(begin, end).confine(to_arxiv(query))
-    for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
-        looked_at += len(fetched.page.papers)
-        progress.update(f"{looked_at:,} of {fetched.page.total:,} papers")
-        met = _select_meant(query, fetched.page.papers)
-        found += [paper for paper in met if paper.published.date() in span.dates]
-    progress.end("search", f"{len(found):,} found")
-    return sorted(found, key=lambda paper: paper.id, reverse=True)
-
-
-def _select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
-    return [papers[number] for number in next(PaperIndex(papers).find([query]))]

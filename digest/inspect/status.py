@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -19,12 +19,15 @@ from digest.inspect.alarms import (
     PLANS,
     STALE_POLL,
     AlarmFacts,
+    can_send_heartbeat,
     find_alarms,
     find_due_announcement,
     is_stuck,
 )
 from digest.inspect.coverage import AnnouncementLine, is_checked, load_announcements
-from digest.inspect.query_volume import MATCH_SPAN
+from digest.inspect.here import Here
+from digest.inspect.queries import describe_pending_edits
+from digest.inspect.subscriptions import SubscriptionStatus, load_lines
 from digest.interest.libraries import describe_trouble
 from digest.interest.tables import load_states
 from digest.match.rules import find_idle
@@ -34,6 +37,7 @@ from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
+from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_check_at
@@ -46,20 +50,12 @@ from digest.store.alarms import (
     load_stored_alarms,
 )
 from digest.store.attempts import load_held, load_stored_deliveries
-from digest.store.digests import SubscriptionLine, load_subscription_lines
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox import Outbox, load_outbox
 from digest.store.papers import count_papers
 from digest.store.queries import load_asked_queries, load_queries
-from digest.store.runs import (
-    count_quarantined,
-    count_requests,
-    load_cursor,
-    load_first_start,
-    load_last_checks,
-    load_last_runs,
-)
+from digest.store.runs import count_quarantined, load_cursor, load_first_start, load_last_checks, load_last_runs
 from digest.store.subscribers import load_refused
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
@@ -273,50 +269,54 @@ def describe_breaker(breaker: Breaker) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The screen's facts; moments are in UTC.
+    """How all is; moments are in UTC.
 
     Attributes:
+        summary: how all is, in a sentence.
+        edited: what of digest.toml the next run takes over; "" for nothing.
         intake: how far arXiv has been checked; its `checked_at` is None before the first check.
         next_announcement: Eastern date of the next announcement.
         next_poll_at: from when on a new check is worth a request.
-        requests: made to arXiv within 24 hours.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is wrong; `troubles` has it too.
-        unsent_alarms: names of those that the operator should have a message of, and has none yet.
+        alarms_to: where alarms go.
+        untold: names of those that the operator should have a message of, and has none yet.
+        holds_ping: the sign of life is not given.
     """
 
-    now: datetime
+    here: Here
+    summary: str
+    edited: str
     troubles: tuple[Trouble, ...]
     intake: Coverage
-    breaker: Breaker
     next_announcement: date
     next_poll_at: datetime
-    requests: int
-    subscriptions: tuple[SubscriptionLine, ...]
+    subscriptions: tuple[SubscriptionStatus, ...]
     outbox: Outbox
     papers: int
     dialect: str
     size: int
     workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
+    alarms_to: tuple[Destination, ...]
     unsent_alarms: tuple[AlarmName, ...]
+    holds_ping: bool
 
-    @property
-    def needing(self) -> int:
-        """Messages that need the operator: they failed, or nobody can tell whether they arrived."""
-        counts = self.outbox.counts
-        return counts.get(DeliveryState.DEAD, 0) + counts.get(DeliveryState.HELD, 0)
 
-    def sum_up(self) -> str:
-        """Say in a sentence how all stands."""
-        others = sum(not one.is_of_messages for one in self.troubles)
-        said = [f"{count(self.needing, 'message')} need{'s' * (self.needing == 1)} you."] if self.needing else []
-        if others:
-            said.append(count(others, f"{'other ' if said else ''}problem") + ".")
-        if self.troubles and not said:
-            return "What failed is tried again."
-        return " ".join(said) or "All is well."
+def count_needing(outbox: Outbox) -> int:
+    """Return how many messages need the operator: they failed, or nobody can tell whether they arrived."""
+    return outbox.counts.get(DeliveryState.DEAD, 0) + outbox.counts.get(DeliveryState.HELD, 0)
+
+
+def _sum_up(troubles: Sequence[Trouble], needing: int) -> str:
+    others = sum(not one.is_of_messages for one in troubles)
+    said = [f"{count(needing, 'message')} need{'s' * (needing == 1)} you."] if needing else []
+    if others:
+        said.append(count(others, f"{'other ' if said else ''}problem") + ".")
+    if troubles and not said:
+        return "What failed is tried again."
+    return " ".join(said) or "All is well."
 
 
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
@@ -330,26 +330,26 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
         told_at = {alarm.name: alarm.sent_at for alarm in load_stored_alarms(conn)}
-        troubles = [
+        troubles = (
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
-        ]
+        )
         next_poll_at = max(
             find_next_check(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
         )
-        lines = load_subscription_lines(conn, now, span=MATCH_SPAN)
+        lines = load_lines(conn, config, now)
         bound = [one.name for one in config.subscriptions if one.cadence.kind is CadenceKind.ANNOUNCEMENT]
         for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
             if one.name in bound and one.next_due_at and one.next_due_at > now:
                 lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
-            now=now,
-            troubles=tuple(troubles),
+            here=Here(now, config.zone, config.folder),
+            summary=_sum_up(troubles, count_needing(outbox)),
+            edited=describe_pending_edits(config, conn),
+            troubles=troubles,
             intake=load_coverage(conn, config.arxiv.source, now),
-            breaker=breaker,
             next_announcement=next_announcement(now),
             next_poll_at=next_poll_at,
-            requests=count_requests(conn, now - timedelta(hours=24)),
             subscriptions=tuple(lines),
             outbox=outbox,
             papers=count_papers(conn),
@@ -357,7 +357,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms=alarms,
+            alarms_to=config.alarms.to,
             unsent_alarms=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
+            holds_ping=bool(config.alarms.ping_url) and not can_send_heartbeat(alarms),
         )
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from digest.inspect.query_volume import FEW_ANNOUNCEMENTS, describe_rate
+from digest.inspect.queries import FEW_ANNOUNCEMENTS, describe_rate
 from digest.model.announcements import (
     Kind,
     announcement_moment,

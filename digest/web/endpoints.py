@@ -13,13 +13,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.inspect.stored import STORED
 from digest.model.alarms import STUCK
 from digest.model.clock import write_day
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
 from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.people.stored import STORED
 from digest.people.unsubscription import (
     ONE_CLICK,
     PAGE,

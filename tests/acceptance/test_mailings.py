@@ -359,7 +359,7 @@ def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_pap
         here.command("preview", "perf-team", "--digest", str(one["id"]), "--as", shape, "--output", "shown")
         texts.append((here.folder / "shown").read_text())
     for number, came_on in came.items():
-        told = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))
+        (told,) = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))["subscriptions"]
         assert [told["announcement"], told["changes"][0]["announced"]] == [came_on, came_on]
         places = [text.partition(f"Made-up paper {number}")[2] for text in texts]
         said = [re.search(r"announced\s+(\d+)\s+Mar", place) for place in places if place]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from digest.inspect.stored import STORED
 from digest.model.errors import QueryError
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
 from digest.model.people import DAYS, KINDS, RequestKind
 from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
+from digest.people.stored import STORED
 from digest.query import parse_query
 from digest.render import MailIdentity, Renderer
 from digest.render.check import check_templates

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.inspect.domain import inspect_domain
+from digest.inspect.doctor import inspect_domain
 from digest.inspect.findings import Finding, Verdict
 from tests.fakes.loopback import Answer
 from tests.fakes.nameserver import NameServer
@@ -139,7 +139,7 @@ def test_a_mistake_inside_a_check_is_told_and_stops_no_other(
     def fail(_config: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("digest.inspect.doctor.check_disk", fail)
+    monkeypatch.setattr("digest.cli.doctor.check_disk", fail)
     found = examine(digest, "--quick", expect=1)
     assert "ZeroDivisionError" in found["disk"][1]
     assert found["templates"][0] == "ok"
@@ -235,6 +235,6 @@ def test_a_domain_that_is_not_there_is_told_apart_from_dns_that_is_not() -> None
 
 
 def test_dns_that_never_answers_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("digest.inspect.domain._SECONDS", 0.3)
+    monkeypatch.setattr("digest.inspect.doctor._DNS_SECONDS", 0.3)
     (found,) = inspect(RECORDS, is_silent=True).values()
     assert (found.verdict, "not checked" in found.said) == (Verdict.UNCHECKED, True)

@@ -13,7 +13,7 @@ FIRST = 'name = "perf-team"'
 
 
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
-    paper = digest("query", "show", "perf", "--json").json["papers"][0]["id"]
+    paper = digest("query", "show", "perf", "--json").json["papers"][0]["paper"]["id"]
     world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
     found = digest("explain", paper, "perf", "--offline", "--json").json
     assert found["excluded_by"] == {"perf-team": f"exclude_papers names {paper}"}

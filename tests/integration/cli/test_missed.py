@@ -75,15 +75,16 @@ def outside(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
 
 
 def list_ids(digest: Shell, *arguments: str) -> list[str]:
-    return [paper["id"] for paper in digest("missed", *arguments, "--json").json["papers"]]
+    return [paper["entry"]["paper"]["id"] for paper in digest("missed", *arguments, "--json").json["papers"]]
 
 
 @pytest.mark.usefixtures("outside")
 def test_the_nearest_comes_first_with_what_it_is_like_and_when_it_was_announced(digest: Shell) -> None:
     first, *_ = digest("missed", "thesis.bib", "--json").json["papers"]
-    assert (first["id"], first["announced"]) == ("2611.15012", "2026-11-19")
-    assert first["near"] == "Tail latency of shared accelerators"
-    assert "Tail latency" in first["why"]
+    entry = first["entry"]
+    assert (entry["paper"]["id"], entry["announced"]) == ("2611.15012", "2026-11-19")
+    assert entry["near"] == "Tail latency of shared accelerators"
+    assert "Tail latency" in first["why_first"]
 
 
 def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(outside: Outside, digest: Shell) -> None:
@@ -95,7 +96,7 @@ def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(outsid
     held = "@misc{c, eprint={2611.15012}}@misc{d, title={D}, doi={10.5555/abc}}"
     outside.write("more.bib", f"{LIBRARY}{held}@misc{{e, title={{{title}}}}}")
     said = digest("missed", "more.bib", "--json").json
-    assert near.isdisjoint(paper["id"] for paper in said["papers"])
+    assert near.isdisjoint(paper["entry"]["paper"]["id"] for paper in said["papers"])
     assert (said["held"], said["in_library"]) == (3, 5)
 
 
@@ -107,7 +108,7 @@ def test_papers_withdrawn_or_only_replaced_in_these_days_are_none(outside: Outsi
     )
     said = digest("missed", "queues.bib", "--json", "--limit", "40").json
     assert said["announced"] == 26
-    assert {"2611.14993", "2509.00011"}.isdisjoint(paper["id"] for paper in said["papers"])
+    assert {"2611.14993", "2509.00011"}.isdisjoint(paper["entry"]["paper"]["id"] for paper in said["papers"])
 
 
 def test_a_second_call_fetches_only_what_is_newer(outside: Outside, digest: Shell) -> None:
@@ -226,7 +227,7 @@ def test_a_later_call_gives_the_answer_of_the_first(outside: Outside, digest: Sh
     outside.arxiv.add(replace(known, doi="10.5555/AbC"))
     outside.write("dois.bib", "@misc{c, title={Of caches}, doi={10.5555/abc}}@misc{d, eprint={2611.15012}}")
     first = digest("missed", "dois.bib", "--json").json
-    assert "Why 100%" in {paper["near"][:8] for paper in first["papers"]}, "its title as arXiv has it"
+    assert "Why 100%" in {paper["entry"]["near"][:8] for paper in first["papers"]}, "its title as arXiv has it"
     digest("missed", "dois.txt", expect=3)
     assert digest("missed", "dois.bib", "--json").json == first
 

@@ -80,7 +80,8 @@ def test_no_screen_takes_what_is_a_persons_for_the_files(digest: Shell) -> None:
     for words in (("status",), ("query", "list"), ("subscription", "list"), ("run", "--dry-run")):
         assert "edited since" not in digest(*words).out, words
     assert "ends with the next run" not in digest("run", "--dry-run").out
-    assert [one["name"] for one in digest("query", "list", "--json").json] == ["broken", "follow", "gpu", "perf"]
+    queries = digest("query", "list", "--json").json["queries"]
+    assert [one["name"] for one in queries] == ["broken", "follow", "gpu", "perf"]
     assert "cat:cs.PF" in digest("query", "show", "perf").out
     digest("run", expect=4)
     assert "p-" not in digest("status").out
@@ -109,7 +110,8 @@ def test_a_paper_is_explained_for_one_person_by_all_that_goes_to_their_address(d
 @pytest.mark.usefixtures("crowd")
 def test_a_letter_is_listed_and_shown_like_any_message(digest: Shell) -> None:
     digest("run", expect=4)
-    listed = [one for one in digest("delivery", "list", "--json").json if one["subscription"] == "(letters)"]
+    listed = digest("delivery", "list", "--json").json["deliveries"]
+    listed = [one["delivery"] for one in listed if one["subscription"] == "(letters)"]
     assert [one["state"] for one in listed] == ["dead", "suppressed", "suppressed"], "two were confirmed before"
     shown = digest("delivery", "show", str(listed[0]["id"])).out
     assert "no such user" in shown

@@ -15,7 +15,7 @@ from tests.integration.cli.lively import NOW, World
 
 
 def count_outbox(digest: Shell) -> int:
-    return len(digest("delivery", "list", "--json", "--limit", "1000").json)
+    return len(digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"])
 
 
 def last_digest(digest: Shell, name: str = "perf-team") -> dict[str, object]:
@@ -96,13 +96,16 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("told")
 def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(digest: Shell, world: World) -> None:
-    before, mails = digest("delivery", "list", "--json", "--limit", "1000").json, len(world.mail.mails)
+    before, mails = (
+        digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"],
+        len(world.mail.mails),
+    )
     said = digest("send", "perf-team", "--test", "--digest", str(last_digest(digest)["id"]))
     assert said.lines[1:] == ["  mailto:ops@example.org: sent, 1 message", "  slack:#papers: sent, 2 messages"]
     (mail,) = world.mail.mails[mails:]
     assert mail.recipients == ("ops@example.org",)
     assert b"List-Unsubscribe" not in mail.raw
-    assert digest("delivery", "list", "--json", "--limit", "1000").json == before
+    assert digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"] == before
     digest("send", "perf-team", "--test", "--digest", str(last_digest(digest)["id"]))
     assert len(world.mail.mails) == mails + 2  # as often as asked
 
@@ -156,7 +159,7 @@ def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(world
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
-    due = {one["name"]: one["papers"] for one in said if one["is_due"]}
+    due = {one["line"]["name"]: one["papers"] for one in said if one["is_due"]}
     assert due == {"gpu-mail": 0, "old-mail": 0, "perf-mail": 7, "perf-team": 0}
     assert re.search(r"^perf-mail +now +7 +mailto:second", digest("run", "--dry-run").out, re.MULTILINE)
     assert (len(world.arxiv.requests), len(world.mail.mails)) == (0, 0)
@@ -190,7 +193,7 @@ def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, dig
     for before, after in (('name = "old-mail"', 'name = "new-mail"'), ("old@", "new@")):
         world.edit_config(before, after)
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
-    assert [(one["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]] == [
+    assert [(one["line"]["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]] == [
         ("new-mail", "first digest with the next run", True, None),
         ("old-mail", "ends with the next run", False, 0),
     ]

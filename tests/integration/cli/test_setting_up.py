@@ -52,9 +52,8 @@ def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did
 ) -> None:
     path = empty.folder / "digest.db"
     said = digest("db", "migrate")
-    assert said.out.startswith(f"{path}: made, at revision ")
+    assert said.out.startswith("Made, at revision ")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert digest("db", "migrate").out.endswith("already, nothing to do.\n")
     report = digest("db", "migrate", "--json").json
     assert report["before"] == report["after"]
-    assert report["store"] == str(path)

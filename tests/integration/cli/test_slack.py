@@ -9,8 +9,8 @@ import pytest
 
 from digest.cli import run_cli
 from digest.deliver.transports.slack import SlackTransport
+from digest.inspect.doctor import inspect_slack, list_scopes
 from digest.inspect.findings import Finding, Verdict
-from digest.inspect.slack_check import inspect_slack, list_scopes
 from digest.model.clock import ManualClock
 from digest.model.errors import DeliveryError
 from digest.model.subscriptions import Destination

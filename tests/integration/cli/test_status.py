@@ -26,7 +26,7 @@ def list_problems(digest: Shell) -> list[tuple[str, str]]:
 @pytest.mark.usefixtures("world")
 def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     facts = digest("status", "--json").json
-    assert facts["now"] == "2026-11-20T08:20:00+00:00"
+    assert facts["here"]["now"] == "2026-11-20T08:20:00+00:00"
     assert facts["summary"] == "2 messages need you. 1 other problem."
     assert "`digest delivery retry --failed`" in facts["troubles"][0]["remedy"]
     assert (facts["intake"]["is_complete"], facts["intake"]["compared"]) == (True, 20)

@@ -20,8 +20,8 @@ def mails_to(world: World, address: str) -> int:
 def test_the_list_as_json_names_every_setting(digest: Shell) -> None:
     lines = {line["name"]: line for line in digest("subscription", "list", "--json").json["subscriptions"]}
     assert lines["perf-mail"]["paused_until"] == "2026-11-29T23:00:00+00:00"
-    assert lines["gpu-mail"]["cadence"] == "daily at 07:30 Europe/Berlin"
-    assert lines["gpu-mail"]["kinds"] == ["new", "cross-listed", "replaced", "withdrawn"]
+    assert lines["gpu-mail"]["settings"]["cadence"] == "daily at 07:30 Europe/Berlin"
+    assert lines["gpu-mail"]["settings"]["kinds"] == ["new", "cross-listed", "replaced", "withdrawn"]
 
 
 @pytest.mark.usefixtures("world")
@@ -109,7 +109,7 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
         assert "gpu-mail has quiet hours now. What waits is sent by a run after them.\n" in said
         assert "Nothing was sent." in said
     world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
-    assert digest("run", "--json").json["plan"]["held_by_quiet_hours"] == ["gpu-mail"]
+    assert digest("run", "--json").json["report"]["plan"]["held_by_quiet_hours"] == ["gpu-mail"]
 
 
 def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(world: World, digest: Shell) -> None:

@@ -92,7 +92,7 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     assert "\ndigest\n" in shown
     assert "\n  headline  " in shown
     found = digest("templates", "list", "email/digest.html", "--json").json
-    assert found["names"]["groups"] == "the papers shown, under their headings."
-    assert {"digest", "group", "paper", "rest", "links", "coverage"} <= {*found["parts"]}
+    assert found["uses"][""]["groups"] == "the papers shown, under their headings."
+    assert {"digest", "group", "paper", "rest", "links", "coverage"} <= {*found["uses"]}
     assert "that includes it" in digest("templates", "list", "email/style.css").out
     assert "Did you mean 'email/paper.html'?" in digest("templates", "list", "email/papr.html", expect=2).err

@@ -24,7 +24,8 @@ def count_requests(world: World) -> int:
 
 def test_a_difference_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
     said = digest("try", "gpu", "--against", "perf", "--days", "9", "--json").json
-    assert (said["source"], len(said["days"])) == ("store", 9)
+    assert len(said["span"]["whole"]) == 9
+    assert said["checked_at"]
     assert count_requests(world) == 0
 
 
@@ -32,14 +33,15 @@ def test_a_difference_comes_from_the_store_where_it_reaches_back(world: World, d
 def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
     said = digest("try", "perv", "--json")
     assert "No saved query is called 'perv' (there is 'perf')." in said.err
-    assert said.json["found"] == 0
+    assert said.json["digest"]["entries"] == []
     assert "Did you mean 'perf'?" in digest("query", "show", "perv", expect=2).err
 
 
 def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
     said = digest("try", "gpu", "--against", "perf", "--days", "60", "--json").json
-    assert said["source"] == "arxiv"
-    assert {paper["id"] for paper in said["gained"]}.isdisjoint(paper["id"] for paper in said["lost"])
+    assert said["checked_at"] is None
+    gained, lost = ({one["paper"]["id"] for one in said["papers"][side]} for side in ("gained", "lost"))
+    assert gained.isdisjoint(lost)
     assert count_requests(world) == 1
 
 
@@ -91,8 +93,8 @@ def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: Worl
     assert "50 papers or more" in said
     assert "The newest 50 were checked." in " ".join(said.split())
     facts = digest("try", "cat:cs.PF", "--json").json
-    assert (facts["has_more"], facts["total_at_arxiv"]) == (False, None)
-    assert facts["found"] >= len(facts["papers"])
+    assert facts["digest"]["coverage"]["total"] == 0
+    assert len(facts["digest"]["entries"]) >= facts["digest"]["shown"]
 
 
 def _announce(world: World, paper_id: str, title: str) -> DemoPaper:

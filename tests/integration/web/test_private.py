@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.inspect.stored import STORED
 from digest.model.subscriptions import Destination
+from digest.people.stored import STORED
 from digest.people.tables import load_person
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from digest.cli import run_cli, show_error
-from digest.cli.program import name_command
+from digest.cli.commands import name_command
 from digest.model.errors import ConfigurationError
 
 

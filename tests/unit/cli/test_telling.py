@@ -1,75 +1,89 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from digest.cli.output import lay_out, print_table, print_wrapped, wrap
+from digest.cli.output import Aside, Part, answers, fold, labelled, render, table
+
+WORDS = st.text(st.sampled_from("abc "), min_size=1, max_size=60)
 
 
-def test_columns_are_as_wide_as_their_widest_cell() -> None:
-    assert lay_out([("A", "B", "C"), ("long", "b", "c"), ("a", "漢字", "d")], 80) == [
-        ["A     B     C"],
-        ["long  b     c"],
-        ["a     漢字  d"],
-    ]
+@dataclass(frozen=True)
+class Answer:
+    papers: tuple[str, ...]
+    _secret: str = "hidden"
+
+    @property
+    def exit_code(self) -> int:
+        return 3
 
 
-def test_a_table_too_wide_is_folded_between_words_alone() -> None:
-    row = ("mailto:reader@digest.example", "weekdays at 09:00 Europe/Berlin")
-    assert lay_out([row], 48) == [
-        ["mailto:reader@digest.example  weekdays at 09:00", "                              Europe/Berlin"]
-    ]
-    stacked = ["mailto:reader@digest.example", "    WHEN: weekdays at 09:00", "    Europe/Berlin"]
-    assert lay_out([("TO", "WHEN"), row], 30)[1] == stacked
-    assert lay_out([("TO", "WHEN"), row], 50, whole=1)[1] == [row[0], f"    WHEN: {row[1]}"]
+def _show(answer: Answer, *, most: int) -> Iterator[Part]:
+    yield from answer.papers[:most]
+    yield Aside("and more")
 
 
-CELLS = st.text(st.sampled_from("ab漢 "), min_size=1, max_size=60)
+@click.command()
+@click.option("--most", default=1)
+@answers(_show, "most")
+def command() -> Answer:
+    return Answer(("one", "two"))
 
 
-@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), st.integers(40, 100))
-def test_no_letter_is_lost_and_only_a_word_is_wider_than_the_terminal(
-    rows: list[tuple[str, str, str]], columns: int
+@pytest.mark.parametrize(
+    ("arguments", "out", "err"),
+    [([], "one\n", "and more\n"), (["--most", "2"], "one\ntwo\n", "and more\n"), (["--json"], None, "")],
+)
+def test_an_answer_is_shown_as_its_screen_or_printed_as_it_is_and_gives_the_exit_code(
+    arguments: list[str], out: str | None, err: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for row, lines in zip(rows, lay_out([("A", "B", "C"), *rows], columns)[1:], strict=True):
-        said = "".join(lines).replace("B:", "").replace("C:", "")
-        assert sorted(said.replace(" ", "")) == sorted("".join(row).replace(" ", ""))
-        assert all(cell_len(line) <= columns or len(line.split()) == 1 for line in lines)
+    assert command.main(arguments, standalone_mode=False) == 3
+    said = capsys.readouterr()
+    assert said.err == err
+    assert said.out == out if out is not None else json.loads(said.out) == {"papers": ["one", "two"]}
 
 
-def test_an_address_of_the_web_is_never_broken() -> None:
-    address = f"https://digest.example/f/{'x' * 90}.atom"
-    assert any(
-        address in line for line in lay_out([("A", "B", "C"), ("team", address, "gpu, perf, follow")], 80)[1]
-    )
+def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "23")
+    rows: list[tuple[str | int, ...]] = [
+        ("1", "漢字 is wide", 1_200, "no such user here"),
+        ("2", "[b]", "–", ""),
+    ]
+    assert click.unstyle(render(table(("ID", "STATE", "N", ""), rows, empty=""))).split("\n") == [
+        "ID  STATE             N",
+        "1   漢字 is wide  1,200",
+        "2   [b]               –",
+        "",
+        "1  no such user here",
+    ]
+    assert table(("ID",), [], empty="None yet.") == "None yet."
 
 
-@given(CELLS, st.integers(1, 80))
+def test_a_cell_too_wide_is_folded_between_words_or_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "32")
+    rows = [("gpu", "weekdays at 09:00 Europe/Berlin, 7 wait")]
+    folded = ["NAME  WHEN", "gpu   weekdays at 09:00", "      Europe/Berlin, 7 wait"]
+    assert click.unstyle(render(table(("NAME", "WHEN"), rows, empty=""))).split("\n") == folded
+    assert click.unstyle(render(table(("NAME", "WHEN"), rows, empty="", folds=False))).split("\n")[1].endswith("…")
+
+
+def test_lines_stay_lines_after_their_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    said = click.unstyle(render(labelled([("to do", "mend the cause\n  ^ here")], width=6)))
+    assert said == "to do   mend the\n        cause\n          ^ here"
+
+
+@given(WORDS, st.integers(1, 80))
 def test_a_folded_text_has_every_word_in_order(text: str, width: int) -> None:
-    lines = wrap(text, width)
+    lines = fold(text, width)
     assert " ".join(lines).split() == text.split()
-    assert all(cell_len(line) <= width or len(line.split()) == 1 for line in lines)
-
-
-def test_a_remark_that_finds_no_room_stands_below_its_row(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    print_table(["ID", "STATE", ""], [["1", "failed", "no such user here"], ["2", "sent", ""]], empty="")
-    assert capsys.readouterr().out.splitlines() == [
-        "ID  STATE",
-        "1   failed",
-        "    no such user",
-        "    here",
-        "2   sent",
-    ]
-
-
-def test_what_is_folded_stands_below_its_text_and_lines_stay_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    print_wrapped("to do", "mend the cause\n  ^ here", width=8)
-    assert capsys.readouterr().out == "to do   mend the\n        cause\n          ^ here\n"
+    assert all(cell_len(line) <= width or len(line.split()) <= 1 for line in lines)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.query_volume import WhyNot, compare_wordings, find_why_not
+from digest.inspect.queries import WhyNot, compare_wordings, find_why_not
 from digest.query import matches, parse_query
 from tests.unit.made_up import make_paper
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.query_volume import describe_rate
+from digest.inspect.queries import describe_rate
 from digest.inspect.trial import describe_mails, list_narrower, list_wider, view_problem
 from digest.model.errors import QueryError
 from digest.people.preferences import read_text

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from digest.inspect.stored import STORED
 from digest.model.errors import DigestError
 from digest.model.messages import Message
+from digest.people.stored import STORED
 from digest.render import MailIdentity, Renderer
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.samples import SAMPLE_LINKS

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.query_volume import (
-    DaySpan,
-    count_days,
-    describe_matches,
-    describe_volume,
-    list_submission_days,
-)
+from digest.inspect.queries import DaySpan, count_days, describe_matches, describe_volume, list_submission_days
 from digest.model.messages import DayCount
 from digest.model.papers import Paper
 from tests.unit.made_up import make_paper

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 
-from digest.inspect.stored import STORED
 from digest.model.people import UNCONFIRMED
+from digest.people.stored import STORED
 from digest.store import schema
 from digest.store.outbox import KEPT_DAYS
 

@@ -1,0 +1,142 @@
+"""Gathers what is known of each subscription, and of the people who subscribed by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from digest.config import Config
+from digest.inspect.here import Here
+from digest.inspect.queries import MATCH_SPAN, describe_matches, describe_pending_edits
+from digest.match.rules import find_unreadable
+from digest.model.subscriptions import DueSubscription, Subscription
+from digest.people.tables import load_own_name, load_people
+from digest.store.digests import (
+    DigestSummary,
+    SubscriptionLine,
+    find_first_digests,
+    load_subscription_lines,
+    load_summaries,
+)
+from digest.store.subscribers import DestinationStatus, load_statuses
+from digest.store.subscriptions import load_subscriptions
+
+_DIGESTS = 5
+"""Digests of a subscription that are listed with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionStatus(SubscriptionLine):
+    """A subscription, how much it brings, and what comes next.
+
+    Attributes:
+        settings: those in force.
+        volume: how much it brings, in words.
+        is_greeted: it sends a first digest with the next run.
+    """
+
+    settings: Subscription
+    volume: str
+    is_greeted: bool
+
+
+def load_lines(
+    conn: Connection, config: Config, now: datetime, *, include_ended: bool = False
+) -> list[SubscriptionStatus]:
+    """Return the live subscriptions by name, or all there ever were."""
+    dues = load_subscriptions(conn, include_ended=include_ended)
+    settings = {due.subscription.name: due.subscription for due in dues}
+    greeted = find_first_digests(conn, config.subscriptions)
+    return [
+        SubscriptionStatus(
+            **{each.name: getattr(line, each.name) for each in fields(line)},
+            settings=settings[line.name],
+            volume=describe_matches(line.days, line.began_at, now),
+            is_greeted=line.name in greeted,
+        )
+        for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonStatus:
+    """Somebody who subscribed by themselves.
+
+    Attributes:
+        address: in its one spelling.
+        since: when they confirmed, or unsubscribed (UTC).
+        state: subscribed, paused or unsubscribed.
+        queries: how many saved queries of their own they follow.
+        when: when the digests of these come, as it is written; "" if there are none.
+    """
+
+    address: str
+    since: datetime
+    state: str
+    queries: int
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionList:
+    """All subscriptions, the people, and what of digest.toml the next run takes over, "" for nothing."""
+
+    here: Here
+    subscriptions: tuple[SubscriptionStatus, ...]
+    people: tuple[PersonStatus, ...]
+    edited: str
+
+
+def list_subscriptions(conn: Connection, config: Config, here: Here) -> SubscriptionList:
+    """Gather the subscriptions, and the people who subscribed by themselves."""
+    lines = load_lines(conn, config, here.now)
+    dues = {due.subscription.name: due for due in load_subscriptions(conn)}
+    heard = {place for due in dues.values() for place in due.subscription.destinations}
+    paused = {
+        place for one in lines if one.is_personal and not one.is_active(here.now) for place in one.destinations
+    }
+    listed = []
+    for person in load_people(conn):
+        own, place = dues.get(load_own_name(conn, person)), person.destination
+        state = "unsubscribed" if place not in heard else "paused" if place in paused else "subscribed"
+        queries, when = (len(own.revisions), str(own.subscription.cadence)) if own else (0, "")
+        listed.append(PersonStatus(person.address, person.since, state, queries, when))
+    return SubscriptionList(here, tuple(lines), tuple(listed), describe_pending_edits(config, conn))
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionDetail:
+    """All about a subscription.
+
+    Attributes:
+        queries: the texts of what it follows, by name; a query without a name has its text there, too.
+        destinations: where it goes or went.
+        digests: its last ones, the newest first.
+        unreadable: why a text can't be read, by the texts of its queries that can't.
+    """
+
+    here: Here
+    subscription: SubscriptionStatus
+    queries: Mapping[str, str]
+    destinations: tuple[DestinationStatus, ...]
+    digests: tuple[DigestSummary, ...]
+    unreadable: Mapping[str, str]
+
+
+def load_detail(conn: Connection, config: Config, here: Here, due: DueSubscription) -> SubscriptionDetail:
+    """Gather all about a subscription, also one that has ended."""
+    lines, own = load_lines(conn, config, here.now, include_ended=True), due.subscription
+    unreadable = find_unreadable(own.exclude, ()) | find_unreadable(
+        (*own.read_first, *own.read_last), {query.name for query in config.queries}
+    )
+    return SubscriptionDetail(
+        here=here,
+        subscription=next(line for line in lines if line.name == own.name),
+        queries={one.name: one.text for one in due.revisions},
+        destinations=tuple(load_statuses(conn, due.id)),
+        digests=tuple(load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)),
+        unreadable={text: error.message for text, error in unreadable.items()},
+    )
