@@ -177,11 +177,7 @@ class Wire:
 
 
 def ask_status(url: str, *, silence: float, choose_proxy: ChooseProxy = lambda _: None) -> int:
-    """Ask an address once, and return the status of its answer. What follows the status is not read.
-
-    Raises:
-        ExchangeError: nobody answered.
-    """
+    """Ask an address once, and return the status of its answer. What follows the status is not read."""
     wire = Wire({}, deadline=silence, limit=0, choose_proxy=choose_proxy)
     return wire.ask("GET", url, silence=silence, unread=range(1000)).status
 
@@ -285,9 +281,6 @@ def load_authorities(ca_file: Path | None = None) -> ssl.SSLContext:
 
     Args:
         ca_file: certificates (PEM) to trust besides.
-
-    Raises:
-        OSError: the file can't be read, or holds no certificate.
     """
     import httpx  # noqa: PLC0415 - most runs ask nobody
 

@@ -62,7 +62,6 @@ class AtomPage:
     """One page of answers to a search.
 
     Attributes:
-        papers: in the order given.
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
         response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None if the
@@ -88,14 +87,7 @@ class AtomPage:
 
 
 def parse_atom(body: bytes) -> AtomPage:
-    """Read one page of the query API.
-
-    Raises:
-        ArxivRejected: the page is an error feed: the request is wrong and stays wrong.
-        ArxivFaulted: the page is an error feed about an inner error of arXiv.
-        ArxivThrottled: the body is "Rate exceeded.".
-        ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole Atom page.
-    """
+    """Read one page of the query API."""
     document = Document(body, root=_ATOM + "feed", entry=_ATOM + "entry", depth=1)
     papers: list[Paper] = []
     quarantined: list[Quarantined] = []
@@ -122,12 +114,7 @@ def parse_atom(body: bytes) -> AtomPage:
 
 
 def check_counts(page: AtomPage, start: int, size: int) -> None:
-    """Hold a page against what was asked for: papers `start` to `start + size` of the search.
-
-    Raises:
-        ArxivUnreadable: the page says that it begins elsewhere in the search.
-        ArxivShort: the page's own total says that more entries should have come.
-    """
+    """Hold a page against what was asked for: papers `start` to `start + size` of the search."""
     if page.start != start:
         raise ArxivUnreadable(f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN)
     expected = max(0, min(size, page.total - start))

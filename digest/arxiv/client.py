@@ -101,9 +101,6 @@ class ArxivClient:
         user_agent: name, version and how to reach the operator.
         on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
-
-    Raises:
-        ConfigurationError: the user agent is not ASCII.
     """
 
     def __init__(

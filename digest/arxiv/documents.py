@@ -80,14 +80,7 @@ _FROM_ELSEWHERE = re.compile(
 
 
 def check_body(body: bytes) -> None:
-    """Tell whether a body may be given to the XML parser.
-
-    Raises:
-        ArxivThrottled: it is the text "Rate exceeded.", which comes under any status.
-        ArxivHostile: it is too large, or has a document type and with it, perhaps, entities.
-        ArxivTruncated: it is empty.
-        ArxivUnreadable: it is a web page, plain text, or in another encoding than UTF-8.
-    """
+    """Tell whether a body may be given to the XML parser."""
     if len(body) > BODY_LIMIT:
         raise ArxivHostile(f"the body has more than {BODY_LIMIT:,} bytes", hint=TRY_AGAIN)
     text = body[:_BEGINNING].removeprefix(_MARK_OF_ORDER).lstrip()
@@ -128,11 +121,6 @@ class Document:
         root: the qualified name the root element must have.
         entry: that of the elements to give out.
         depth: how many elements are around each of them.
-
-    Raises (while iterating):
-        ArxivThrottled, ArxivHostile, ArxivUnreadable: see `check_body`; or the root is another element,
-            or there is an entry in a place where none belongs, or text between entries.
-        ArxivTruncated: it breaks off or is not well-formed.
     """
 
     root: Element
@@ -190,12 +178,7 @@ def read_text(element: Element | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A malformed entry among good ones.
-
-    Attributes:
-        position: which entry of its page it was, from 0.
-        snippet: its XML, at most `SNIPPET_LIMIT` bytes of it.
-    """
+    """A malformed entry among good ones: its place on the page, from 0, and its XML, cut at `SNIPPET_LIMIT`."""
 
     position: int
     snippet: bytes
@@ -271,10 +254,6 @@ def is_withdrawal_comment(comment: str) -> bool:
 
 
 def read_iso_date(text: str) -> datetime:
-    """Read an RFC 3339 moment; return it in UTC.
-
-    Raises:
-        ValueError: it is none, or lies outside of what can be computed with.
-    """
+    """Read an RFC 3339 moment; return it in UTC."""
     moment = datetime.fromisoformat(text.strip())
     return to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

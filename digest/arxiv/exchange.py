@@ -41,7 +41,6 @@ class ArxivRequest:
     Attributes:
         url: the whole of it, as a GET would be written; also if a form is sent instead.
         name: in words, for people: "papers 0-99 of 'cat:cs.PF'".
-        read_seconds: how long arXiv may be silent.
         form: sent by POST to the address without its query, if the address would be too long.
     """
 
@@ -65,12 +64,6 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
 
     Args:
         not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
-
-    Raises:
-        DeadlinePassed: that moment has passed; nothing was sent.
-        ArxivUnreachable: no connection, no answer in time, or the connection broke.
-        ArxivTruncated: the packed body is damaged.
-        ArxivHostile: the body is too large.
     """
 
     def require_in_time() -> None:
@@ -104,11 +97,6 @@ def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: 
     Args:
         read: reads a body of the kind asked for; an error page often says more than its status.
         place: the setting that names the address and the address, for the case that nothing is there.
-
-    Raises:
-        ArxivThrottled: 429, 406, 503, or "Rate exceeded." under any status.
-        ArxivRefused, ArxivMoved, ArxivRejected, ArxivFaulted: see there.
-        ArxivUnreadable: a page is promised, but the content type says that it is none.
     """
     _refuse_throttling(answer)
     status = answer.status

@@ -64,9 +64,7 @@ class OaiPage:
     """One page of a harvest.
 
     Attributes:
-        papers: each in its latest version with the whole history, in the order given.
         token: asks for the next page; None on the last one.
-        response_date: when arXiv answered (UTC).
         records: how many entries the page had, readable or not, deleted ones among them.
         is_no_records_match: the list is empty, and arXiv says so: no fault, but the answer may have
             been kept by a cache since before the day's papers came.
@@ -81,17 +79,7 @@ class OaiPage:
 
 
 def parse_oai(body: bytes) -> OaiPage:
-    """Read an answer to `ListRecords` or `GetRecord` with `metadataPrefix=arXivRaw`.
-
-    Raises:
-        TokenExpired: the resumption token is no longer good.
-        UnknownPaper: there is no paper of that id.
-        ArxivRejected: another protocol error; the request is wrong and stays wrong.
-        ArxivFaulted: an error the protocol does not know.
-        ArxivShort: a list without a single entry, which the protocol forbids.
-        ArxivThrottled: the body is "Rate exceeded.".
-        ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole page of that kind.
-    """
+    """Read an answer to `ListRecords` or `GetRecord` with `metadataPrefix=arXivRaw`."""
     document = Document(body, root=_OAI + "OAI-PMH", entry=_RECORD, depth=2)
     papers: list[Paper] = []
     quarantined: list[Quarantined] = []

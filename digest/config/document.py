@@ -61,7 +61,6 @@ def load_config(
 
     Args:
         path: the file; None for a configuration of defaults and environment alone.
-        environ: what the process was given.
         folder: what relative paths count from if there is no file.
         content: what the file is about to hold; None for what it holds.
 

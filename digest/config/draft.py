@@ -39,8 +39,6 @@ class ConfigDraft:
     """What is written, and what is known of it so far.
 
     Attributes:
-        data: the file, as `tomllib` reads it.
-        folder: what relative paths count from.
         values: key → value of each single setting, the default if it could not be read.
         wrong: keys whose value has to be mended.
     """

@@ -32,12 +32,7 @@ class _Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _Table:
-    """A table of a file.
-
-    Attributes:
-        head: the line that begins it; "" for the top of the file.
-        statements: its lines, and those between it and the next table.
-    """
+    """A table of a file, and the lines up to the next; `head` is "" at the top of the file."""
 
     head: str = ""
     name: str = ""

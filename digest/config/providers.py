@@ -14,11 +14,8 @@ class Provider:
     """A mail provider.
 
     Attributes:
-        key: what `--provider` takes.
         server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we know.
         secret: what its password is called.
-        notes: sentences that save a failed first mail.
-        domains: of addresses that are accounts there.
         login: what its login name is called; "" if one logs in with the account's address, and sends from it.
         spf: what the SPF record of a domain that sends by it includes.
         selector: of the DKIM key that such a domain publishes; "" if each has another one.

@@ -57,13 +57,9 @@ class Setting:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
             that is the default: "" is for "not set".
         default: as it would be written; None if it must be written.
-        help: one or two sentences, for the manual.
         name: its key within its table, if it is not the field's name.
-        secrecy: what of it is hidden.
         resolve: makes the value absolute, given the configuration's folder.
         is_environment_only: it cannot be written in `digest.toml`.
-        table: the table it is written in, "" for none.
-        field: the field that holds it.
     """
 
     read: Callable[[object], Any]
@@ -407,14 +403,11 @@ class Config:
 
     Attributes:
         incoming: addresses of incoming webhooks, by kind of destination and name.
-        webhooks: where signed JSON is posted, by name.
         queries: saved queries as written, those with a name first; whether one can be read is found out later.
         subscriptions: with everything inherited from `defaults`.
         path: the file read, None if there was none.
         folder: absolute; what relative paths in the configuration count from.
-        warnings: sentences the operator should see.
         origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
-        choose_proxy: says which proxy a request goes through.
     """
 
     templates: Path | None = declare(

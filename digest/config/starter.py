@@ -38,11 +38,9 @@ class Answers:
     """What is known so far; "" and None are for what is not.
 
     Attributes:
-        library: sources of papers that put digests in order.
         show: how many papers a digest shows; 0 for the usual number.
         smtp: the mail server with the login name, as in `mail.smtp`.
         password_file: where the mail password is kept; None if the environment gives it.
-        token_file: the same of Slack's token.
         base_url: the public address; "" for none, None if it was not asked for.
     """
 

@@ -29,7 +29,6 @@ class Overdue:
         named: the one to name: the oldest, or of those that failed the last.
         due_at: since when there has been any (UTC); of those that failed, when the last did.
         delivery: the number of the delivery that is named; 0 for none.
-        reason: what went wrong, "" if that is not known.
     """
 
     number: int

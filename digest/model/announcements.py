@@ -174,7 +174,6 @@ class KnownPaper:
 
     Attributes:
         version_id: the row of its latest text.
-        paper: the paper itself, with the `datestamp` of the harvest that last changed it.
         as_of: arXiv's own time of the answer that last changed it (UTC); None if that was not kept.
         earlier: `content_hash` of the other texts it had.
     """
@@ -210,7 +209,6 @@ class StoredChange:
         id: grows in the order changes were committed.
         paper: the paper as this change found it.
         previous: the paper as it was stored before; None for the first change of a paper.
-        paper_key: the stored paper's key, the same for all changes of one paper.
         text_key: the key of the stored text it found; 0 if nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.
         announced_on: Eastern date of the announcement that brought it; None if only `found_at` is known.

@@ -87,11 +87,7 @@ class Cadence:
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
-        """Read a phrase such as `weekdays at 09:00 Europe/Berlin, at the latest 11:00` or `on announcement`.
-
-        Raises:
-            ConfigurationError: the phrase, a time or the zone cannot be understood.
-        """
+        """Read a phrase such as `weekdays at 09:00 Europe/Berlin, at the latest 11:00` or `on announcement`."""
         text = " ".join(phrase.split())
         for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
             if text.lower() == kind:
@@ -174,11 +170,7 @@ class QuietHours:
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
-        """Read a phrase such as `22:00-07:00` or `22:00-07:00 Europe/Berlin`.
-
-        Raises:
-            ConfigurationError: it cannot be understood, or begins when it ends.
-        """
+        """Read a phrase such as `22:00-07:00` or `22:00-07:00 Europe/Berlin`."""
         match = _QUIET_PHRASE.fullmatch(" ".join(phrase.split()))
         if match is None:
             raise ConfigurationError(
@@ -211,9 +203,6 @@ def read_pause_end(text: str, zone: str) -> datetime:
     Args:
         text: a date or a moment in ISO 8601; one that says no offset is the zone's own.
         zone: IANA name.
-
-    Raises:
-        ConfigurationError: it is none of these, or lies beyond `LAST_YEAR`.
     """
     try:
         moment = datetime.fromisoformat(text)

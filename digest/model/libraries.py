@@ -21,8 +21,6 @@ class LibraryPaper:
 
     Attributes:
         title: plain or TeX, "" if only its id is known.
-        abstract: "" if the source has none.
-        arxiv_id: None if it has none, or none is given.
         doi: without `https://doi.org/`, in small letters; "" for none.
         collection: where in the library it is: a collection's path, such as `Thesis/Chapter 2`; "" for its top.
     """
@@ -86,11 +84,7 @@ class ZoteroSource:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `zotero:1234567`, `zotero:group/98765` or `zotero:1234567/Thesis/Chapter 2`.
-
-        Raises:
-            ConfigurationError: it names no library.
-        """
+        """Read `zotero:1234567`, `zotero:group/98765` or `zotero:1234567/Thesis/Chapter 2`."""
         found = _ZOTERO_SOURCE.fullmatch(text)
         if found is None:
             raise ConfigurationError(

@@ -68,7 +68,6 @@ class Coverage:
     Attributes:
         announcement: Eastern date of the newest announcement searched for; None before the first run.
         is_complete: every paper of that announcement has been seen, as far as the source can show.
-        compared: papers that run compared.
         matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
             where an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
@@ -117,7 +116,6 @@ class Sequel:
     """What became of a paper after what its entry shows, before the digest was planned.
 
     Attributes:
-        kind: replacement or withdrawal.
         day: Eastern date of the announcement that brought it.
         before: the paper as it is shown.
         after: the paper as it has been since; it may be the entry's own, if both are shown.
@@ -139,7 +137,6 @@ class DigestEntry:
         queries: names of the saved queries that matched, in the subscription's order.
         announced: Eastern date of the announcement it is shown for.
         before: the text its reader had; None for papers that are new to the reader.
-        sequel: what became of it since; None if nothing did.
         near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
             `like “Title of the nearest”`, or `NEAR_LIST`; "" else.
     """
@@ -219,8 +216,6 @@ class Digest:
         slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
-        entries: every paper, in the order shown; see `digest.plan.order`.
-        groups: their headings, and how much is said of each.
         shown: how many of `entries` are shown; the rest are counted and linked.
         queries: (name, text) of the saved queries it comes from.
         id: the stored digest's number; 0 before it is stored.
@@ -282,7 +277,6 @@ class Links:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
         refs: what `/2611.14886.bib` or `.ris` is added to for a paper's BibTeX or RIS.
-        preferences: the page where the one person a mail goes to changes what comes.
         likes: the page on which the one reader of a digest says of which papers more or less should come.
         ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
     """
@@ -349,7 +343,6 @@ class Delivery:
         remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
-        last_error: what went wrong last, "" if nothing did.
         share: which papers it shows; None unless it goes to Slack.
     """
 
@@ -409,7 +402,6 @@ class Receipt:
 
     Attributes:
         remote_id: its own name for the message (Slack `ts`, the mail server's queue id, a path).
-        detail: the answer in words, for the operator.
     """
 
     remote_id: str
@@ -424,7 +416,6 @@ class Feed:
         id: permanent URI (`secrets.feed_uri`); never the secret address.
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
-        home_url: a page about it, "" if there is none.
         entries: newest first.
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
         refs_url: as `Links.refs`, "" if no server answers.
@@ -448,7 +439,6 @@ class FeedEntry:
 
     Attributes:
         id: permanent URI (`secrets.feed_uri`) of the paper without version, in this feed.
-        entry: the paper, its label and reasons.
         published: when it first came into this feed (UTC).
         updated: when it last changed in a way the subscription asked for (UTC).
     """
@@ -509,11 +499,7 @@ def always_ours() -> bool:
 
 
 def require_ours(is_ours: IsOurs) -> None:
-    """Go on only while the message is ours.
-
-    Raises:
-        DeliveryError: the claim has lapsed; nothing was handed over.
-    """
+    """Go on only while the message is ours."""
     if not is_ours():
         raise DeliveryError("the claim on it ended before it was sent: another process may send it")
 

@@ -45,7 +45,6 @@ class ArxivId:
         month: year and month as `YYYYMM`.
         number: the running number within the month (of the archive, for old ids).
         archive: the archive of an old-style id, `""` for a new-style one.
-        digits: how many digits the number is written with.
     """
 
     month: int
@@ -55,20 +54,12 @@ class ArxivId:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read an id in any spelling people paste: bare, `arXiv:…`, with version, or an address.
-
-        Raises:
-            UsageError: the text is no arXiv identifier.
-        """
+        """Read an id in any spelling people paste: bare, `arXiv:…`, with version, or an address."""
         return cls.parse_versioned(text)[0]
 
     @classmethod
     def parse_versioned(cls, text: str) -> tuple[Self, int | None]:
-        """Read an id and the version written after it, None if there is none.
-
-        Raises:
-            UsageError: the text is no arXiv identifier.
-        """
+        """Read an id and the version written after it, None if there is none."""
         plain = _PLAIN.fullmatch(text)
         if plain:  # what arXiv itself sends, by the thousand
             yymm, number, version = plain.groups()
@@ -184,7 +175,6 @@ class Version:
     """One entry of a paper's version history.
 
     Attributes:
-        number: 1 for the first.
         submitted: when it was submitted (UTC); never when it was announced.
         size: as arXiv prints it ("221kb"), "" if unknown.
         source_type: arXiv's letters for the source ("D" PDF only, "I" withdrawn …), "" if unknown.
@@ -211,9 +201,7 @@ class Paper:
     announced; only the order of ids does.
 
     Attributes:
-        version: this version's number, from 1.
         title: raw, never empty in practice, but "0" is a real one.
-        authors: in order; collaborations are authors too.
         categories: primary first, then cross-lists in arXiv's order.
         dois: every DOI, trimmed of stray punctuation.
         report_no: only OAI-PMH has it; "" otherwise.

@@ -128,8 +128,6 @@ class SignupRequest:
     """What a person wants to get, as their forms say it.
 
     Attributes:
-        cadence: when digests come, as a phrase.
-        has_feed: the same papers are also a feed.
         joins: names of subscriptions of the operator's file.
         old_address: the address to move from; "" for none.
     """
@@ -143,11 +141,7 @@ class SignupRequest:
     old_address: str = ""
 
     def add_query(self, text: str) -> SignupRequest:
-        """Return it with one saved query more, named after its words.
-
-        Raises:
-            UsageError: there are as many as one person may have.
-        """
+        """Return it with one saved query more, named after its words."""
         if len(self.queries) >= MOST_QUERIES:
             raise UsageError(
                 f"you have {MOST_QUERIES} saved queries, and nobody may have more", hint="Delete one first."
@@ -175,11 +169,7 @@ class SignupRequest:
 
 
 def write_cadence(days: str, hour: str, zone: str) -> str:
-    """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`.
-
-    Raises:
-        UsageError: one of them is none that the form offers.
-    """
+    """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`."""
     if days == "announcement":
         return "on announcement"
     if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):

@@ -42,7 +42,6 @@ class PollSummary:
         started_at: when its first request was made (UTC).
         finished_at: when its last page was stored (UTC).
         is_complete: every page came and was stored; for a gap check, every missing id was asked for.
-        papers: how many papers it compared.
         failure: why it is not complete, "" if it is.
         reader_message: the same in a reader's words.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) if it met none.
@@ -77,12 +76,7 @@ class LastChecks:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """An id that is missing.
-
-    Attributes:
-        missed_at: since when (UTC).
-        asked_at: when last (UTC); None if it was not yet.
-    """
+    """An id that is missing: since when, and when it was last asked for (UTC), None if it was not yet."""
 
     id: ArxivId
     missed_at: datetime
@@ -95,11 +89,8 @@ class RequestLog:
     """One request to arXiv as it went, for the operator.
 
     Attributes:
-        at: when it was made (UTC).
-        method: `GET` or `POST`.
         url: the whole of it, a form's fields included.
         status: HTTP status, None if no whole answer came.
-        milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
         detail: what was wrong; "" for a good page.
     """

@@ -59,9 +59,6 @@ def derive_token(secret: str, purpose: str, *parts: str) -> str:
     Args:
         purpose: what the token opens (`leave`, `feed` …); one purpose's token is none of another's.
         parts: what it is bound to, such as a destination and a subscription, in a fixed order.
-
-    Raises:
-        ConfigurationError: the secret is empty: anybody could derive the tokens.
     """
     if not secret:
         raise ConfigurationError(
@@ -83,7 +80,6 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
     Args:
         scope: names the subscription apart from every other one of every installation.
         destination: as `kind:address`.
-        part: 0-based.
     """
     return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
 

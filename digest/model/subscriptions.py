@@ -93,11 +93,7 @@ class Destination:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `discord:team`, `feed`, `file:x.atom` ….
-
-        Raises:
-            ConfigurationError: no transport is named, or the address is missing or not wanted.
-        """
+        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `discord:team`, `feed`, `file:x.atom` …."""
         word, colon, address = text.strip().partition(":")
         try:
             kind = DestinationKind(word.lower())
@@ -132,9 +128,6 @@ def normalise_address(text: str) -> str:
     Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from `reader@` and
     who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
     and 5322 (as the package email-validator reads them); no server is asked.
-
-    Raises:
-        UsageError: it is no address, or its part before the @ is not ASCII (RFC 6531 is not spoken).
     """
     import email_validator  # noqa: PLC0415 - costs 40 ms that a command without mail need not pay
 
@@ -223,20 +216,14 @@ class Subscription:
     """Queries × destinations × cadence, as configured.
 
     Attributes:
-        name: unique; see `NAME`.
         queries: names of saved queries; see `SavedQuery`.
         show: how many papers a message shows; None for all.
         look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
         title: what people see of it everywhere; its name written as a title if none is given.
         exclude: queries; it never shows what they match.
-        exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in if the cadence has none.
-        joinable: people may join it by themselves, on the first page.
         shared: several people read each of its addresses, so none of them can end it for all by a link.
         library: sources of papers by which its digests are put in order: paths, and libraries at Zotero.
-        not_like: sources of papers whose like come later.
-        read_first: queries; what they match comes before the rest.
-        read_last: queries; what they match comes after the rest.
     """
 
     name: str
@@ -327,12 +314,7 @@ class QueryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a saved query asked for a while.
-
-    Attributes:
-        text: as written, or in its one form.
-        until: up to when; None if it still does.
-    """
+    """What a saved query asked for a while; `until` is None if it still does."""
 
     name: str
     text: str

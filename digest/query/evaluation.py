@@ -269,12 +269,7 @@ def analyse(paper: Paper | AnalysedPaper) -> AnalysedPaper:
 
 
 class Run(NamedTuple):
-    """Words searched for at fixed distances.
-
-    Attributes:
-        terms: folded words, or their stems.
-        places: how far after the first of them each is.
-    """
+    """Words, or their stems, each searched for that many places after the first."""
 
     terms: tuple[str, ...]
     places: tuple[int, ...]

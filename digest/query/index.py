@@ -93,20 +93,7 @@ class PaperIndex:
 
 
 class _Batch:
-    """Some papers, at most `_MOST`.
-
-    Args:
-        papers: them.
-        shared: values of other shelves, each by itself: equal ones are in memory once.
-
-    Attributes:
-        size: how many they are.
-        fields: what they say, by prefix.
-        texts: of each paper the words of a field in order, by prefix: as `_Words.read` writes them.
-        names: the distinct names of authors, those with umlauts twice: their parts with `_NEXT` between them.
-        papers_by: of each name the papers that have it.
-        minutes: when each paper was first submitted.
-    """
+    """Some papers, at most `_MOST`; what they share with other shelves is in memory once."""
 
     def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
@@ -191,13 +178,7 @@ def _stem_text(text: str) -> str:
 
 
 class _Field:
-    """What is said in one field, and where: in which papers, or in which names.
-
-    Args:
-        said: what each of them says.
-        shared: as above.
-        spell: gives the term under which a word is found; without it that is the word itself.
-    """
+    """What is said in one field, and in which papers or names; `spell` gives the term that finds a word."""
 
     def __init__(
         self,

@@ -211,12 +211,7 @@ class UnclearPerson(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person's name as a query spells it: lower case with accents.
-
-    Attributes:
-        given: given names and initials, in order; never empty.
-        last: the last name's parts, particles first; never empty.
-    """
+    """A person's name as a query spells it: lower case with accents, particles with the last name."""
 
     given: tuple[str, ...]
     last: tuple[str, ...]
@@ -227,9 +222,6 @@ class Person:
 
         Without a comma the last word is the last name, and particles before it belong to it; the comma
         is for last names of several words, or of one letter: `García Márquez, Gabriel`; `E, Weinan`.
-
-        Raises:
-            UnclearPerson: it is a last name alone, or no name.
         """
         _refuse_unclear(text)
         pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
@@ -373,14 +365,7 @@ def _is_initial(part: str) -> bool:
 
 
 class _Given(NamedTuple):
-    """One given name of a reading.
-
-    Attributes:
-        text: folded, umlauts too.
-        begins: whether the other side may end before it: not within a hyphenated name.
-        is_joined: whether it is a hyphenated one taken as one.
-        are_initials: whether it is one of which only initials are known, such as `x-m`.
-    """
+    """One given name of a reading, folded; `begins` is false within a hyphenated name."""
 
     text: str
     begins: bool = True

@@ -114,11 +114,7 @@ class Pasted(NamedTuple):
 
 
 def read_pasted(text: str) -> Pasted | None:
-    """Return the query that a pasted text is for; None if the text is a query as it is.
-
-    Raises:
-        QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
-    """
+    """Return the query that a pasted text is for; None if the text is a query as it is."""
     stripped = text.strip()
     while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
         stripped = once

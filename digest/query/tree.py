@@ -45,9 +45,6 @@ def spell_range(text: str) -> str:
     """Return a range as `YYYYMMDDHHMM TO YYYYMMDDHHMM`, an open end as `*`.
 
     Shorter dates are filled as arXiv fills them: the start to the first, the end to the last minute.
-
-    Raises:
-        UnreadableRange: not two dates, no real date, or the end lies before the start.
     """
     found = _RANGE.fullmatch(text)
     if found is None:
