@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 from digest.model.clock import ManualClock, RemoteClock
 from tests.acceptance.made import START, made_up
 from tests.acceptance.worlds import Installation, StandIn
-from tests.contract.store.conftest import postgresql_server
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
@@ -25,8 +24,6 @@ from tests.simulator.days import working_folder
 from tests.simulator.deaths import Nursery
 from tests.simulator.fail_points import perf_team
 from tests.simulator.life import Life
-
-__all__ = ["postgresql_server"]
 
 _numbers = count(1)
 

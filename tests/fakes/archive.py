@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from importlib.resources import files
 
 from digest.arxiv.oai import parse_oai
@@ -92,6 +93,7 @@ def _deadline(day: date) -> datetime:
     return datetime.combine(closing, DEADLINE, tzinfo=EASTERN)
 
 
+@cache
 def read_demo_papers(until: date = date(2026, 11, 19)) -> tuple[DemoPaper, ...]:
     """Return every state of the papers that `digest demo` shows, up to an announcement."""
     page = parse_oai((files("digest.demo") / "papers.xml").read_bytes())

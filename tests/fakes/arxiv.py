@@ -17,6 +17,9 @@ from tests.fakes.search import SearchRefusal, answer_search
 from tests.fakes.spoiling import KINDS, spoil_answer
 from tests.fakes.visits import Visit, Visits
 
+RUNNING: dict[str, DemoArxiv] = {}
+"""Those of this process, by the addresses of their clocks."""
+
 
 class DemoArxiv:
     """An arXiv of made-up papers on a free port, while its context lasts.
@@ -50,9 +53,12 @@ class DemoArxiv:
 
     def __enter__(self) -> Self:
         self._server.__enter__()
+        if self._clock.is_simulated:
+            RUNNING[self.clock_url] = self
         return self
 
     def __exit__(self, *_: object) -> None:
+        RUNNING.pop(self.clock_url, None)
         self._server.__exit__()
 
     @property
@@ -89,6 +95,12 @@ class DemoArxiv:
     def violations(self) -> tuple[Visit, ...]:
         """Requests that came too soon."""
         return tuple(request for request in self.requests if request.violation)
+
+    def ask_clock(self, advance: str = "") -> dict[str, str]:
+        """Move the clock on by some seconds, if any are given, and tell it."""
+        if advance:
+            self._clock.sleep(float(advance))
+        return {"now": self._clock.now().isoformat()}
 
     def add(self, *papers: DemoPaper) -> None:
         """Take in papers, or states of known ones."""
@@ -171,11 +183,9 @@ class DemoArxiv:
             return Answer(error_feed(str(refusal), refusal.page, format_moment(now)), refusal.status, ATOM_TYPE)
 
     def _answer_clock(self, request: Request) -> Answer:
-        if request.method == "POST":
-            if not self._clock.is_simulated:
-                return answer_json({"error": "real time can't be moved"}, 409)
-            try:
-                self._clock.sleep(float(request.param("advance")))
-            except ValueError:
-                return answer_json({"error": "advance takes seconds"}, 400)
-        return answer_json({"now": self._clock.now().isoformat()})
+        if request.method == "POST" and not self._clock.is_simulated:
+            return answer_json({"error": "real time can't be moved"}, 409)
+        try:
+            return answer_json(self.ask_clock(request.param("advance")))
+        except ValueError:
+            return answer_json({"error": "advance takes seconds"}, 400)

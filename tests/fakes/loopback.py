@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -146,7 +147,7 @@ class LoopbackServer:
         self._scheme = "https" if tls else "http"
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), daemon=True, name=name)
+        self._thread = threading.Thread(target=self._server.serve, daemon=True, name=name)
 
     @property
     def url(self) -> str:
@@ -159,10 +160,11 @@ class LoopbackServer:
 
     def __exit__(self, *_: object) -> None:
         self._server.stopping.set()
-        self._server.shutdown()
+        with suppress(OSError):
+            socket.create_connection((LOOPBACK, self._server.server_port), timeout=1).close()  # wakes it
+        self._thread.join()
         self._server.server_close()
         self._server.hang_up()
-        self._thread.join()
 
 
 class _Server(ThreadingHTTPServer):
@@ -181,6 +183,12 @@ class _Server(ThreadingHTTPServer):
         """Bind without asking the name servers what 127.0.0.1 is called, which may take a second."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def serve(self) -> None:
+        """Take connections until it is to stop, without looking at a clock in between."""
+        while not self.stopping.is_set():
+            with suppress(OSError):  # a client went away, or does not speak TLS
+                self.process_request(*self.get_request())
 
     def remember(self, connection: socket.socket) -> None:
         with self._lock:

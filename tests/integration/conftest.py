@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from digest.store import open_store
 from tests.integration.web.world import World, live_in
-from tests.postgres_servers import PostgresServer, own_server
+from tests.postgres_servers import create_database
+
+_numbers = count(1)
 
 
 @pytest.fixture
@@ -19,17 +23,9 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[PostgresServer]:
-    """A PostgreSQL that need not outlive the tests."""
-    with own_server(fsync="off") as server:
-        server.do("CREATE DATABASE made")
-        open_store(server.url("made"), create=True).close()
-        yield server
-
-
-def renew_database(server: PostgresServer) -> str:
-    """Make a database with every table, in place of the one before; return its URL."""
-    server.do("DROP DATABASE IF EXISTS anew WITH (FORCE)")
-    server.do("CREATE DATABASE anew TEMPLATE made STRATEGY file_copy")
-    return server.url("anew")
+@pytest.fixture
+def postgresql_url(postgresql_server: Engine) -> str:
+    """Where a database is that has every table."""
+    url = create_database(postgresql_server, f"filled_{next(_numbers)}")
+    open_store(url, create=True).close()
+    return url

@@ -24,7 +24,6 @@ from digest.site import Site
 from digest.store.attempts import begin_sending, load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
-from tests.integration.conftest import renew_database
 from tests.integration.web.world import World, wait_until
 
 MANY = 400 if IS_NIGHTLY else 60
@@ -58,7 +57,7 @@ def make_database(kind: str, request: pytest.FixtureRequest) -> str:
     """Return the settings of an empty database."""
     if kind == "SQLite":
         return ""
-    return f'\n[store]\nurl = "{renew_database(request.getfixturevalue("server"))}"\n'
+    return f'\n[store]\nurl = "{request.getfixturevalue("postgresql_url")}"\n'
 
 
 @contextmanager

@@ -25,11 +25,9 @@ from digest.store.dialect import unpack
 from digest.store.engine import current_revision, head_revision
 from digest.store.schema import digests, match_runs, matches, subscription_queries
 from tests.conftest import IS_NIGHTLY
-from tests.integration.conftest import renew_database
 from tests.integration.web.world import LATER, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
 from tests.later_release import later_release, write_later_release
-from tests.postgres_servers import PostgresServer
 from tests.threads import do_together
 
 REPLICAS = 3
@@ -43,10 +41,10 @@ MORE = "".join(
 
 
 @pytest.fixture
-def world(tmp_path: Path, server: PostgresServer) -> Iterator[World]:
+def world(tmp_path: Path, postgresql_url: str) -> Iterator[World]:
     """An installation on a database of its own."""
     with live_in(tmp_path) as world:
-        store = f'\n[store]\nurl = "{renew_database(server)}"\n'
+        store = f'\n[store]\nurl = "{postgresql_url}"\n'
         world.write_config(to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store)
         file = tmp_path / "digest.toml"
         file.write_text(file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n'))
@@ -156,7 +154,7 @@ def own_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         url = f"sqlite:///{tmp_path / 'digest.db'}"
         open_store(url, create=True).close()
         return url
-    return renew_database(request.getfixturevalue("server"))
+    return str(request.getfixturevalue("postgresql_url"))
 
 
 def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_one_makes_them(

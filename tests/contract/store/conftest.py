@@ -13,21 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert, select, text
+from sqlalchemy import Engine, insert, select
 
 from digest.store import Store, open_store
 from digest.store.dialect import metadata
-from tests.postgres_servers import create_database, quick_server
+from tests.postgres_servers import create_database
 
 DATABASES = ("sqlite", "postgresql")
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[Engine]:
-    """One PostgreSQL for the session."""
-    with quick_server() as admin:
-        yield admin
 
 
 @pytest.fixture(scope="session")
@@ -93,12 +86,15 @@ def _emptied(url: str) -> Iterator[Callable[[], Store]]:
             table: [dict(row) for row in conn.execute(select(table)).mappings()] for table in tables
         }
 
+    wiping = [f"DELETE FROM {table.name}" for table in reversed(tables)]
+    if store.dialect == "postgresql":  # SQLite counts anew by itself
+        wiping += ["SELECT setval(quote_ident(sequencename), 1, false) FROM pg_sequences"]
+        wiping = ["; ".join(wiping)]  # in one message
+
     def empty() -> Store:
         with store.begin() as conn:
-            for table in reversed(tables):
-                conn.exec_driver_sql(f"DELETE FROM {table.name}")
-            if store.dialect == "postgresql":  # SQLite counts anew by itself
-                conn.execute(text("SELECT setval(quote_ident(sequencename), 1, false) FROM pg_sequences"))
+            for statement in wiping:
+                conn.exec_driver_sql(statement)
             for table, rows in always.items():
                 if rows:
                     conn.execute(insert(table), rows)

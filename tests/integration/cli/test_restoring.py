@@ -11,11 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper
-from tests.postgres_servers import create_database, quick_server, run_tool
+from tests.postgres_servers import create_database, run_tool
 
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Mon 23 Nov: another announcement is out."""
@@ -111,21 +112,22 @@ def test_a_backup_that_was_copied_back_by_hand_sends_nothing_twice(world: World,
     )
 
 
-def test_postgresql_goes_back_to_what_pg_dump_wrote_and_sends_nothing_twice(world: World, digest: Shell) -> None:
-    with quick_server() as admin:
-        url = create_database(admin, "dumped")
-        file = world.folder / "digest.toml"
-        file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
-        digest("run")
-        run_tool("pg_dump", "--format=custom", "--file=digest.dump", url)
-        announce(world, LATER, SUNDAY)
-        digest("run")
-        run_tool("pg_restore", "--clean", "--if-exists", f"--dbname={url}", "digest.dump")
-        digest("db", "restored", "--sent-until", "now")
-        digest("run", "--now")
-        assert told(world, LATER) == (2, 1)
-        assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
-        assert "Restore with pg_restore" in digest("db", "restore", "b.db", "--sent-until", "now", expect=2).err
+def test_postgresql_goes_back_to_what_pg_dump_wrote_and_sends_nothing_twice(
+    world: World, digest: Shell, postgresql_server: Engine
+) -> None:
+    url = create_database(postgresql_server, "dumped")
+    file = world.folder / "digest.toml"
+    file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
+    digest("run")
+    run_tool("pg_dump", "--format=custom", "--file=digest.dump", url)
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    run_tool("pg_restore", "--clean", "--if-exists", f"--dbname={url}", "digest.dump")
+    digest("db", "restored", "--sent-until", "now")
+    digest("run", "--now")
+    assert told(world, LATER) == (2, 1)
+    assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
+    assert "Restore with pg_restore" in digest("db", "restore", "b.db", "--sent-until", "now", expect=2).err
 
 
 @pytest.mark.usefixtures("world")
@@ -136,18 +138,19 @@ def test_the_moment_must_be_named_and_have_come(digest: Shell) -> None:
         assert said in digest("db", "restored", "--sent-until", text, expect=2).err
 
 
-def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, digest: Shell) -> None:
+def test_a_database_is_moved_to_postgresql_and_works_on_there(
+    world: World, digest: Shell, postgresql_server: Engine
+) -> None:
     digest("run")
-    with quick_server() as admin:
-        url = create_database(admin, "moved")
-        said = digest("db", "copy", "--to", url, "--json").json
-        assert said["deliveries"] == 4
-        assert "is not empty" in digest("db", "copy", "--to", url, expect=3).err
-        file = world.folder / "digest.toml"
-        file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
-        announce(world, LATER, SUNDAY)
-        digest("run")
-        assert told(world, LATER) == (2, 1)
+    url = create_database(postgresql_server, "moved")
+    said = digest("db", "copy", "--to", url, "--json").json
+    assert said["deliveries"] == 4
+    assert "is not empty" in digest("db", "copy", "--to", url, expect=3).err
+    file = world.folder / "digest.toml"
+    file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    assert told(world, LATER) == (2, 1)
 
 
 def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> None:

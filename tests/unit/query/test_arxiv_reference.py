@@ -149,16 +149,19 @@ SHELF: tuple[Mapping[str, object], ...] = (
 """Papers each of which says one thing: what a single condition finds or misses shows at once."""
 
 
+@pytest.fixture(scope="module")
+def shelf(make_paper: MakePaper) -> list[Paper]:
+    return [make_paper(**fields) for fields in SHELF]
+
+
 @pytest.mark.parametrize("text", [*EXACT, *WIDER])
-def test_a_single_condition_brings_what_it_means_and_its_opposite_the_rest(
-    text: str, make_paper: MakePaper
-) -> None:
-    papers = [make_paper(**fields) for fields in SHELF]
-    query, opposite = parse_query(text), parse_query(f"NOT {text}")
-    meant = [paper for paper in papers if matches(query, paper)]
-    others = [paper for paper in papers if not matches(query, paper)]
-    brought = [paper for paper in papers if brings(to_arxiv(query), paper)]
-    spared = [paper for paper in papers if brings(to_arxiv(opposite), paper)]
+def test_a_single_condition_brings_what_it_means_and_its_opposite_the_rest(text: str, shelf: list[Paper]) -> None:
+    query = parse_query(text)
+    asked, opposite = to_arxiv(query), to_arxiv(parse_query(f"NOT {text}"))
+    meant = [paper for paper in shelf if matches(query, paper)]
+    others = [paper for paper in shelf if not matches(query, paper)]
+    brought = [paper for paper in shelf if brings(asked, paper)]
+    spared = [paper for paper in shelf if brings(opposite, paper)]
     assert meant
     assert others
     if text in EXACT:
