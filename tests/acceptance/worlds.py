@@ -17,7 +17,7 @@ from typing import Any, Self
 from digest.model.clock import Clock
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
-from tests.command_line import call_digest
+from tests.command_line import run_digest
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.kept_sites import KeptSite
@@ -133,9 +133,9 @@ class Installation:
 
     def command(self, *arguments: str, expect: int = 0) -> str:
         """Run the real command line."""
-        code, said = call_digest(self.folder, self.environ, *arguments)
-        assert code == expect, said
-        return said
+        done = run_digest(self.folder, self.environ, *arguments)
+        assert done.returncode == expect, done
+        return done.stdout + done.stderr
 
 
 def days(first: str, last: str, at: str) -> Iterator[datetime]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from tests.command_line import call_digest
+from tests.command_line import run_digest
 from tests.fakes.mail import MailSink
 from tests.golden.conftest import Golden
 from tests.integration.cli.lively import NOW, surrounded
@@ -38,7 +38,7 @@ def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(golden: Golden, tmp
         )
         assert code == 0, screen
         assert stat.S_IMODE((folder / "mail.password").stat().st_mode) == 0o600
-        done, _ = call_digest(folder, environ, "run")
+        done = run_digest(folder, environ, "run").returncode
         test, first = server.mails
     assert (test.login, first.recipients, done) == ("you", ("you@example.org",), 0)
     text = f"{screen}\n{(folder / 'digest.toml').read_text()}".replace(place, "mail.example.org:587")

@@ -19,7 +19,7 @@ from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun, load_last_runs
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
-from tests.command_line import call_digest
+from tests.command_line import run_digest
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
@@ -137,9 +137,9 @@ class World:
 
     def command(self, *arguments: str, expect: int = 0) -> str:
         """Run the real command line."""
-        code, said = call_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
-        assert code == expect, said
-        return said
+        done = run_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
+        assert done.returncode == expect, done
+        return done.stdout + done.stderr
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

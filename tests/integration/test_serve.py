@@ -91,7 +91,6 @@ def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
         again = world.run("serve")
         assert again.returncode == 3
         assert f"process {served.process.pid} already works on this database" in again.stderr
-        served.stop()
 
 
 def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_over_on_request(world: World) -> None:

@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 
 from digest.config.values import write_signing_key
 from digest.store.attempts import load_stored_deliveries
-from tests.command_line import call_digest
+from tests.command_line import run_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.test_delivering import pass_by
 from tests.integration.web.world import World, live_in
@@ -102,6 +102,6 @@ def test_where_the_answer_was_lost_the_same_comes_again_under_the_same_id(
 def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
     environ = {**world.environ, "DIGEST_ALARMS_TO": "webhook:lab", "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     pass_by(world, 1)
-    assert call_digest(world.folder, environ, "doctor", "--quick", "--send")[0] == 0
+    assert run_digest(world.folder, environ, "doctor", "--quick", "--send").returncode == 0
     assert [event["type"] for event in receiver.events] == ["digest.planned", "alarm.raised"]
     assert receiver.events[-1]["data"]["is_test"] is True

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from digest.__main__ import main
 from digest.store import lock_worker
-from tests.command_line import run_digest
+from tests.command_line import run_process
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
@@ -118,14 +118,14 @@ def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
 
 
 def test_commands_are_real_processes_too(world: World) -> None:
-    done = run_digest(world.folder, world.environ, "query", "show", "pref")
+    done = run_process(world.folder, world.environ, "query", "show", "pref")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
-    done = run_digest(world.folder, world.environ, "status")
+    done = run_process(world.folder, world.environ, "status")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
+    done = run_process(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
     assert "-> Mend it in digest.toml. `digest doctor`" in done.stdout
 
 
