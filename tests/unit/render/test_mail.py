@@ -14,6 +14,7 @@ from digest.model.subscriptions import Abstracts, Grouping
 from digest.render import MailIdentity, Renderer
 from digest.render.mail import BUDGET
 from digest.render.samples import AUTHORS, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from tests.conftest import IS_NIGHTLY
 from tests.samples import sample_digest
 from tests.unit.render.conftest import MakeDelivery, read_parts
 
@@ -80,7 +81,7 @@ NAMES = (Author("Rafał Demkowicz-Dobrzański"), *AUTHORS, Author("Ana Lúcia Pr
 
 
 @pytest.mark.parametrize("title", ["Words of a title, ", "Σ_{i<n} $\\alpha_i$ & ", "כותרת בעברית "])
-@pytest.mark.parametrize("length", [80, 250])
+@pytest.mark.parametrize("length", [80, 250] if IS_NIGHTLY else [250])
 def test_250_titles_fit_if_need_be_cut_and_without_names_and_the_text_has_them_whole(
     write: Write, title: str, length: int
 ) -> None:
