@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from digest import tex
@@ -380,7 +379,6 @@ def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
 
-
 VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
     Prefix.ID: lambda paper: paper.ids,
     Prefix.DOI: lambda paper: paper.dois,
@@ -393,53 +391,25 @@ def compile_tree(node: Node) -> Test:
     """Return a function that says whether a paper meets the tree."""
     match node:
         case Condition():
-            return compile_condition(node)
+            tests = list(map(_compile_part, spread_condition(node)))
+            return tests[0] if len(tests) == 1 else lambda paper: any(test(paper) for test in tests)
         case Not(operand):
-            return _negate(compile_tree(operand))
+            denied = compile_tree(operand)
+            return lambda paper: not denied(paper)
         case And(operands):
-            return _join_tests(tuple(map(compile_tree, operands)), decides=False)
+            every = list(map(compile_tree, operands))
+            return lambda paper: all(test(paper) for test in every)
         case Or(operands):
-            return _compile_or(operands)
+            some = list(map(compile_tree, operands))
+            return lambda paper: any(test(paper) for test in some)
 
 
-def _compile_or(operands: Sequence[Node]) -> Test:
-    names: list[Condition] = []
-    tests: list[Test] = []
-    for operand in operands:
-        if isinstance(operand, Condition) and _is_about_whole_parts(operand):
-            names.append(operand)
-        else:
-            tests.append(compile_tree(operand))
-    if names:  # lists of authors are long, and most papers are by none of them
-        tests.append(_compile_names(names))
-    return _join_tests(tuple(tests))
-
-
-def _negate(test: Test) -> Test:
-    return lambda paper: not test(paper)
-
-
-def _join_tests(tests: tuple[Test, ...], *, decides: bool = True) -> Test:
-    """Return a test that comes out as `decides` as soon as one of several does: any of them, or all."""
-
-    def is_met(paper: AnalysedPaper) -> bool:
-        for test in tests:
-            if test(paper) is decides:
-                return decides
-        return not decides
-
-    return is_met
-
-
-def compile_condition(condition: Condition) -> Test:
-    """Return a function that says whether a paper meets one condition."""
+def _compile_part(condition: Condition) -> Test:
+    """Return a function that says whether a paper meets a condition on one field."""
     match condition.prefix:
-        case Prefix.ALL:
-            return _compile_all(condition)
-        case Prefix.AUTHOR | Prefix.PERSON as prefix:
-            compile_one = _compile_author if prefix is Prefix.AUTHOR else _compile_person
-            tests = tuple(map(compile_one, spread_condition(condition)))
-            return tests[0] if len(tests) == 1 else _join_tests(tests)
+        case Prefix.AUTHOR | Prefix.PERSON:
+            name = read_name(condition)
+            return lambda paper: any(paper.names[index].find_meant(name) for index in narrow_names(name, paper))
         case Prefix.CATEGORY:
             return _compile_category(condition)
         case Prefix.SUBMITTED:
@@ -448,56 +418,16 @@ def compile_condition(condition: Condition) -> Test:
         case prefix if prefix in VALUES:
             value, list_values = condition.text.casefold(), VALUES[prefix]
             return lambda paper: value in list_values(paper)
-        case _:
-            return _compile_words(condition)
-
-
-def _compile_all(condition: Condition) -> Test:
-    parts = spread_condition(condition)
-    stemmed, plain = (WordPattern.compile(condition, is_stemmed=is_stemmed) for is_stemmed in (True, False))
-    stem, word = stemmed.word, plain.word
-    if not word:
-        return _join_tests(tuple(map(compile_condition, parts)))
-    is_met_otherwise = _join_tests(tuple(compile_condition(part) for part in parts if part.prefix not in TEXTS))
-    return lambda paper: (  # one word, the usual case, at once: six closures would take three times as long
-        stem in paper.title.numbers
-        or stem in paper.abstract.numbers
-        or word in paper.comment.numbers
-        or word in paper.journal_ref.numbers
-        or word in paper.report_no.numbers
-        or is_met_otherwise(paper)
-    )
-
-
-def _compile_words(condition: Condition) -> Test:
-    prefix = condition.prefix
-    pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
-    find_text: Callable[[AnalysedPaper], WordText] = attrgetter(TEXTS[prefix])
-    if term := pattern.word:
-        return lambda paper: term in find_text(paper).numbers
-    return lambda paper: pattern.is_met(find_text(paper))
+        case prefix:
+            field, pattern = TEXTS[prefix], WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+            return lambda paper: pattern.is_met(getattr(paper, field))
 
 
 def read_name(condition: Condition) -> NamePattern | PersonPattern:
     """Return what a condition on authors says of a name."""
-    is_person = condition.prefix is Prefix.PERSON
-    return PersonPattern.parse(condition.text) if is_person else _read_author(condition)
-
-
-def _read_author(condition: Condition) -> NamePattern:
-    return NamePattern.parse(condition.text + ("*" if condition.shape is Shape.BEGINNING else ""))
-
-
-def _compile_author(condition: Condition) -> Test:
-    pattern = _read_author(condition)
-    if condition.shape is Shape.WORD:
-        part = pattern.anywhere[0]
-        return lambda paper: part in paper.name_parts
-
-    def is_met(paper: AnalysedPaper) -> bool:
-        return any(paper.names[index].find_meant(pattern) for index in narrow_names(pattern, paper))
-
-    return is_met
+    if condition.prefix is Prefix.PERSON:
+        return PersonPattern.parse(condition.text)
+    return NamePattern.parse(condition.text + "*" * (condition.shape is Shape.BEGINNING))
 
 
 def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> Iterable[int]:
@@ -506,50 +436,6 @@ def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> 
     if any(first.endswith("*") for first in firsts):
         return range(len(paper.names))
     return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})
-
-
-def _is_about_whole_parts(condition: Condition) -> bool:
-    """Tell whether a condition is on authors, and no part it asks for may go on."""
-    is_whole = condition.shape is not Shape.BEGINNING and "*" not in condition.text
-    return condition.prefix is Prefix.AUTHOR and is_whole
-
-
-def _compile_names(conditions: Iterable[Condition]) -> Test:
-    """Return a function that says whether any of such conditions is met."""
-    enough: set[str] = set()
-    closer: dict[str, list[NamePattern]] = {}
-    for condition in chain.from_iterable(map(spread_condition, conditions)):
-        pattern = _read_author(condition)
-        if condition.shape is Shape.WORD:
-            enough.add(pattern.anywhere[0])
-        else:
-            closer.setdefault((pattern.anywhere or pattern.last)[0], []).append(pattern)
-
-    def is_met(paper: AnalysedPaper) -> bool:
-        parts = paper.name_parts
-        if not enough.isdisjoint(parts):
-            return True
-        for part in closer.keys() & parts.keys():
-            for index in parts[part]:
-                if any(map(paper.names[index].find_meant, closer[part])):
-                    return True
-        return False
-
-    return is_met
-
-
-def _compile_person(condition: Condition) -> Test:
-    pattern = PersonPattern.parse(condition.text)
-    endings = tuple(pattern.endings)
-
-    def is_met(paper: AnalysedPaper) -> bool:
-        for ending in endings:
-            for index in paper.name_parts.get(ending, ()):
-                if paper.names[index].find_meant(pattern):
-                    return True
-        return False
-
-    return is_met
 
 
 def _compile_category(condition: Condition) -> Test:
