@@ -143,14 +143,7 @@ class NamedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Workbench:
-    """What there is of an installation.
-
-    Attributes:
-        config: what the operator configured; defaults if nothing is.
-        here: where and when its answers are read.
-        store: the database; None if there is none that can be used.
-        saved: saved queries by name, from the file and from the store.
-    """
+    """What there is of an installation: settings or defaults, its database if it can be used, saved queries."""
 
     config: Config
     clock: Clock
@@ -165,11 +158,9 @@ class Workbench:
 
     @contextmanager
     def asking(self) -> Iterator[ArxivClient]:
-        """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.
+        """Open the way to arXiv, through the gate of the installation, or of this account if there is none.
 
-        Raises:
-            ArxivUnreachable: from within, with what to do without a network.
-            ArxivError: from within, with what to do where nothing asks again by itself.
+        Its errors say what to do if there is no network, and if nothing asks again by itself.
         """
         with opened_client(self.config, self.clock, self.store) as client:
             try:

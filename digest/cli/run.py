@@ -36,10 +36,7 @@ _NAMED = 8
 class Run:
     """What one pass did, without the papers of its digests, which `papers` names by subscription and slot.
 
-    Attributes:
-        breaker: arXiv asked for a pause.
-        held: the messages that need the operator.
-        failure: what failed outside.
+    `held` are the messages that need the operator.
     """
 
     here: Here

@@ -272,7 +272,6 @@ class DigestHistory:
         place: which of them this is, from 1; 0 if it is none of them.
         change: what it says of the paper's change.
         is_dotted: the paper has a dot, for nearness to a library; None if no paper of the digest has.
-        deliveries: each with every attempt.
     """
 
     id: int
@@ -334,14 +333,9 @@ class PaperHistory:
     Attributes:
         paper: as it was found last; None if it is not stored.
         announcement: Eastern date of the announcement that brought it; None if that is not known.
-        changes: what was found of it, oldest first.
-        digests: those that show it, oldest first.
-        judged: what became of the paper; None if it is not stored.
         newest: the paper announced last of all that are stored.
         feeds: the places where it is read as a feed, each with why that does not show it, "" if it does.
-        left: the places of the subscription whose readers unsubscribed.
         forgotten_at: since when (UTC) nothing is stored of it, because it had matched nothing.
-        has_library: its papers are ordered by a library.
     """
 
     subscription: str

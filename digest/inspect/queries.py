@@ -300,14 +300,9 @@ class QueryReading:
 
     Attributes:
         name: a saved query's; "" for one that was typed.
-        query: as written.
         pasted_as: the query made of a pasted address; "" for others.
-        outline: what it means, a line for each part.
-        arxiv: what arXiv is asked for.
-        subscriptions: who follows it.
         volume: how much it brings, in words; None if the last days are not stored.
-        span: the days that are stored.
-        papers: the last of its papers, as a digest would show them.
+        papers: the last of its papers.
     """
 
     here: Here

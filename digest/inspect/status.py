@@ -275,13 +275,11 @@ class Status:
         summary: how all is, in a sentence.
         edited: what of digest.toml the next run takes over; "" for nothing.
         intake: how far arXiv has been checked; its `checked_at` is None before the first check.
-        next_announcement: Eastern date of the next announcement.
-        next_poll_at: from when on a new check is worth a request.
+        next_announcement: its Eastern date.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is wrong; `troubles` has it too.
-        alarms_to: where alarms go.
-        untold: names of those that the operator should have a message of, and has none yet.
+        unsent_alarms: names of those that the operator should have a message of, and has none yet.
         holds_ping: the sign of life is not given.
     """
 

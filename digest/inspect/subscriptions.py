@@ -66,11 +66,9 @@ class PersonStatus:
     """Somebody who subscribed by themselves.
 
     Attributes:
-        address: in its one spelling.
         since: when they confirmed, or unsubscribed (UTC).
         state: subscribed, paused or unsubscribed.
-        queries: how many saved queries of their own they follow.
-        when: when the digests of these come, as it is written; "" if there are none.
+        queries: how many saved queries of their own they follow; `when` is when their digests come.
     """
 
     address: str
@@ -113,8 +111,6 @@ class SubscriptionDetail:
 
     Attributes:
         queries: the texts of what it follows, by name; a query without a name has its text there, too.
-        destinations: where it goes or went.
-        digests: its last ones, the newest first.
         unreadable: why a text can't be read, by the texts of its queries that can't.
     """
 

@@ -124,7 +124,7 @@ def test_own_templates_are_rendered(clinic: Clinic, digest: Shell) -> None:
     (own / "digest.txt").write_text("fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n", encoding="utf-8")
     verdict, words = examine(digest, "--quick", expect=1)["templates"]
     assert (verdict, "mine/slack/digest.txt, line 4: there is no 'nobody' here" in words) == ("problem", True)
-    assert "It sees digest, in_thread" in words
+    assert "It sees digest, groups, in_thread" in words
     (own / "digest.txt").rename(own / "digst.txt")
     verdict, words = examine(digest, "--quick")["templates"]
     assert verdict == "warning"
