@@ -54,7 +54,7 @@ def test_an_announcement_is_told_with_how_many_papers_it_brought(
     report = look(here, clock, TUESDAY + LOOKS[0])
     (coverage,) = coverages(report)
     assert (coverage.is_complete, coverage.new, coverage.matched) == (True, 10, 10)
-    assert "Tue 3 Mar  complete       10 " in here.command("coverage", "--days", "2")
+    assert "Tue 3 Mar  complete    10 " in here.command("coverage", "--days", "2")
 
 
 def test_what_a_page_lost_is_asked_for_by_id_and_told_the_same_night(
