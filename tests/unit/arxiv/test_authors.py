@@ -3,12 +3,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.arxiv.authors import _read_line, _read_plain_line, parse_authors, read_name
-from digest.arxiv.documents import fold_line
-from tests.conftest import IS_NIGHTLY
+from digest.arxiv.authors import parse_authors, read_name
 
 
 def names(text: str) -> list[str]:
@@ -200,61 +198,6 @@ def test_hostile_lines_take_time_in_proportion_to_their_length(piece: str) -> No
 @pytest.mark.parametrize("text", ["(1) One, (2) Two (1)", "A. One, (1,3) B. Two, C. Three", "(1,2) A. One,"])
 def test_marks_before_the_names_break_nothing(text: str) -> None:
     assert parse_authors(text)
-
-
-WORDS = st.sampled_from(
-    [
-        *(
-            "One",
-            "A.",
-            "B.C.",
-            "Two-Three",
-            "O'Four",
-            "Jr.",
-            "Jr",
-            "Ph.D.",
-            "III",
-            "and",
-            "And",
-            "AND",
-            "the",
-            "for",
-        ),
-        *(
-            "et",
-            "al",
-            "al.",
-            "others",
-            "Collaboration",
-            "representing",
-            "Lastname.",
-            "Yu.",
-            "Éric",
-            "de",
-            "H.-W.",
-            "H.-Cl.",
-        ),
-    ]
-)
-
-
-@settings(max_examples=500 if IS_NIGHTLY else 100)
-@given(st.lists(WORDS, min_size=1, max_size=12), st.data())
-def test_a_line_of_names_alone_is_read_alike_by_the_short_way_and_the_long(
-    words: list[str], data: st.DataObject
-) -> None:
-    gaps = data.draw(
-        st.lists(st.sampled_from([" ", " ", ", ", ",", " and ", ", and ", "", " , "]), min_size=12, max_size=12)
-    )
-    line = fold_line("".join(word + gap for word, gap in zip(words, gaps, strict=False)))
-    assert _read_plain_line(line) in {(), _read_line(line)}
-
-
-def test_most_lines_are_read_the_short_way() -> None:
-    line = "A. One, B.C. Two-Three, Éric O'Four, H.-W. Five and Yu. Six"
-    assert [author.name for author in _read_plain_line(line)] == [
-        *("A. One", "B. C. Two-Three", "Éric O'Four", "H.-W. Five", "Yu. Six")
-    ]
 
 
 PIECES = st.sampled_from(
