@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from types import MappingProxyType
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
-from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_announcement
+from digest.store.alarms import Alarm, AlarmName, Overdue
 
 PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
 """What to do about digests that are due and not planned, and nobody knows why."""

@@ -31,7 +31,6 @@ from digest.inspect.subscriptions import SubscriptionStatus, load_lines
 from digest.interest.libraries import describe_trouble
 from digest.interest.tables import load_states
 from digest.match.rules import find_idle
-from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
@@ -44,6 +43,8 @@ from digest.poll.rules import next_check_at
 from digest.query import parse_query
 from digest.store import Store
 from digest.store.alarms import (
+    Alarm,
+    AlarmName,
     load_failed_deliveries,
     load_overdue_deliveries,
     load_overdue_digests,

@@ -14,7 +14,7 @@ from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
-from digest.query.pasted import read_pasted
+from digest.query.pasted import normalise_signs, read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
     BETWEEN_WORDS,
@@ -54,7 +54,6 @@ from digest.query.tree import (
     walk_conditions,
 )
 from digest.query.words import Word, is_stop_word, split_words
-from digest.query.written import normalise_signs
 
 _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")

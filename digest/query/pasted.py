@@ -1,4 +1,4 @@
-"""Reads what people paste for a query: addresses of arXiv's, parts of them, and categories in a row.
+"""Reads what people paste or write for a query that the language has not: addresses, rows, other signs.
 
     export.arxiv.org/api/query?search_query=…&id_list=…       the search interface
     arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
@@ -14,20 +14,52 @@ A `+` is a blank only if something shows that it comes from an address: an escap
 as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
 what is between quotation marks.
 
+Signs of other keyboards are read as ours, and invisible signs are left out. Quotes around a query are parentheses;
+around mere words they make a phrase. A row of categories means any of them, whatever sign or blank parts them.
+
 Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py`.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from html import unescape
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from digest.model import taxonomy
 from digest.model.errors import QueryError
+from digest.query.tokens import CURLY_QUOTES, PREFIXES
 from digest.query.tree import Prefix
-from digest.query.written import write_out
+
+_WIDE = {
+    code: unicodedata.normalize("NFKC", chr(code))
+    for code in (*range(0xFE10, 0xFE17), *range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F), 0x3000)
+} | {0x2236: ":", 0xA789: ":", 0x3001: ",", 0x3002: ".", 0xAC: "!", 0x2212: "-"}
+_WIDE |= dict.fromkeys(range(0x2010, 0x2016), "-")
+"""Signs of other keyboards and of word processors -> ours. Raised and lowered ones are formulas."""
+_ENTITY = re.compile(r"&#?\w+;")
+
+_NAME = (
+    rf"\b(?=[A-Za-z])(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
+    r"(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{2,}))?(?![\w*?:]|[-.]\w|/\d)"
+)
+_LABEL = (
+    rf"(?<![\w.:=/{CURLY_QUOTES}\"'-])(?!(?i:cat)\s*:)"
+    r"(?i:cat(?:egor(?:y|ies))?|subjects?|primary)\s*(?:[:.=]|-*>)+\s*(?:cat:)?"
+)
+"""What may precede a category in place of `cat:`."""
+_QUOTES = f"\"{CURLY_QUOTES}'`"
+_ALONE = re.compile(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)')
+_NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
+_NEGATION = re.compile(r"(?:[-!]|NOT\s+)\Z", re.IGNORECASE)
+"""Before categories with blanks between them it goes with the first."""
+_QUOTED_QUERY = re.compile(
+    rf"[\"{CURLY_QUOTES}][\s(!-]*(?!(?:Ti|Co|Au):\w)(?i:{'|'.join(PREFIXES)})\s*:"  # Ti:sapphire is a crystal
+)
 
 _ADDRESS = re.compile(
     r"<?(?:https?://)?(?:[a-z\d-]+\.)*arxiv\.org(?::\d{1,5})?/(?P<path>[^\s?#<>]*)(?:\?(?P<query>[^#<>]*))?(?:#\S*)?>?",
@@ -104,6 +136,55 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 _PLUS = re.compile(r'("[^"]*")|\+')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _LONGEST_SHOWN = 200
+
+
+def normalise_signs(text: str) -> str:
+    """Return a text without invisible signs, and with the language's own signs for those of other keyboards."""
+    text = _ENTITY.sub(lambda found: unescape(found[0]), text)
+    if text.isascii():
+        return text
+    return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
+
+
+def write_out(text: str) -> str:
+    """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
+    name_pattern, label_pattern, row_pattern = _patterns()
+    names = name_pattern.findall(text)
+    for name in dict.fromkeys(map(taxonomy.spell_name, names)):
+        if title := re.escape(taxonomy.CATEGORIES.get(name, "")) * ("(" in text):  # as arXiv prints it
+            text = re.sub(rf"(?i)\b{title} *\({name}\)|\b{name} *\({title}\)", f"cat:{name}", text)
+    if names:
+        text = label_pattern.sub("cat:", text)
+    if len(names) > 1 or _QUOTED_QUERY.search(text):
+        text = row_pattern.sub(_write_out, text)
+    return _ALONE.sub(lambda found: found[1] or " OR ", text) if "|" in text else text
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a name, a label, and a row or a value that holds none; compiled at first use."""
+    one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
+    between = r"(?:\s*[,;|/\\+&•·・]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
+    row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
+    enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/\\+&.]+)?"
+    begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
+    quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
+    row_or_value = rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    return re.compile(_NAME), re.compile(rf"{_LABEL}(?={_NAME})"), re.compile(row_or_value)
+
+
+def _write_out(found: re.Match[str]) -> str:
+    whole, row = found[0], found["row"]
+    if row is None:
+        return f"({write_out(whole[1:-1])})" if _QUOTED_QUERY.match(whole) else whole
+    names = re.findall(_NAME, row)
+    named = ["." in name or "-" in name for name in names]  # `math, physics` may be words
+    if all(_NO_SIGN.sub("", gap) for gap in re.split(_NAME, row)[1:-1]):
+        is_row = any(named) or ":" in whole
+    else:
+        before = found.string[max(found.start() - len("ANDNOT "), 0) : found.start()]
+        is_row = (all(named) or whole.count(":") == len(names)) and not _NEGATION.search(before)
+    return f"cat:({' OR '.join(names)}){' ' * bool(found['tail'])}" if is_row else whole
 
 
 class Pasted(NamedTuple):

@@ -18,13 +18,12 @@ from digest.deliver.step import mail_identity
 from digest.inspect.alarms import can_send_heartbeat
 from digest.inspect.status import load_alarms
 from digest.model import secrets
-from digest.model.alarms import Alarm
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
 from digest.model.subscriptions import Destination
 from digest.site import Site
-from digest.store.alarms import StoredAlarm, claim_alarms, keep_alarms, mark_notified
+from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, mark_notified
 from digest.store.tokens import load_secret
 from digest.wire import ExchangeError, ask_status
 

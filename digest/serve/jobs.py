@@ -9,12 +9,12 @@ from dataclasses import replace
 from digest.config import Config
 from digest.deliver.dispatch import Lane
 from digest.match.step import MatchReport, match
-from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError
 from digest.serve.configuration import sync_config
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Verb, log_event
 from digest.site import Site
+from digest.store.alarms import AlarmName
 from digest.store.queries import load_newest_match_run
 
 _log = logging.getLogger("digest.schedule")

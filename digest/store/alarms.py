@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -23,7 +24,6 @@ from sqlalchemy import (
     update,
 )
 
-from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
@@ -46,9 +46,59 @@ from digest.store.subscriptions import is_sent_for, read_cadence, read_quiet_hou
 CLAIM = timedelta(minutes=15)
 """How long a process has to send an alarm; if that failed, or the process died, another sends it then."""
 
-
 PAUSE = timedelta(hours=1)
 """The shortest time between two alarms about failed messages."""
+
+
+class AlarmName(StrEnum):
+    """What can be wrong; each is one alarm, however often it happens."""
+
+    ANNOUNCEMENT = "announcement"
+    DIGEST = "digest"
+    OUTBOX = "outbox"
+    FAILED = "failed"
+    SIGNUPS = "signups"
+
+
+STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
+"""Alarms that say a process does not do its work; the others need a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """What has been due for too long, or has failed.
+
+    Attributes:
+        named: the one to name: the oldest, or of those that failed the last.
+        due_at: since when there has been any (UTC); of those that failed, when the last did.
+        delivery: the number of the delivery that is named; 0 for none.
+    """
+
+    number: int
+    named: str
+    due_at: datetime
+    delivery: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One thing that somebody must know.
+
+    Attributes:
+        what: what is wrong, as a sentence without a full stop.
+        failed_at: when a message failed last (UTC); None for other alarms.
+    """
+
+    name: AlarmName
+    what: str
+    remedy: str
+    failed_at: datetime | None = None
+
+    @property
+    def detail(self) -> str:
+        """What is wrong, and what to do."""
+        return f"{self.what}. {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.model.alarms import STUCK
 from digest.model.clock import write_day
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
 from digest.model.messages import DeliveryState, Links
@@ -33,7 +32,7 @@ from digest.render import Renderer, references
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
 from digest.serve.telemetry import Metrics, Pulse
-from digest.store.alarms import load_stored_alarms
+from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor

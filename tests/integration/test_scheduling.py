@@ -9,13 +9,12 @@ from datetime import timedelta
 import pytest
 
 from digest.config import load_config
-from digest.model.alarms import AlarmName
 from digest.poll.step import poll
 from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
-from digest.store.alarms import load_stored_alarms
+from digest.store.alarms import AlarmName, load_stored_alarms
 from digest.store.attempts import load_stored_deliveries
 from digest.store.matches import load_matched_mark, load_stored_mark
 from digest.store.workers import JobTurn, load_job_turns

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.model.alarms import AlarmName
+from digest.store.alarms import AlarmName
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
 from tests.integration.web.world import LATER, SUNDAY, World

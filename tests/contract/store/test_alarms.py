@@ -5,13 +5,15 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
 from digest.store import Store
 from digest.store.alarms import (
     CLAIM,
+    Alarm,
+    AlarmName,
+    Overdue,
     StoredAlarm,
     claim_alarms,
     keep_alarms,

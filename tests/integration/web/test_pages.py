@@ -4,9 +4,8 @@ import logging
 
 import pytest
 
-from digest.model.alarms import Alarm, AlarmName
 from digest.serve.telemetry import Metrics, Pulse
-from digest.store.alarms import keep_alarms
+from digest.store.alarms import Alarm, AlarmName, keep_alarms
 from digest.web import create_metrics_app
 from digest.web.endpoints import find_failures
 from tests.integration.web.conftest import Desk

@@ -16,10 +16,10 @@ from sqlalchemy import Table, func, select
 
 from digest.inspect.status import load_alarms
 from digest.model import secrets
-from digest.model.alarms import AlarmName
 from digest.model.people import REQUESTS_OF_NETWORK
 from digest.model.subscriptions import Destination
 from digest.serve.steps import run_pass
+from digest.store.alarms import AlarmName
 from digest.store.schema import deliveries, request_counts, saved_queries, signups, subscribers, suppressions
 from tests.fakes.mail import ReceivedMail
 from tests.integration.web.conftest import ORIGIN, Desk, open_desk

@@ -17,7 +17,6 @@ from digest.inspect.alarms import (
     find_due_announcement,
 )
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
-from digest.model.alarms import Alarm, Overdue
 from digest.model.announcements import (
     alarm_moment,
     announcement_moment,
@@ -30,6 +29,7 @@ from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Timing, WhenEmpty
 from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
+from digest.store.alarms import Alarm, Overdue
 
 ANNOUNCEMENT = date(2026, 11, 19)
 OUT = announcement_moment(ANNOUNCEMENT)
