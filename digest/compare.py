@@ -38,7 +38,6 @@ class KnownBefore:
     """What a source had already announced when Digest first checked arXiv: up to there, nothing is new.
 
     Attributes:
-        is_bootstrap: this run is that first check itself.
         mark: `ArxivId.announcement_order` of the newest paper then; a never-stored first version is
             new only above it. (0, 0) if the source shows only what is recent anyway.
         since: a never-stored higher version is new only if submitted from this moment on (UTC); an
@@ -62,11 +61,7 @@ def compare_papers(
     """Hold papers against what is stored; return one change for each that differs, in id order.
 
     A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an older
-    state than the stored one (see `is_outdated`) is no change.
-
-    Args:
-        papers: of one page.
-        as_of: arXiv's own time of the page (UTC); None if it has none.
+    state than the stored one (see `is_outdated`) is no change. `as_of` is arXiv's own time of the page (UTC).
     """
     changes = (_compare_one(paper, known.get(paper.id), known_before, as_of) for paper in keep_latest(papers))
     return tuple(change for change in changes if change is not None)

@@ -51,9 +51,7 @@ class Site:
 
     Attributes:
         open_renderer: makes `renderer` when it is first needed: most checks find nothing to render.
-        client: the way to arXiv, behind the gate.
         open_transport: opens the transport of a kind of destination; called once for each kind in use.
-        owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         has_gate: the store keeps the gate that `client` asks; if not, another one does.
     """

@@ -29,7 +29,7 @@ from digest.store.outbox import (
     claim_deliveries,
     has_deliveries,
     next_claimable_at,
-    release_expired_claims,
+    release_claims,
     renew_claims,
 )
 
@@ -167,7 +167,7 @@ class _Pass:
         """Free what other processes let lapse, and have what may have arrived checked."""
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
-            release_expired_claims(conn, now, settle=settling_times(self._site.config))
+            release_claims(conn, now, settle=settling_times(self._site.config), only_expired=True)
             kinds, is_free = self._lane.kinds, not self._looking
             unknown = claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=kinds) if is_free else []
         if unknown:

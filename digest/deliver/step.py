@@ -33,8 +33,7 @@ from digest.store.attempts import (
     load_message,
     mark_sent,
     mark_unsent,
-    settle_held,
-    settle_ready,
+    settle_unknown,
 )
 from digest.store.digests import load_digest
 from digest.store.subscribers import (
@@ -383,8 +382,9 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
         if receipt is not None:
             mark_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:
-            settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
-        elif settle_held(conn, delivery, now, reason, is_missing=is_missing):
+            said = f"{reason}; sent again"
+            settle_unknown(conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless)
+        elif settle_unknown(conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing):
             report.note_failure(Step.HOLD, f"{delivery.destination}: {reason}")
 
 

@@ -49,9 +49,9 @@ from digest.render.papers import PaperView
 from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
 from digest.store.changes import load_earlier_changes
 from digest.store.digests import find_late_first_digests, load_digest
-from digest.store.matches import find_outcomes, find_rows, load_matched_mark
+from digest.store.matches import find_outcomes, find_rows
 from digest.store.outbox import IN_DOUBT
-from digest.store.papers import load_forgotten, load_newest_paper, load_paper
+from digest.store.papers import MATCHED, load_forgotten, load_mark, load_newest_paper, load_paper
 from digest.store.queries import load_subscription_feeds
 from digest.store.subscribers import DestinationState, DestinationStatus, load_statuses
 
@@ -458,7 +458,7 @@ def _follow(
     *,
     source: str,
 ) -> Iterator[ChangeHistory]:
-    mark = load_matched_mark(conn)
+    mark = load_mark(conn, MATCHED)
     outcomes = find_outcomes(
         conn, [revision.query_id for revision in due.revisions], [change.id for change in history]
     )

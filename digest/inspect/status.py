@@ -38,7 +38,7 @@ from digest.model.errors import QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
-from digest.poll.coverage import load_coverage
+from digest.poll.record import load_coverage
 from digest.poll.rules import next_check_at
 from digest.query import parse_query
 from digest.store import Store

@@ -74,12 +74,7 @@ _COUNTS_LAST = timedelta(days=30)
 
 @dataclass(slots=True)
 class LibraryReport:
-    """What came of the libraries.
-
-    Attributes:
-        read: the sources whose papers were read.
-        troubles: what can't be read, a sentence each, each once.
-    """
+    """What came of the libraries."""
 
     read: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)

@@ -167,12 +167,7 @@ class Interests:
     def measure_days(
         self, conn: Connection, days: Mapping[date, Sequence[int]], index: PaperIndex
     ) -> dict[date, Mapping[int, int]]:
-        """Return for announcements the smallest nearness in their top tenth, by subscription.
-
-        Args:
-            days: the new papers of each, by their numbers in the index.
-            index: papers that were read already; an announcement that was stored in parts is read anew.
-        """
+        """Return for announcements the smallest nearness in their top tenth, by subscription."""
         dues = load_subscriptions(conn, load_ordered(conn)) if days else []
         profiles = [(due.id, profile) for due in dues if (profile := self.find(conn, due))]
         leasts: dict[date, Mapping[int, int]] = {}

@@ -24,11 +24,7 @@ _HAS_LIBRARY = or_(*(column != "" for column in _NAMING))
 
 
 def write_likes_source(subscription_id: int, reader: str = "") -> str:
-    """Return the source of what is liked in a subscription, and what is not: by a reader, or by the operator.
-
-    Args:
-        reader: their destination; "" for the operator.
-    """
+    """Return the source of what a reader, or the operator (""), likes in a subscription, and what they do not."""
     return f"{LIKES}{subscription_id}:{reader}"
 
 
@@ -47,7 +43,6 @@ class StoredLibraryPaper:
     """A paper of a stored library.
 
     Attributes:
-        paper: as it is compared: with the abstract that was found for it.
         opinion: of a paper somebody likes or does not; None in other libraries.
         asked_at: when arXiv was asked for its abstract (UTC); None if it never was.
     """
@@ -68,10 +63,7 @@ class StoredLibrary:
 
     Attributes:
         version: names the state that was read; another state has another one.
-        read_at: when what is stored was read (UTC); None before the first time.
         asked_at: when its source was last asked whether it changed (UTC).
-        trouble: why the source could not be read last; "" if it could.
-        troubles: what of it could not be read.
     """
 
     id: int

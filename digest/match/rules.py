@@ -25,12 +25,7 @@ _SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """What one subscription excludes.
-
-    Attributes:
-        papers: by id, in whichever version.
-        queries: those that can be read.
-    """
+    """What one subscription excludes."""
 
     papers: frozenset[ArxivId] = frozenset()
     queries: tuple[Query, ...] = ()
@@ -82,22 +77,13 @@ def find_unreadable(texts: Iterable[str], named: Collection[str] = ()) -> dict[s
 
 
 def list_met(named: Iterable[str], texts: Mapping[str, str], paper: AnalysedPaper) -> list[str]:
-    """Return which queries a paper matches.
-
-    Args:
-        named: each a text, or the name of a saved query.
-        texts: of the saved queries, by name.
-    """
+    """Return which queries, each a text or the name of a saved query in `texts`, a paper matches."""
     read = ((name, read_saved(texts.get(name, name))) for name in named)
     return [name for name, query in read if query is not None and matches(query, paper)]
 
 
 def find_idle(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:
-    """Return what is not done since a query can't be read, `what perf-team excludes`, and what is wrong with it.
-
-    Args:
-        named: names of saved queries, each of which is reported by itself.
-    """
+    """Return what is not done since a query can't be read, and why; queries of `named` are left out."""
     texts = (
         ("excludes", subscription.exclude, ()),
         ("reads first", subscription.read_first, named),
@@ -234,12 +220,8 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
 def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:
     """Return the papers a new saved query shows once: the last `days` days, or the newest 15 if those hold fewer.
 
-    Args:
-        candidates: the newest change of each paper that matches, in any order.
-        days: how far to look back; 0 for no first digest.
-
-    A paper counts by the submission of its present version: the stored history has no announcement
-    dates from before Digest first checked arXiv.
+    `candidates` are the newest change of each paper that matches. A paper counts by the submission of its present
+    version: the stored history has no announcement dates from before Digest first checked arXiv.
     """
     if days <= 0:
         return ()

@@ -42,12 +42,12 @@ from digest.store.matches import (
     close_first_digest,
     load_first_digests,
     load_first_runs,
-    load_matched_mark,
     load_seen_papers,
     save_matches,
     save_query_matches,
     set_matched_mark,
 )
+from digest.store.papers import MATCHED, load_mark
 from digest.store.queries import active_revisions
 from digest.store.runs import load_cursors
 from digest.store.subscriptions import load_followers, load_subscriptions, make_due, save_least
@@ -144,7 +144,7 @@ def _make_first_digest(
     at: datetime,
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
-    mark = load_matched_mark(conn, lock=True)
+    mark = load_mark(conn, MATCHED, lock=True)
     if load_first_runs(conn, first_digest.subscription_id).get(first_digest.query_id, 0) is not None:
         return
     # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
@@ -220,13 +220,9 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
 
 
 def _match_batch(site: Site, report: MatchReport) -> bool:
-    """Match the next changes; return False if there are none.
-
-    What matches is worked out while others may write. If somebody else matched meanwhile, or saved queries were
-    edited, nothing is kept, and the next call works it out anew.
-    """
+    """Match the next changes, or find that others did meanwhile; return False if there are none."""
     with site.store.read() as conn:
-        mark = load_matched_mark(conn)
+        mark = load_mark(conn, MATCHED)
         changes = load_changes_after(conn, mark, BATCH)
         revisions = active_revisions(conn)
     if not changes:
@@ -241,7 +237,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
     with site.store.begin() as conn:
-        now_at = load_matched_mark(conn, lock=True)
+        now_at = load_mark(conn, MATCHED, lock=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
         askers = load_subscriptions(conn, load_followers(conn, met))
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.

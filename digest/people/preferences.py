@@ -51,7 +51,6 @@ from digest.people.tables import (
     load_own_queries,
     load_person,
     load_records,
-    log_consent,
     rename_query,
     save_membership,
     set_owner,
@@ -63,7 +62,13 @@ from digest.plan.slots import first_due, next_due
 from digest.query import Query, parse_query
 from digest.store.matches import load_pending_matches
 from digest.store.queries import active_revisions, sync_queries
-from digest.store.subscribers import LETTERS, load_unsubscribed, save_resubscription, save_unsubscription
+from digest.store.subscribers import (
+    LETTERS,
+    load_unsubscribed,
+    log_consent,
+    save_resubscription,
+    save_unsubscription,
+)
 from digest.store.subscriptions import (
     load_subscriptions,
     pause_subscription,
@@ -82,11 +87,9 @@ class Preferences:
     """What a person gets.
 
     Attributes:
-        choices: what they want: their saved queries, when and how.
         own: their own subscription; None if they only read what the operator's file decides.
         memberships: every live subscription that writes to them or that they left, their own first.
         dues: these as stored, by key.
-        has_unsubscribed_from_all: they unsubscribed from all of it, for good.
     """
 
     person: Person
@@ -264,7 +267,7 @@ def save_query(
         choices = choices.add_query(text)
     apply_signup_request(conn, maker, person, choices, at=at)
     if preferences.own is None:
-        log_consent(conn, person, choose_own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
+        log_consent(conn, person.id, choose_own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
 
 
 def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
@@ -314,16 +317,13 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
     if choices.queries:
         save_resubscription(conn, person.destination, name, how=PAGE, at=at)
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
-        log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+        log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
     for joined in joins:
         join_subscription(conn, config, person, joined, at=at)
 
 
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
-    """Return what a person wants who wants this, too.
-
-    A subscription of their own keeps its times. One that they left begins anew: its saved queries stay, but off.
-    """
+    """Return both wishes in one. What they left begins anew: its saved queries stay, but off."""
     if before is None or before.own is None:
         return choices
     has_left, wanted = not before.has_active_own, {_canonical(query.text) for query in choices.queries}
@@ -372,7 +372,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
     assert person is not None  # noqa: S101 - stored just now
     if before.choices.queries:
         apply_signup_request(conn, maker, person, before.choices, at=at)
-    log_consent(conn, person, EVERYTHING, "moved", how=PAGE, at=at)
+    log_consent(conn, person.id, EVERYTHING, "moved", how=PAGE, at=at)
 
 
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
@@ -402,7 +402,7 @@ def join_subscription(conn: Connection, config: Config, person: Person, name: st
     save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
         start_slots(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
-    log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+    log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
 def pause_own(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:

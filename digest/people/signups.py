@@ -35,12 +35,7 @@ _IN_FLIGHT = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 
 @dataclass(frozen=True, slots=True)
 class StoredSignup:
-    """A request made by a form.
-
-    Attributes:
-        address: whose mail address was given, in its one spelling.
-        ends_at: until when its link works (UTC).
-    """
+    """A request made by a form."""
 
     id: int
     kind: RequestKind

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, delete, not_, or_, select, update
 
 from digest.interest.tables import is_liked_by, read_likes_source, write_likes_source
 from digest.model.messages import DeliveryState
@@ -48,12 +48,7 @@ from digest.store.tokens import TokenPurpose
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with a mail address.
-
-    Attributes:
-        address: in its one spelling.
-        since: when they confirmed, or left (UTC).
-    """
+    """Somebody with a mail address."""
 
     id: int
     address: str
@@ -114,14 +109,6 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
     person = load_person(conn, address)
     assert person is not None  # noqa: S101 - written above
     return person
-
-
-def log_consent(
-    conn: Connection, person: Person, subscription: str, event: str, *, how: str, at: datetime
-) -> None:
-    """Keep what a person agreed to, and how."""
-    row = {"subscriber_id": person.id, "subscription": subscription, "event": event, "how": how, "at": at}
-    conn.execute(insert(consents).values(row))
 
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:

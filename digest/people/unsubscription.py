@@ -39,8 +39,6 @@ class Unsubscription:
     """What a link in a mail ends.
 
     Attributes:
-        subscription: the name of what is left.
-        has_unsubscribed: it was left before.
         undo_until: up to when that can be undone by the same link (UTC); None if it can't.
     """
 
@@ -95,10 +93,6 @@ def unsubscribe_from(
 ) -> bool:
     """Stop sending to a destination from this commit on; False if it had unsubscribed already.
 
-    Args:
-        subscription: the name of the subscription; `EVERYTHING` for all, for good.
-        how: `operator`, `mail` …; kept with the consent.
-
     Raises:
         UnknownName: there is no such subscription.
     """
@@ -113,10 +107,6 @@ def resubscribe_to(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
     """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
-
-    Args:
-        subscription: the name of the subscription; `EVERYTHING` for all.
-        how: who asked for it; kept with the consent.
 
     Returns:
         The names of the subscriptions that stay unsubscribed, because each was also left by itself.

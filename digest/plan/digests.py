@@ -61,9 +61,7 @@ def plan_digest(
     Args:
         changes: every change it shows, in any order; several of one paper become one entry.
         queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
-        seen: what its reader saw before, by paper key.
         coverage: what was checked; `matched` is filled in here.
-        now: the moment of planning (UTC).
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
             it; called only if the digest is for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
@@ -170,12 +168,7 @@ def is_already_sent(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> boo
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
-    """Return when papers that may be of these announcements were shown last (UTC); None if none were.
-
-    Args:
-        coverage: what a digest without papers is for.
-        earlier: the digests before it.
-    """
+    """Return when papers that may be of these announcements were shown last (UTC); None if none were."""
     first = coverage.since or coverage.announcement
     if first is None:
         return None
@@ -194,14 +187,7 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """What is shown of one paper.
-
-    Attributes:
-        changes: all its changes that are shown, oldest first.
-        occasion: why the digest exists.
-        seen: what its reader saw before; None for nothing.
-        sequel: what became of it since; see `find_sequel`.
-    """
+    """What is shown of one paper."""
 
     changes: Sequence[StoredChange]
     occasion: Occasion
@@ -217,10 +203,7 @@ def make_entry(
 ) -> DigestEntry:
     """Make the entry of one paper; it names no saved query if none of them is met, now or before.
 
-    Args:
-        shown: what is shown of it.
-        queries: the subscription's saved queries by name.
-        ready: the paper as its last change found it, analysed already.
+    `ready` is the paper as its last change found it, analysed already.
     """
     changes, seen = shown.changes, shown.seen
     last = changes[-1]
@@ -282,10 +265,7 @@ def find_sequel(
 ) -> Sequel | None:
     """Return what became of a paper after what is shown of it: replaced or withdrawn; None if nothing did.
 
-    Args:
-        changes: all its changes that are shown, oldest first.
-        later: further ones that are not shown, as its subscription does not ask for them.
-        occasion: why the digest exists: a first digest shows papers as they are.
+    `later` are further changes, which are not shown. A first digest shows papers as they are.
     """
     if occasion.is_of_past or (len(changes) == 1 and not later):  # as a rule
         return None

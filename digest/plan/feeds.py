@@ -19,7 +19,6 @@ class Matched(NamedTuple):
     """A change that a feed shows.
 
     Attributes:
-        matched_at: when it was matched (UTC).
         shown_at: the moment its entry shows: within one match run no two papers have the same.
     """
 
@@ -33,12 +32,8 @@ def spread_moments(
 ) -> list[Matched]:
     """Give each change of a match run a moment of its own, a second apart, the last one that of the run.
 
-    Readers sort by these moments, and papers of the same one come in any order. They are in the past, and
-    what a run brought never changes, so neither do they.
-
-    Args:
-        changes: those that are shown.
-        brought: the ids of all that it brought, also of what is not shown.
+    Readers sort by these moments, and papers of the same one come in any order. They are in the past, and what a
+    run brought (`brought`: also what is not shown) never changes, so neither do they.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
     return [

@@ -111,11 +111,7 @@ def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destin
 def remember_tokens(
     conn: Connection, maker: LinkMaker, digests: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
 ) -> None:
-    """Make digests' addresses answer: their pages, archives, and two pages for each mail destination.
-
-    Args:
-        digests: each digest's subscription, slot and number.
-    """
+    """Make the addresses of digests answer, each given with its slot and number: pages, archives, mails."""
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
     for due, slot, digest_id in digests:
         subscription = due.subscription

@@ -95,14 +95,7 @@ def arrange(
     """Return the entries of a digest in the order it shows them, and the headings they have.
 
     Papers that are new to the reader come before new versions, the minor ones last, and withdrawals. What is to be
-    read last has a heading of its own after the other papers.
-
-    Args:
-        entries: one of each paper, in any order.
-        group_by: what the headings of papers that are new to the reader are.
-        queries: names of the saved queries in the subscription's order.
-        show: how many are shown at most; None for all. The others come last, under headings of their own.
-        precedence: what comes before and after the rest.
+    read last has a heading of its own after the other papers. What `show` leaves out comes last.
     """
     ranked = rank_entries(entries, precedence)
     news = [entry for entry in ranked if not entry.shows_change]
@@ -199,11 +192,7 @@ def rank_entries(entries: Iterable[DigestEntry], precedence: Precedence = _NO_PR
 
 
 def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
-    """Rank an entry, the smallest first.
-
-    In this order count: what is read last, followed authors, what is read first, nearness, saved queries, the
-    title, mentions, and where it appears.
-    """
+    """Return by what an entry comes before others, the smallest first."""
     id_ = entry.paper.id
     met = Counter(span.field for reason in entry.reasons for span in reason.spans)
     wanted = bool(met[Field.AUTHORS]), id_ in precedence.first, precedence.nearness.get(id_, 0)

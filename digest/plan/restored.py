@@ -19,7 +19,7 @@ from digest.model.messages import Occasion
 from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
-from digest.poll.coverage import load_coverage
+from digest.poll.record import load_coverage
 from digest.store.attempts import mark_taken_as_sent
 from digest.store.backups import load_sent_until, set_sent_until
 from digest.store.changes import load_changes
@@ -71,8 +71,7 @@ def _take_slot(due: DueSubscription, until: datetime) -> str:
 def record_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
     """Take as sent what waits for any subscription and was due by the moment that is kept.
 
-    Returns:
-        How many papers that were, each counted once for each subscription; 0 if nothing was ever restored.
+    Return how many papers that were, each counted once for each subscription.
     """
     if load_sent_until(conn) is None:
         return 0
@@ -89,9 +88,6 @@ def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source:
 
     So its feed keeps these papers, later versions of them are known as such, and their history says what became
     of them.
-
-    Args:
-        pending: what waits, by subscription; without what was taken as sent afterwards.
     """
     until = load_sent_until(conn)
     if until is None or not pending:

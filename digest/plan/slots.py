@@ -178,9 +178,7 @@ class SlotDecision:
     """What becomes of a turn, and what is kept of it.
 
     Attributes:
-        slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None if an event makes it due.
-        taken: see `digest.plan.slots`.
         is_missed: it is sent as the turn before the last, which is still to come.
     """
 
@@ -197,8 +195,6 @@ class SlotFacts:
 
     Attributes:
         due_at: when the first turn that nobody took was due (UTC).
-        taken: the slots taken last; see `digest.plan.slots`.
-        now: the moment (UTC), not before `due_at`.
         newest_run: the last match run with papers that wait for it; 0 if none wait.
         patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
@@ -286,11 +282,7 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
 
 
 def _find_wait(subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts) -> datetime | None:
-    """Return when a turn that waits for more of the announcement is due; None if it does not wait.
-
-    Turns that were missed wait together for the last one's announcement, while there is nothing yet to send;
-    but a subscription that wants to hear even of failures gets its digest, so that no failures keep it back.
-    """
+    """Return when a turn that waits for more of the announcement is due; None if it does not wait."""
     if _is_waiting(subscription, first, facts):
         return facts.due_at
     if first == last or _has_slot_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
@@ -304,12 +296,7 @@ def _has_slot_by_then(subscription: Subscription | Timing, facts: SlotFacts) -> 
 
 
 def _is_waiting(subscription: Subscription | Timing, slot: Slot, facts: SlotFacts) -> bool:
-    """Whether a turn waits for the rest of the announcement; a quiet day must have been seen to its end.
-
-    A digest `on announcement` waits for its announcement as long as that takes, but papers that have come are
-    not kept back for those that may be missing: in the morning they go out, with a line that says so, and
-    so does a heartbeat.
-    """
+    """Whether a turn waits for the rest of the announcement; papers that have come wait until the morning."""
     coverage = facts.coverage
     if coverage.is_complete if facts.newest_run else coverage.is_settled:
         return False
@@ -325,12 +312,7 @@ def _is_waiting(subscription: Subscription | Timing, slot: Slot, facts: SlotFact
 def _decide_missed(
     subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts
 ) -> SlotDecision | None:
-    """Send what should have gone out at the turn before the last; None if it waits for the last.
-
-    If arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
-    earlier one wait for no other. They take the turn before, so that the last one is still there for its
-    announcement. A heartbeat that found no check before the next announcement's moment does the same.
-    """
+    """Send what should have gone out at the turn before the last; None if it waits for the last."""
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
     if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.announcement is None:
         return None
@@ -354,10 +336,7 @@ def _decide_missed(
 
 
 def _decide_postponed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> SlotDecision | None:
-    """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
-
-    It has waited for its announcement as long as it may: taken for the last turn's it would wait every day anew.
-    """
+    """Send what quiet hours put off from the turn before the last to the last one's moment; None for nothing."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if cadence.kind is not CadenceKind.CLOCK or quiet is None:
         return None
@@ -376,9 +355,6 @@ def _decide_postponed(subscription: Subscription | Timing, last: Slot, facts: Sl
 
 
 def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
-    """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
-
-    If checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.
-    """
+    """Whether a heartbeat may have been due before: not to one that took no turn yet, unless checking failed."""
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""

@@ -33,7 +33,7 @@ from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.order import Precedence, say_near
 from digest.plan.restored import record_as_sent
 from digest.plan.slots import SlotDecision, SlotFacts, SlotOutcome, covered_since, decide_slot, first_due
-from digest.poll.coverage import extend_coverage, load_coverage
+from digest.poll.record import load_coverage
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
@@ -50,15 +50,13 @@ from digest.store.matches import (
     load_feed_matches,
     load_first_digests,
     load_first_runs,
-    load_matched_mark,
     load_pending_matches,
     load_pending_of_many,
     load_seen_versions,
-    load_stored_mark,
     load_undue_subscriptions,
     load_unplanned_first_digests,
 )
-from digest.store.papers import load_versions
+from digest.store.papers import MATCHED, STORED, count_announced, load_mark, load_versions
 from digest.store.subscriptions import (
     claim_new_destinations,
     end_pauses,
@@ -82,12 +80,7 @@ BATCH = 1_000
 
 
 class Drafts:
-    """Makes drafts of digests; what several subscriptions of a pass show alike is made once.
-
-    Attributes:
-        now: the moment everything is planned at (UTC).
-        source: `harvest` or `query`.
-    """
+    """Makes drafts of digests; what several subscriptions of a pass show alike is made once."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -119,7 +112,7 @@ class Drafts:
         at = moment or self.now
         if at not in self._coverages:
             coverage = load_coverage(conn, self.source, at)
-            if load_matched_mark(conn) < load_stored_mark(conn):
+            if load_mark(conn, MATCHED) < load_mark(conn, STORED):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[at] = coverage
         return self._coverages[at]
@@ -178,8 +171,6 @@ class Drafts:
         """Make the digest of one subscription.
 
         Args:
-            conn: the transaction that stores it.
-            rows: the matches it shows, which were read.
             is_missed: it is sent as the turn before the last, and covers the announcement before the last, as far
                 as no paper is of the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
@@ -273,7 +264,7 @@ class Drafts:
             )
         key = coverage, first, covered_until
         if key not in self._reached:
-            self._reached[key] = extend_coverage(conn, coverage, first, covered_until)
+            self._reached[key] = _extend_coverage(conn, coverage, first, covered_until)
         return self._reached[key]
 
     def _make_entry(self, shown: Shown, queries: Mapping[str, Query]) -> DigestEntry:
@@ -285,16 +276,29 @@ class Drafts:
         return make_entry(shown, queries, ready=ready)
 
 
+def _extend_coverage(
+    conn: Connection, coverage: Coverage, first: date | None, covered_until: datetime | None
+) -> Coverage:
+    """Say which announcements a digest is for, if several, and how many papers they all brought."""
+    if coverage.announcement is None:
+        return coverage
+    if covered_until is not None:
+        first = next(announcements_between(covered_until, announcement_moment(coverage.announcement)), None)
+    if first is None or first >= coverage.announcement:
+        return coverage
+    counts = count_announced(conn, first, coverage.announcement)
+    day_before = announcement_moment(first) - timedelta(seconds=1)
+    expected = sum(1 for _ in announcements_between(day_before, announcement_moment(coverage.announcement)))
+    return replace(coverage, since=first, new=sum(counts.values()), announcements=expected)
+
+
 def _read_queries(revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
     """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
     return {revision.name: query for revision, query in readable(revisions)}
 
 
 def _read_recorded(conn: Connection, due: DueSubscription, change_ids: Collection[int]) -> dict[str, Query]:
-    """Return the subscription's saved queries as they read when they recorded any of some changes.
-
-    Which of those that it follows no more brought a change to it is not kept.
-    """
+    """Return the subscription's saved queries as they read when they recorded any of some changes."""
     followed = [revision.query_id for revision in due.revisions]
     return _read_queries([one for _, one in find_recorded(conn, change_ids, followed)])
 
@@ -326,12 +330,9 @@ class PlanReport:
     """What one pass planned.
 
     Attributes:
-        digests: what was frozen, in order.
-        deliveries: how many deliveries they made.
         quiet: subscriptions whose turn passed without papers.
         waiting: subscriptions whose announcement is not complete yet.
         held_by_quiet_hours: subscriptions whose quiet hours put their turn off.
-        failures: subscriptions that could not be planned, and why.
     """
 
     digests: list[Digest] = field(default_factory=list)
@@ -567,13 +568,7 @@ def _plan_slots(
 def _load_pending(
     conn: Connection, drafts: Drafts, plan_after: Mapping[int, int], excluding: Iterable[int]
 ) -> dict[int, list[MatchRow]]:
-    """Return what waits to be planned, by those who have anything, without what was excluded since or sent before.
-
-    Args:
-        drafts: says of which source and moment.
-        plan_after: subscription -> only match runs after this one.
-        excluding: those among them that exclude anything.
-    """
+    """Return what waits to be planned, without what was excluded since or sent before."""
     pending = load_pending_of_many(conn, plan_after)
     concerned = [id_ for id_ in excluding if id_ in pending]
     for due in load_subscriptions(conn, concerned) if concerned else ():

@@ -30,6 +30,7 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
+from digest.model.messages import Coverage
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
 from digest.poll import rules
@@ -39,6 +40,7 @@ from digest.store.changes import save_changes
 from digest.store.papers import (
     STORED,
     assign_announcements,
+    count_announced,
     load_days_before,
     load_forgotten,
     load_known,
@@ -55,6 +57,7 @@ from digest.store.runs import (
     load_cursors,
     load_last_runs,
     load_last_total,
+    load_recent_polls,
     move_cursor,
     note_progress,
     quarantine_entries,
@@ -196,10 +199,7 @@ def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQue
 def _find_known_before(
     own: KnownBefore, watched: Iterable[tuple[FollowedQuery, Collection[Query]]], paper: Paper
 ) -> KnownBefore:
-    """Return what was known of a paper that is not new to a check: by it, or by a query that waited for the paper.
-
-    The query with the lowest mark comes first: what is new to one is new.
-    """
+    """Return what was known of a paper that is not new to a check: by it, or by a query that waited for it."""
     ready = analyse(paper)
     for watch, queries in watched:
         is_recent = watch.oldest is None or paper.updated >= watch.oldest
@@ -222,12 +222,7 @@ class PollReport:
     """What one pass asked arXiv, for people and for `--json`.
 
     Attributes:
-        was_due: whether anything was asked at all.
         why_not: why nothing was asked, in words; "" if something was.
-        is_bootstrap: whether this was the very first check: nothing it found is new.
-        runs: checks that ended complete.
-        kinds: changes found, by kind.
-        failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         awaiting: canonical queries whose first digest waits until arXiv has answered.
         announcements: how many papers announced for the first time each announcement brought, by Eastern date.
@@ -306,12 +301,7 @@ class RecordedRun:
 
     @contextmanager
     def recording(self, *, window_from: date, resumed: PollRun | None = None) -> Iterator[None]:
-        """Keep the run's start and its end; an error of arXiv is kept too, and does not go further.
-
-        Args:
-            window_from: the first UTC day asked for.
-            resumed: the run that was broken off and that this one goes on with.
-        """
+        """Keep the run's start and its end; an error of arXiv is kept too, and does not go further."""
         site = self._site
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
@@ -446,11 +436,7 @@ class RecordedRun:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1
 
     def _find_mark(self) -> tuple[int, int]:
-        """Return the announcement order up to which everything was out before this check.
-
-        Ids of the month before still come out on its last evening, so a check that met none counts from the
-        month it reached back to.
-        """
+        """Return how far everything was out; ids of the month before still come out on its last evening."""
         highest = self._highest.announcement_order if self._highest else (0, 0)
         return max(highest, (self._window_from.year * 100 + self._window_from.month, 0))
 
@@ -484,6 +470,15 @@ class RecordedRun:
         self._report.runs += not failure
 
 
+def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
+    """Say what has been checked of the last announcement: each check is for all saved queries."""
+    announcement = latest_announcement(now)
+    new = count_announced(conn, announcement, announcement).get(announcement, 0)
+    polls = load_recent_polls(conn, source, now)
+    checks = load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
+    return rules.assess_coverage(polls, now, checks=checks, new=new)
+
+
 def store_changes(
     conn: Connection,
     papers: tuple[Paper, ...],
@@ -493,12 +488,7 @@ def store_changes(
     at: datetime,
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
-    """Hold the papers of one page against what is stored, and store what differs.
-
-    Args:
-        at: when it was fetched (UTC).
-        as_of: arXiv's own time of it (UTC).
-    """
+    """Compare the papers of one page, fetched at a moment (UTC), with what is stored, and store what differs."""
     # Who stores the same papers at once waits, and finds them known.
     load_mark(conn, STORED, lock=True)
     known = load_known(conn, [paper.id for paper in papers])
@@ -511,11 +501,7 @@ def store_changes(
 
 
 def _assign_announcements(conn: Connection, source: Source, until: datetime) -> Counter[date]:
-    """Keep which announcement brought each new paper, before any digest says it; return how many each brought.
-
-    Ids that were missing came with their neighbours. Everything else was not there to be seen by the last
-    complete check. `until` is when this check began (UTC).
-    """
+    """Keep which announcement brought each new paper; return how many each brought."""
     submitted = load_unassigned(conn)
     if source is Source.GAPS:
         announcements = load_days_before(conn, submitted)
@@ -537,10 +523,7 @@ def _compare_by_rule(
     rule: NoveltyRule,
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
-    """Compare papers of which the same was known before together, so that a paper met twice still counts once.
-
-    What is stored is judged only if it was edited: among many saved queries that takes time.
-    """
+    """Compare papers of which the same was known before together, so that one met twice counts once."""
     stored = compare_papers([paper for paper in papers if paper.id in known], known, KnownBefore(), as_of)
     changes = [
         replace(change, kind=Kind.KNOWN)

@@ -103,10 +103,7 @@ class Walked:
     """A check that came to its end.
 
     Attributes:
-        window_from: the first UTC day asked for.
-        quarantined: how many entries came that nobody could read.
         highest: `ArxivId.announcement_order` of the newest paper, (0, 0) if none came.
-        ended_at: when it ended (UTC).
         was_widened: nothing was found, and then nothing in a much longer span either.
     """
 
@@ -140,12 +137,7 @@ def find_harvest_doubt(
 
 
 def find_search_doubt(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
-    """Say why a search that found nothing is not believed; "" if it is.
-
-    Args:
-        last_total: how many papers arXiv had for it at the last complete check; None before the first.
-        last_empty: when the search before it ended (UTC), if that one found nothing either.
-    """
+    """Say why a search that found nothing is not believed; "" if it is."""
     if walked.papers or walked.quarantined or not last_total:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
@@ -353,16 +345,7 @@ def is_late(coverage: Coverage, now: datetime) -> bool:
 def _find_arrived(
     polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime, *, is_known: bool
 ) -> list[PollSummary]:
-    """Return the complete harvests since an announcement that went further than any before it.
-
-    If no complete one before met any paper, nothing shows how far arXiv had come, and the hour counts as well.
-
-    Args:
-        polls: see `assess_coverage`.
-        since: those of them made since the announcement.
-        sent: when it went out (UTC).
-        is_known: papers are known to be of that announcement.
-    """
+    """Return the complete harvests since an announcement that went further than any before it."""
     before = [poll for poll in polls if poll.started_at < sent]
     complete = [poll for poll in since if poll.is_complete]
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)

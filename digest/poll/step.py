@@ -196,9 +196,8 @@ def _walk(
 ) -> Iterator[Fetched[OaiPage]]:
     """Go through the harvest; if one was broken off, from there on.
 
-    A first check continues with the page after the last one stored. Any other reads that page's day from its
-    beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
-    already, and a change among them would never be met again.
+    A first check continues with the next page. Any other reads that page's day anew: what was touched meanwhile
+    has left the list of that day, and others have moved up into what was read already.
     """
     if broken_off is not None and not is_bootstrap:
         from_date = find_day(broken_off.next_token) or from_date
@@ -213,11 +212,7 @@ def _walk(
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
-    """Return the last harvest if it was broken off after a page, while its token is good and it is fresh.
-
-    Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
-    meanwhile moves to its end, so nothing is missed after the day from which it goes on.
-    """
+    """Return the last harvest if it was broken off after a page, while its token is good: until midnight UTC."""
     runs = load_last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:
         return None  # one that runs now belongs to another replica

@@ -27,7 +27,7 @@ from digest.site import Site
 from digest.store import lock_worker
 from digest.store.attempts import HeldDeliveries, load_held
 from digest.store.gate import free_gate
-from digest.store.outbox import Waits, delete_expired, free_orphans, load_open_outbox
+from digest.store.outbox import Waits, delete_expired, load_open_outbox, release_claims
 from digest.store.runs import abandon_running, load_last_start
 from digest.store.workers import delete_other_workers
 
@@ -200,6 +200,6 @@ def recover(site: Site) -> None:
         abandon_running(conn, now)
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
-            free_orphans(conn, now, settle=waits)
+            release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)

@@ -103,14 +103,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class StoredAlarm:
-    """An alarm as kept.
-
-    Attributes:
-        name: `AlarmName` as text.
-        detail: what is wrong, and what to do, as it was found last.
-        sent_at: when the alarm was sent (UTC); None before.
-        ended_at: since when it is over (UTC); None while it lasts.
-    """
+    """An alarm as kept."""
 
     name: str
     detail: str

@@ -31,7 +31,6 @@ SETTLING_PAUSE = timedelta(minutes=2)
 """How long a delivery that is being checked is not given to another process."""
 
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
-_DOUBTFUL = (DeliveryState.UNKNOWN,)
 _MAY_BECOME = {
     DeliveryState.READY: _BEGUN,
     DeliveryState.UNKNOWN: (DeliveryState.SENDING,),
@@ -61,13 +60,7 @@ _LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
 
 @dataclass(frozen=True, slots=True)
 class UnknownDelivery:
-    """A delivery that may have arrived and must be checked.
-
-    Attributes:
-        message: the bytes that may have been taken.
-        sending_at: when the doubtful attempt began (UTC).
-        repeats: how often it was sent again already although it may have arrived.
-    """
+    """A delivery that may have arrived and must be checked."""
 
     delivery: Delivery
     message: Message
@@ -96,10 +89,6 @@ def begin_sending(
     The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
     same and has not refused them for their size. Whether the destination may still be written to is decided here,
     in the same transaction; if it may not, the delivery and the parts after it end `suppressed`.
-
-    Args:
-        delivery: as claimed; its `remote_address` is kept.
-        message: what is sent: `load_message`'s, or as rendered for the first attempt.
 
     Returns:
         `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
@@ -233,25 +222,17 @@ def claim_unknown(
     ]
 
 
-def settle_ready(
-    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_repeat: bool = False
+def settle_unknown(
+    conn: Connection, delivery: Delivery, to: DeliveryState, reason: str, now: datetime, *, is_missing: bool
 ) -> bool:
-    """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm.
+    """Send an unknown delivery again (`READY`), or leave it to the operator (`HELD`).
 
-    A settlement returns False, with nothing changed, if the attempt it is about is no more in doubt.
+    If it is missing, it never arrived, or a second copy does no harm. Return False, with nothing changed, if the
+    attempt it is about is no more in doubt.
     """
-    outcome = REPEATED if is_repeat else DeliveryState.READY
-    step = Transition(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
-    return change_state(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
-
-
-def settle_held(
-    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_missing: bool = False
-) -> bool:
-    """Leave an unknown delivery to the operator: nobody knows if it arrived, or (`is_missing`) it never did."""
-    outcome = DeliveryState.HELD if is_missing else IN_DOUBT
-    step = Transition(DeliveryState.HELD, now, reason, outcome=outcome)
-    return change_state(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
+    doubt = REPEATED if to is DeliveryState.READY else IN_DOUBT
+    step = Transition(to, now, reason, {"not_before": now}, "" if is_missing else doubt)
+    return change_state(conn, delivery.id, step, (DeliveryState.UNKNOWN,), token=delivery.token)
 
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
@@ -268,9 +249,7 @@ class HeldDeliveries:
     """Deliveries held for the operator's word.
 
     Attributes:
-        ids: their numbers, growing.
         doubtful: those of them that may have arrived, if the other side can't be asked whether they did.
-        reason: why the last of them is held; "" if none is.
     """
 
     ids: tuple[int, ...] = ()
@@ -344,8 +323,7 @@ def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
 def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts after it go on.
 
-    Returns:
-        False, with nothing changed, if its state does not allow it, or it was never on its way.
+    False, with nothing changed, if its state does not allow it, or it was never on its way.
 
     Raises:
         UnknownName: there is no such delivery.
@@ -428,12 +406,7 @@ def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StoredDelivery:
-    """A delivery with what surrounds it.
-
-    Attributes:
-        sending_at: when its latest attempt began (UTC); None before the first.
-        ended_at: when it reached its last state (UTC); None before.
-    """
+    """A delivery with what surrounds it."""
 
     delivery: Delivery
     subscription: str
@@ -447,9 +420,6 @@ class Attempt:
     """One time the network was touched for a delivery.
 
     Attributes:
-        number: from 1.
-        started_at: when the intent was recorded (UTC).
-        ended_at: when an answer was (UTC); None while none is.
         outcome: the state it led to; `sending` while it lasts, `repeated` if it may have arrived and
             the same was sent again, `in doubt` if it may have and a person has to say.
     """

@@ -380,10 +380,7 @@ def restore_backup(
 
 
 def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
-    """Put a file where the database is; return where that is kept, None if there was none.
-
-    A log that is left belongs to the file that was there alone, and goes aside with it.
-    """
+    """Put a file where the database is, whose log goes aside with it; return where that is kept."""
     kept = path.with_name(f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}")
     if kept.exists():
         raise StoreError(f"{kept} exists already", hint="Nothing was changed. Run the command again in a second.")

@@ -303,13 +303,7 @@ def find_texts(frozen: Mapping[str, Any]) -> set[int]:
 
 
 def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Digest:  # noqa: ANN401 - a row of `digests`
-    """Return the digest that was frozen.
-
-    Args:
-        row: what its columns say, with its subscription's name.
-        frozen: what `freeze_digest` wrote, read as JSON.
-        papers: the stored texts by key (see `find_texts`).
-    """
+    """Return the digest that was frozen, from its row, its JSON and the stored texts by key (see `find_texts`)."""
     return Digest(
         subscription=row.subscription,
         title=row.title,
@@ -367,11 +361,6 @@ class SubscriptionLine:
     """One subscription's line of the status screen.
 
     Attributes:
-        follow: names or texts of saved queries.
-        began_at: when it was first here (UTC).
-        last_planned_at: when its last digest was frozen (UTC); None before the first.
-        last_states: the states its deliveries are in, each once.
-        next_due_at: its next turn (UTC); None if an event makes it due.
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
         days: papers matched per UTC day, except first digests; days without any left out.

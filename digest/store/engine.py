@@ -189,10 +189,7 @@ class Store:
 
     @contextmanager
     def _lock_writes(self) -> Iterator[None]:
-        """Let one thread of this process at a time write to a SQLite file.
-
-        SQLite checks only now and then whether its file is free: here a waiting thread is woken.
-        """
+        """Let one thread at a time write to a SQLite file, and wake the next: SQLite looks only now and then."""
         if self._turn is None:
             yield
             return

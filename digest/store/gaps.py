@@ -26,12 +26,7 @@ class GapState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GapLine:
-    """A missing id as the ledger keeps it; for the fields see `Gap`.
-
-    Attributes:
-        ended_at: since when it is found or given up (UTC); None while it is open.
-        reason: why it is given up, "" otherwise.
-    """
+    """A missing id as the ledger keeps it; for the fields see `Gap`."""
 
     gap: Gap
     state: GapState

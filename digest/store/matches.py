@@ -22,7 +22,7 @@ from digest.model.subscriptions import (
     WhenEmpty,
 )
 from digest.store.dialect import in_chunks, is_among, pack, select_by, unpack
-from digest.store.papers import MATCHED, STORED, load_mark, mark_matched
+from digest.store.papers import MATCHED, mark_matched
 from digest.store.queries import current_revision, every_revision, read_revision
 from digest.store.schema import (
     FIRST_DIGEST_TO_COME,
@@ -68,7 +68,6 @@ class MatchRow:
 
     Attributes:
         occasion: a poll's matches, or the first digest of a new saved query.
-        changes: change ids in growing order.
         digest_id: the digest it went into; None while it waits.
         brought: the change ids as the run brought them, also of those that were taken out since: a feed dates its
             papers by them.
@@ -91,20 +90,6 @@ class FirstDigest:
     query_id: int
     days: int
     revision: ActiveRevision
-
-
-def load_matched_mark(conn: Connection, *, lock: bool = False) -> int:
-    """Return the change up to which everything has been matched.
-
-    With `hold`, to match on from there: another process that wants the same waits until the transaction
-    ends, and goes on after what this one has matched.
-    """
-    return load_mark(conn, MATCHED, lock=lock)
-
-
-def load_stored_mark(conn: Connection) -> int:
-    """Return the last change stored."""
-    return load_mark(conn, STORED)
 
 
 def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
@@ -389,12 +374,9 @@ def drop_matches(
 def split_sent(
     conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
 ) -> list[int]:
-    """Separate the changes that were sent from the others, so that each match is wholly one or the other.
+    """Separate the changes that were sent from the others; return the match runs that hold only what was sent.
 
     `rows` are its waiting matches, as read in this transaction.
-
-    Returns:
-        The match runs whose row holds only what was sent.
     """
     paper_of = load_papers_of(conn, {id_ for row in rows for id_ in row.changes})
     runs = []
@@ -438,7 +420,6 @@ class DueSlot(NamedTuple):
     """The turn of a subscription, as stored: a hundred thousand are read for a morning.
 
     Attributes:
-        next_due_at: when the turn came (UTC).
         plan_after: only matches of later match runs are planned.
         written: its rhythm in its own words: equal words say the same.
     """
@@ -472,7 +453,6 @@ def load_due_slots(
     A subscription that is paused counts again once its pause is over.
 
     Args:
-        conn: any transaction; with `lock` a writing one.
         after: only those after this due time (UTC) and subscription: where the last batch ended.
         lock: keep other processes from them until the transaction ends, and leave out what others keep.
 
@@ -543,11 +523,7 @@ def find_recorded(
 ) -> list[tuple[int, ActiveRevision]]:
     """Return the saved queries that recorded any of some changes, each as it read then, with the match run.
 
-    Args:
-        query_ids: which saved queries to ask; None for all there are or were.
-
-    Returns:
-        By name, and of one name in the order in which it read so.
+    They are in the order of their names, and of one name in the order in which it read so.
     """
     found = (
         every_revision()

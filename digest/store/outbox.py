@@ -163,10 +163,6 @@ def claim_deliveries(
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
     sent. Destinations that asked for a pause are passed over.
-
-    Args:
-        lease_seconds: how long they are kept for this process without a sign of life.
-        kinds: only deliveries on these kinds of destination; None for all.
     """
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
@@ -211,11 +207,7 @@ def release_claim(conn: Connection, delivery: Delivery) -> bool:
 def renew_claims(
     conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
 ) -> frozenset[int]:
-    """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
-
-    Args:
-        claims: each as the delivery's id and the claim's token.
-    """
+    """Lengthen claims still held, each given as delivery and token; return the deliveries they are of."""
     if not claims:
         return frozenset()
     held = (
@@ -253,28 +245,30 @@ def next_claimable_at(
     return None if moment is None else max(moment, now)
 
 
-def release_expired_claims(
-    conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
+def release_claims(
+    conn: Connection,
+    now: datetime,
+    *,
+    settle: Mapping[DestinationKind, timedelta] = NO_WAIT,
+    only_expired: bool = False,
 ) -> tuple[int, int]:
-    """Free what other processes let lapse: `claimed` is ready again, `sending` is unknown.
+    """Free what other processes claimed: `claimed` is ready again, `sending` is unknown; return how many of each.
 
-    Args:
-        settle: how long to wait before checking the unknown ones, by kind of destination.
-
-    Returns:
-        How many are safe to claim anew, and how many in doubt.
+    What has not expired is freed only by a process that knows itself alone (see `lock_worker`), at its start.
+    `settle` says how long to wait before the unknown ones are checked, by kind of destination.
     """
-    return _release(conn, _HAS_LAPSED, now, settle)
-
-
-def free_orphans(
-    conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
-) -> tuple[int, int]:
-    """Free everything claimed or sending, whatever its lease.
-
-    Only for a process that knows itself alone (see `lock_worker`): at its start.
-    """
-    return _release(conn, true(), now, settle)
+    which = _HAS_LAPSED if only_expired else true()
+    requeued = conn.execute(_GIVE_BACK.where(ACTIVE_DELIVERY, which)).rowcount
+    lost = select(deliveries.c.id, deliveries.c.token, deliveries.c.destination).where(
+        ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which
+    )
+    doubtful = 0
+    for row in conn.execute(lost.order_by(deliveries.c.id).with_for_update(skip_locked=True)).all():
+        wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
+        said = "the process died, or lost the database, while sending: no answer was recorded"
+        step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
+        doubtful += change_state(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
+    return requeued, doubtful
 
 
 def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
@@ -359,22 +353,6 @@ def _find_destination(delivery: Delivery) -> str:
     return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
 
 
-def _release(
-    conn: Connection, which: ColumnElement[bool], now: datetime, settle: Mapping[DestinationKind, timedelta]
-) -> tuple[int, int]:
-    requeued = conn.execute(_GIVE_BACK.where(ACTIVE_DELIVERY, which)).rowcount
-    lost = select(deliveries.c.id, deliveries.c.token, deliveries.c.destination).where(
-        ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which
-    )
-    doubtful = 0
-    for row in conn.execute(lost.order_by(deliveries.c.id).with_for_update(skip_locked=True)).all():
-        wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
-        said = "the process died, or lost the database, while sending: no answer was recorded"
-        step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
-        doubtful += change_state(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
-    return requeued, doubtful
-
-
 def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> dict[str, int]:
     """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
 
@@ -421,14 +399,10 @@ def _delete_deliveries(conn: Connection, before: datetime) -> int:
     return len(digest_ids)
 
 
-def _delete_near_days(conn: Connection, before: datetime) -> int:
-    return delete_near_days(conn, before, PORTION)
-
-
-_DELETIONS = {
+_DELETIONS: dict[str, Callable[[Connection, datetime], int]] = {
     "rendered bytes": _delete_bytes,
     "deliveries": _delete_deliveries,
-    "top tenths of announcements": _delete_near_days,
+    "top tenths of announcements": partial(delete_near_days, limit=PORTION),
 }
 
 
@@ -450,9 +424,7 @@ class Outbox:
     """What the outbox holds.
 
     Attributes:
-        counts: deliveries by state, states without any left out.
         oldest_due: since when the oldest delivery that could go waits (UTC); None if none does.
-        in_doubt: those that may have arrived, and wait to be checked.
     """
 
     counts: dict[DeliveryState, int]

@@ -153,7 +153,7 @@ def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[
 
 
 def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:
-    """Return a counter; with `hold` nobody else moves it until the transaction ends."""
+    """Return a counter, such as the change up to which all is matched; `lock` keeps others from moving it."""
     found = select(marks.c.value).where(marks.c.name == name)
     return int(conn.execute(found.with_for_update() if lock else found).scalar_one())
 

@@ -52,7 +52,6 @@ class SubscriptionFeed:
     Attributes:
         generation: of the address that works; earlier ones are no longer valid.
         is_open: it may be read. Not if it was revoked, what it is made of ended, or the file names it no more.
-        excluded: what it never shows, as written.
     """
 
     key: int
@@ -135,8 +134,6 @@ class StoredQuery:
     """A saved query as stored, with its present revision.
 
     Attributes:
-        name: unique within `origin`.
-        origin: `FILE`, or a person's.
         canonical: as printed; if it can't be read, as it was read before, "" if it never could be.
         problem: why it can't be read, "" if it can.
         revision: counts the meanings it had, from 1.

@@ -68,14 +68,11 @@ class PollRun:
 
     Attributes:
         source: `harvest`, `query` or `first-digest`.
-        query_key: the canonical query, "" for a harvest.
         window_from: the first UTC day asked for; None if no window was.
         total: how many papers arXiv said there are; None if it did not.
         new: papers announced for the first time; none in a source's first check.
-        highest_id: the newest id met, "" if none was.
         is_bootstrap: the source's first check: nothing it found is new.
         failure: why it is not complete, "" if it is; `reader_message` says it to readers.
-        requests: how many requests it took, retries among them.
         lookback: days it was to reach back after the last complete check, or before its own start.
         next_token: asks for the page after the last one stored; "" if there is none.
     """
@@ -298,10 +295,9 @@ class Cursor:
         return self.bootstrapped_at is not None
 
 
-def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
+def load_cursor(conn: Connection, source: str) -> Cursor:
     """Return how far a source has been checked."""
-    row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
-    return Cursor(**row) if row else Cursor(source, query_key)
+    return load_cursors(conn, source).get("", Cursor(source))
 
 
 def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
@@ -324,7 +320,6 @@ def move_cursor(
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
 
     Args:
-        conn: the transaction that finishes the run.
         mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None if no gate is kept.
         begins: this counts as the first complete run, also if there was a cursor long ago.

@@ -180,12 +180,7 @@ def load_known_address(conn: Connection, destination: Destination) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DestinationStatus:
-    """One destination of a subscription.
-
-    Attributes:
-        reason: why it is not, "" if it is.
-        since: since when its state is what it is (UTC).
-    """
+    """One destination of a subscription."""
 
     destination: Destination
     state: DestinationState
@@ -225,17 +220,13 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
         consents.c.subscriber_id == person.id, consents.c.subscription == subscription
     )
     if person.state == SubscriberState.CONFIRMED and conn.execute(known.limit(1)).first() is None:
-        _log_consent(conn, person.id, subscription=subscription, event="confirmed", how="operator", at=at)
+        log_consent(conn, person.id, subscription, "confirmed", how="operator", at=at)
 
 
 def save_unsubscription(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
     """Stop writing to a destination from this commit on: what waits for it is suppressed.
-
-    Args:
-        subscription: the name of the subscription to leave; "" for everything, for good.
-        how: `one-click`, `page`, `mail`, `operator` …
 
     Returns:
         False if it had left already.
@@ -319,7 +310,7 @@ def save_resubscription(
         conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
     subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
     if subscriber_id is not None:
-        _log_consent(conn, subscriber_id, subscription=subscription, event="returned", how=how, at=at)
+        log_consent(conn, subscriber_id, subscription, "returned", how=how, at=at)
     return True
 
 
@@ -437,12 +428,13 @@ def _log_unsubscribe(conn: Connection, key: str, subscription: str, how: str, at
         return  # a channel, or an address that never was a subscriber: the suppression says it all
     if subscription == EVERYTHING:
         conn.execute(update(subscribers).where(mine).values(state=SubscriberState.UNSUBSCRIBED, how=how, since=at))
-    _log_consent(conn, subscriber_id, subscription=subscription, event="unsubscribed", how=how, at=at)
+    log_consent(conn, subscriber_id, subscription, "unsubscribed", how=how, at=at)
 
 
-def _log_consent(
-    conn: Connection, subscriber_id: int, *, subscription: str, event: str, how: str, at: datetime
+def log_consent(
+    conn: Connection, subscriber_id: int, subscription: str, event: str, *, how: str, at: datetime
 ) -> None:
+    """Keep what a person agreed to, and how."""
     row = {"subscriber_id": subscriber_id, "subscription": subscription, "event": event, "how": how, "at": at}
     conn.execute(insert(consents), row)
 
@@ -452,7 +444,6 @@ class DroppedMatches:
     """What waited for something that the file names no more, and goes nowhere.
 
     Attributes:
-        subscription: the name of a subscription that has ended, or of one that has a destination less.
         destination: where the messages would have gone; "" if the subscription has ended.
         messages: how many waited, were held or had failed.
     """

@@ -326,7 +326,6 @@ def sync_subscriptions(
     only what is matched from now on.
 
     Args:
-        conn: a writing transaction, after `sync_queries`.
         origin: whose they are: `FILE`, or a person's (`write_origin`).
         schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
 

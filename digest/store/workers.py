@@ -40,8 +40,6 @@ class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
     Attributes:
-        began_at: when its latest turn began (UTC); None before the first.
-        ended_at: when its latest turn to end did (UTC); None before the first.
         trouble: the error that ended its last turn, or what could not be done in it; "" if that went well.
     """
 
@@ -85,10 +83,6 @@ def load_trouble(conn: Connection, job: str) -> str:
 
 def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
     """Begin a turn that one worker has alone.
-
-    Args:
-        conn: a writing transaction, short: others wait for it.
-        owner: the worker, which signs (see `save_worker`).
 
     Returns:
         The worker that is at it now, so that the caller may not; "" if the caller has the turn, until it
@@ -166,12 +160,7 @@ def _take_lock(handle: int, lock: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A process that works, or did until a while ago.
-
-    Attributes:
-        owner: its name in claims and leases.
-        silent_for: seconds since its last sign.
-    """
+    """A process that works, or did until a while ago."""
 
     owner: str
     release: str

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.poll.coverage import load_coverage
+from digest.poll.record import load_coverage
 from digest.render.contexts import StartContext, TrialContext
 from digest.render.digests import describe_coverage
 from digest.web.archive import list_public_archives

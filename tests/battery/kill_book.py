@@ -13,7 +13,8 @@ from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
 from digest.store import Store
 from digest.store.attempts import retry_delivery
-from digest.store.matches import load_due_slots, load_matched_mark, load_stored_mark, load_undue_subscriptions
+from digest.store.matches import load_due_slots, load_undue_subscriptions
+from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.runs import load_cursor
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
@@ -52,14 +53,14 @@ class Book:
         """Whether the first look at arXiv is complete, and matched."""
         with self._store.read() as conn:
             is_known = load_cursor(conn, "harvest").is_bootstrapped
-            return is_known and load_matched_mark(conn) == load_stored_mark(conn)
+            return is_known and load_mark(conn, MATCHED) == load_mark(conn, STORED)
 
     def has_found(self, paper_ids: Iterable[str]) -> bool:
         """Whether papers are stored and everything stored is matched."""
         wanted = set(paper_ids)
         with self._store.read() as conn:
             stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
-            return stored == len(wanted) and load_matched_mark(conn) == load_stored_mark(conn)
+            return stored == len(wanted) and load_mark(conn, MATCHED) == load_mark(conn, STORED)
 
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""

@@ -16,7 +16,7 @@ from digest.serve.steps import run_pass
 from digest.site import Site
 from digest.store.alarms import AlarmName, load_stored_alarms
 from digest.store.attempts import load_stored_deliveries
-from digest.store.matches import load_matched_mark, load_stored_mark
+from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.workers import JobTurn, load_job_turns
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
@@ -53,7 +53,7 @@ def states(site: Site) -> list[str]:
 
 def is_all_matched(site: Site) -> bool:
     with site.store.read() as conn:
-        return load_matched_mark(conn) == load_stored_mark(conn) > len(PAPERS)
+        return load_mark(conn, MATCHED) == load_mark(conn, STORED) > len(PAPERS)
 
 
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:

@@ -289,7 +289,7 @@ POINTS = (
     Point("digest.store.digests:save_digests"),
     Point("digest.store.outbox:claim_deliveries", after=True),
     Point("digest.store.attempts:claim_unknown", after=True),
-    Point("digest.store.attempts:settle_ready"),
+    Point("digest.store.attempts:settle_unknown"),
     Point("digest.store.attempts:mark_sent"),
     Point("digest.store.attempts:mark_sent", after=True),
 )

@@ -33,7 +33,8 @@ from digest.serve.jobs import Jobs
 from digest.site import Site
 from digest.store.attempts import begin_sending, claim_unknown, mark_sent
 from digest.store.changes import load_changes_after
-from digest.store.matches import load_due_slots, load_matched_mark, load_pending_matches, set_matched_mark
+from digest.store.matches import load_due_slots, load_pending_matches, set_matched_mark
+from digest.store.papers import MATCHED, load_mark
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
@@ -90,14 +91,14 @@ def _move_mark_first() -> Iterator[None]:
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = load_matched_mark(conn)
+            mark = load_mark(conn, MATCHED)
             found = load_changes_after(conn, mark, BATCH)
             if not found:
                 return False
             set_matched_mark(conn, found[-1].id, expected=mark)
         between()
         with (
-            patch("digest.match.step.load_matched_mark", lambda *_, **__: mark),
+            patch("digest.match.step.load_mark", lambda *_, **__: mark),
             patch("digest.match.step.set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)

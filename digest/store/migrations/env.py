@@ -1,4 +1,4 @@
-"""Run by Alembic for every migration, on the connection (and in the transaction) it is handed."""
+"""Run by Alembic for every migration, on the connection (and in the transaction) it is handed."""  # noqa: INP001 - read by its path
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from digest.model.subscriptions import FILE, Destination, DestinationKind, Subsc
 from digest.store import Store
 from digest.store.changes import save_changes
 from digest.store.digests import DigestDraft, save_digests
-from digest.store.matches import begin_match_run, load_stored_mark, save_matches
-from digest.store.papers import load_known
+from digest.store.matches import begin_match_run, save_matches
+from digest.store.papers import STORED, load_known, load_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
@@ -210,7 +210,7 @@ def recording(store: Store) -> Iterator[list[str]]:
 def next_number(store: Store) -> int:
     """Return the number of a paper that is not stored yet."""
     with store.read() as conn:
-        return load_stored_mark(conn) + 1
+        return load_mark(conn, STORED) + 1
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:

@@ -10,14 +10,7 @@ from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import begin_sending, claim_unknown, mark_sent
-from digest.store.outbox import (
-    claim_deliveries,
-    free_orphans,
-    next_claimable_at,
-    release_claim,
-    release_expired_claims,
-    renew_claims,
-)
+from digest.store.outbox import claim_deliveries, next_claimable_at, release_claim, release_claims, renew_claims
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import block_destination, load_known_address, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
@@ -178,8 +171,8 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
         begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
     with store.begin() as conn:
         waits = {DestinationKind.MAIL: MINUTE}
-        assert release_expired_claims(conn, MORNING, settle=waits) == (1, 1)
-        assert release_expired_claims(conn, MORNING) == (0, 0)
+        assert release_claims(conn, MORNING, only_expired=True, settle=waits) == (1, 1)
+        assert release_claims(conn, MORNING, only_expired=True) == (0, 0)
     assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
     with store.begin() as conn:
         (row,) = conn.execute(select(attempts)).all()
@@ -192,7 +185,7 @@ def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     began, idle = claim(store)
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
-        free_orphans(conn, MORNING)
+        release_claims(conn, MORNING)
         assert renew_claims(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
         assert renew_claims(conn, []) == frozenset()
     (again,) = claim(store, owner="another")
@@ -208,7 +201,7 @@ def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store)
             begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
     waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
     with store.begin() as conn:
-        assert release_expired_claims(conn, MORNING, settle=waits) == (0, 2)
+        assert release_claims(conn, MORNING, only_expired=True, settle=waits) == (0, 2)
         assert claim_unknown(conn, MORNING) == []
         (post,) = claim_unknown(conn, MORNING + MINUTE)
         (mail,) = claim_unknown(conn, MORNING + 2 * MINUTE)
@@ -221,7 +214,7 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
     with store.begin() as conn:
-        assert free_orphans(conn, MORNING) == (1, 1)
+        assert release_claims(conn, MORNING) == (1, 1)
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:

@@ -23,10 +23,9 @@ from digest.store.attempts import (
     mark_sent,
     mark_unsent,
     retry_delivery,
-    settle_held,
-    settle_ready,
+    settle_unknown,
 )
-from digest.store.outbox import claim_deliveries, free_orphans
+from digest.store.outbox import claim_deliveries, release_claims
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
@@ -71,8 +70,14 @@ MARKS: dict[str, Mark] = {
     ),
 }
 SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
-    "ready": (lambda conn, mine: settle_ready(conn, mine, LATER, "not there"), DeliveryState.READY),
-    "held": (lambda conn, mine: settle_held(conn, mine, LATER, "can't tell"), DeliveryState.HELD),
+    "ready": (
+        lambda conn, mine: settle_unknown(conn, mine, DeliveryState.READY, "not there", LATER, is_missing=True),
+        DeliveryState.READY,
+    ),
+    "held": (
+        lambda conn, mine: settle_unknown(conn, mine, DeliveryState.HELD, "can't tell", LATER, is_missing=False),
+        DeliveryState.HELD,
+    ),
 }
 
 
@@ -156,7 +161,7 @@ def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None
     store_digest(store)
     lost = claim(store)
     with store.begin() as conn:
-        free_orphans(conn, MORNING)
+        release_claims(conn, MORNING)
     held = claim(store)
     begin(store, held)
     before = row_of(store, held.id)
@@ -190,7 +195,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
     settle, _ = SETTLEMENTS[settled_as]
     delivery = begun(store)
     with store.begin() as conn:
-        free_orphans(conn, MORNING)
+        release_claims(conn, MORNING)
         assert settle(conn, delivery)
         assert mark_sent(conn, delivery, RECEIPT, LATER)
         _, tries = load_delivery(conn, delivery.id)
@@ -203,12 +208,12 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: St
     settle, _ = SETTLEMENTS[name]
     first = begun(store)
     with store.begin() as conn:
-        free_orphans(conn, MORNING)
-        settle_ready(conn, first, MORNING, "not there")
+        release_claims(conn, MORNING)
+        settle_unknown(conn, first, DeliveryState.READY, "not there", MORNING, is_missing=True)
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
-        free_orphans(conn, MORNING)
+        release_claims(conn, MORNING)
         assert not settle(conn, first)
         assert settle(conn, second)
 

@@ -9,7 +9,7 @@ from digest.model.clock import SystemClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.store import Store
 from digest.store.attempts import begin_sending, claim_unknown
-from digest.store.outbox import CLAIM_LEASE, claim_deliveries, free_orphans, release_expired_claims
+from digest.store.outbox import CLAIM_LEASE, claim_deliveries, release_claims
 from digest.store.schema import deliveries
 from tests.contract.store.made import MORNING, make_message, store_digest
 
@@ -30,11 +30,11 @@ def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store
         leases.take([delivery], monotonic())
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
-            assert release_expired_claims(conn, MORNING) == (0, 0)
+            assert release_claims(conn, MORNING, only_expired=True) == (0, 0)
         assert leases.is_ours(delivery)
     SystemClock().sleep(ENOUGH)
     with store.begin() as conn:
-        assert release_expired_claims(conn, MORNING) == (0, 1)
+        assert release_claims(conn, MORNING, only_expired=True) == (0, 1)
 
 
 def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(store: Store) -> None:
@@ -56,7 +56,7 @@ def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> No
     with Leases(store, beat=60.0) as leases:
         leases.take([delivery], monotonic())
         with store.begin() as conn:
-            free_orphans(conn, MORNING)
+            release_claims(conn, MORNING)
         leases.renew()
         assert not leases.is_ours(delivery)
 
@@ -72,5 +72,5 @@ def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
             conn.execute(update(deliveries).values(lease_until=0.0))
         leases.renew()
     with store.begin() as conn:
-        assert release_expired_claims(conn, MORNING) == (0, 1)
+        assert release_claims(conn, MORNING, only_expired=True) == (0, 1)
         assert claim_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN

@@ -15,7 +15,6 @@ from digest.store.matches import (
     drop_matches,
     load_feed_matches,
     load_first_digests,
-    load_matched_mark,
     load_pending_matches,
     load_seen_changes,
     load_seen_versions,
@@ -23,6 +22,7 @@ from digest.store.matches import (
     set_matched_mark,
     split_sent,
 )
+from digest.store.papers import MATCHED, load_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_DIGEST_TO_COME, UNPLANNED_FIRST_DIGEST
 from digest.store.subscriptions import pause_subscription
@@ -69,7 +69,7 @@ def test_the_mark_moves_only_from_where_it_was_read(store: Store) -> None:
     with pytest.raises(StoreBusy), store.begin() as conn:
         set_matched_mark(conn, 5, expected=0)
     with store.read() as conn:
-        assert load_matched_mark(conn) == 4
+        assert load_mark(conn, MATCHED) == 4
 
 
 def test_matches_wait_oldest_first_until_a_digest_takes_them(

@@ -21,7 +21,7 @@ from digest.serve.installation import open_site
 from digest.site import Site
 from digest.store import Store
 from digest.store.dialect import unpack
-from digest.store.matches import load_matched_mark
+from digest.store.papers import MATCHED, load_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import match_runs, matches, query_matches
 from digest.store.subscriptions import load_followers
@@ -75,7 +75,7 @@ def test_who_finds_everything_matched_meanwhile_keeps_nothing(site: Site, monkey
     assert looked_at == [2, 2]
     assert list_told(site.store) == [change.id for change in found]
     with site.store.read() as conn:
-        assert load_matched_mark(conn) == found[-1].id
+        assert load_mark(conn, MATCHED) == found[-1].id
         assert len(conn.execute(select(match_runs)).all()) == 1
 
 
@@ -140,7 +140,7 @@ def test_others_write_while_matches_are_worked_out(site: Site, monkeypatch: pyte
 
     def write() -> None:
         with site.store.begin() as conn:
-            held.append(load_matched_mark(conn, lock=True))
+            held.append(load_mark(conn, MATCHED, lock=True))
 
     interrupt(monkeypatch, write)
     assert match(site, first_digests=False).changes == 1

@@ -21,11 +21,10 @@ from digest.store.attempts import (
     mark_sent,
     mark_unsent,
     retry_delivery,
-    settle_held,
-    settle_ready,
+    settle_unknown,
 )
 from digest.store.backups import load_violations
-from digest.store.outbox import claim_deliveries, free_orphans, release_claim
+from digest.store.outbox import claim_deliveries, release_claim, release_claims
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import save_unsubscription
 from tests.conftest import IS_NIGHTLY
@@ -107,7 +106,7 @@ class Life:
                 limit = 1 + number % 4
                 self.believed += claim_deliveries(conn, owner="worker", limit=limit, now=self.now)
             elif event == "crash":
-                free_orphans(conn, self.now)
+                release_claims(conn, self.now)
             elif event == "operator retries":
                 retry_delivery(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
@@ -122,9 +121,13 @@ class Life:
                     if event == "found":
                         assert mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":
-                        assert settle_ready(conn, unknown.delivery, self.now, "missing")
+                        assert settle_unknown(
+                            conn, unknown.delivery, DeliveryState.READY, "missing", self.now, is_missing=True
+                        )
                     else:
-                        assert settle_held(conn, unknown.delivery, self.now, "unclear")
+                        assert settle_unknown(
+                            conn, unknown.delivery, DeliveryState.HELD, "unclear", self.now, is_missing=False
+                        )
 
     def check(self) -> None:
         after = self.rows()

@@ -19,7 +19,7 @@ from digest.store.attempts import (
     mark_unsent,
     may_have_arrived,
     retry_delivery,
-    settle_held,
+    settle_unknown,
 )
 from digest.store.backups import load_violations
 from digest.store.dialect import make_storable
@@ -36,7 +36,7 @@ def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     with store.begin() as conn:
         mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
         if is_held:
-            settle_held(conn, delivery, MORNING, "can't tell")
+            settle_unknown(conn, delivery, DeliveryState.HELD, "can't tell", MORNING, is_missing=False)
     return delivery
 
 

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: nothing
-"""
+"""  # noqa: INP001 - read by its path
 
 from __future__ import annotations
 
