@@ -264,7 +264,7 @@ class Drafts:
             )
         key = coverage, first, covered_until
         if key not in self._reached:
-            self._reached[key] = _extend_coverage(conn, coverage, first, covered_until)
+            self._reached[key] = _name_announcements(conn, coverage, first, covered_until)
         return self._reached[key]
 
     def _make_entry(self, shown: Shown, queries: Mapping[str, Query]) -> DigestEntry:
@@ -276,7 +276,7 @@ class Drafts:
         return make_entry(shown, queries, ready=ready)
 
 
-def _extend_coverage(
+def _name_announcements(
     conn: Connection, coverage: Coverage, first: date | None, covered_until: datetime | None
 ) -> Coverage:
     """Say which announcements a digest is for, if several, and how many papers they all brought."""
