@@ -263,7 +263,7 @@ def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> d
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
     Args:
-        tell: called with a table's name and how many of its rows are done.
+        report: called with a table's name and how many of its rows are done.
 
     Raises:
         AnotherWorker: a process works on the source.

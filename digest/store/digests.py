@@ -154,7 +154,7 @@ def load_frozen(
 ) -> list[tuple[Row[Any], dict[str, Any]]]:
     """Return digests of a subscription as `thaw_digest` takes them, newest first, whose numbers are before one.
 
-    Where `after` is given, those after that one, oldest first.
+    If `after` is given, those after that one, oldest first.
     """
     found = (
         _NAMED.where(

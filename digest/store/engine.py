@@ -253,7 +253,7 @@ def open_store(
 
     Args:
         url: `sqlite:///path` or `postgresql://user@host/name`.
-        create: build the tables where there are none (a SQLite file is made readable by its owner only).
+        create: build the tables if there are none (a SQLite file is made readable by its owner only).
 
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.

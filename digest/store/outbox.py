@@ -228,7 +228,7 @@ def renew_claims(
 def next_claimable_at(
     conn: Connection, now: datetime, *, kinds: Collection[DestinationKind] | None = None
 ) -> datetime | None:
-    """Return the earliest moment from which `claim` would find something, None if it never would.
+    """Return the earliest moment from which `claim_deliveries` would find something, None if it never would.
 
     A delivery after an unsent part, or to a destination being written to, counts once that is over. Only
     deliveries on some kinds of destination are checked if `kinds` names them.

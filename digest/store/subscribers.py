@@ -203,7 +203,7 @@ def load_statuses(conn: Connection, subscription_id: int) -> list[DestinationSta
 
 
 class DestinationState(StrEnum):
-    """`LEFT`: its reader unsubscribed. `DISABLED`: the file no longer names it."""
+    """`UNSUBSCRIBED`: by its reader. `DISABLED`: the file no longer names it."""
 
     ACTIVE = "active"
     UNSUBSCRIBED = "unsubscribed"
@@ -283,7 +283,7 @@ def save_resubscription(
 ) -> bool:
     """Resubscribe, because the person who unsubscribed asks for it; False if there was nothing to undo.
 
-    What was matched meanwhile is not sent: a digest starts with what is matched from now on, where
+    What was matched meanwhile is not sent: a digest starts with what is matched from now on, if
     nobody else kept the subscription's digests going. Every other leave holds: what was left by itself,
     too, stays left, and all of it if everything was.
     """

@@ -20,7 +20,7 @@ from digest.store.engine import Store, explain_file
 from digest.store.schema import job_turns, workers
 
 _ALONE = " alone"
-"""Behind a job's name: the turn that one worker has alone."""
+"""After a job's name: the turn that one worker has alone."""
 
 _BEGINNING = 0x7475726E
 """PostgreSQL's advisory lock under which turns that one worker has alone begin."""
