@@ -7,6 +7,7 @@ elements, in hard line breaks, and in what `category` may hold, so elements are 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -44,12 +45,8 @@ _PUBLISHED: Final = _ATOM + "published"
 _UPDATED: Final = _ATOM + "updated"
 _TEXTS: Final = frozenset((_ID, _TITLE, _SUMMARY, _COMMENT, _JOURNAL_REF, _PUBLISHED, _UPDATED))
 
-_Categories = dict[tuple[str, ...], tuple[str, ...]]
-"""What the lists of categories met on a page so far come to: a page repeats the same few."""
-
 _ERROR_ID = re.compile(r"https?://[^/\s]+/api/errors\b")
 _PAPER_ID = re.compile(r"https?://(?:www\.|export\.)?arxiv\.org/abs/")
-_USUAL_ADDRESS: Final = "http://arxiv.org/abs/"
 _NO_NAME = re.compile(r"&\s|(?:and|for|on behalf of|representing|others|et al)\b", re.ASCII)
 """How no name begins: what is between names, in lower case."""
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
@@ -92,10 +89,9 @@ def parse_atom(body: bytes) -> AtomPage:
     papers: list[Paper] = []
     quarantined: list[Quarantined] = []
     refusal: ArxivError | None = None
-    known: _Categories = {}
     for position, entry in enumerate(document):
         try:
-            papers.append(_read_paper(entry, known))
+            papers.append(_read_paper(entry))
         except MalformedEntry as error:
             refusal = refusal or _read_refusal(entry)
             quarantined.append(quarantine(position, entry, error))
@@ -152,7 +148,7 @@ def _read_response_date(feed: Element) -> datetime | None:
         return None
 
 
-def _read_paper(entry: Element, known: _Categories) -> Paper:
+def _read_paper(entry: Element) -> Paper:
     fields: dict[str, str] = {}
     authors: list[Author] = []
     terms: list[str] = []
@@ -177,7 +173,7 @@ def _read_paper(entry: Element, known: _Categories) -> Paper:
         title=require(fold_line(fields.get(_TITLE, "")), "title"),
         abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
         authors=_read_again(authors),
-        categories=_read_categories(tuple(terms), known),
+        categories=_read_categories(terms),
         published=_read_date(fields, _PUBLISHED),
         updated=_read_date(fields, _UPDATED),
         comment=comment,
@@ -212,13 +208,11 @@ def _read_again(authors: list[Author]) -> tuple[Author, ...]:
 
 
 def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
-    text = fields.get(_ID, "")
-    if not text.startswith(_USUAL_ADDRESS):
-        text = fold_line(text)
-        if not _PAPER_ID.match(text):
-            raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
+    text = fold_line(fields.get(_ID, ""))
+    if not _PAPER_ID.match(text):
+        raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
     try:
-        id_, version = ArxivId.parse_versioned(text.removeprefix(_USUAL_ADDRESS))
+        id_, version = ArxivId.parse_versioned(text)
     except UsageError as error:
         raise MalformedEntry(f"its id cannot be read: {error}") from error
     if version is None:
@@ -233,11 +227,8 @@ def _read_date(fields: dict[str, str], name: str) -> datetime:
         raise MalformedEntry(f"its date {name.removeprefix(_ATOM)!r} cannot be read: {error}") from error
 
 
-def _read_categories(terms: tuple[str, ...], known: _Categories) -> tuple[str, ...]:
-    names = known.get(terms)
-    if names is None:
-        names = tuple(dict.fromkeys(term.strip() for term in terms if _CATEGORY.fullmatch(term.strip())))
-        known[terms] = names
+def _read_categories(terms: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(term for term in map(str.strip, terms) if _CATEGORY.fullmatch(term)))
     if not names:
         raise MalformedEntry("it has no category")
     return names

@@ -20,7 +20,6 @@ _OLD_STYLE = re.compile(
     r"(?P<archive>[a-z]+(?:-[a-z]+)?)(?:\.[A-Za-z-]{2,})?/(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))(?P<number>\d{3})",
     re.ASCII,
 )
-_PLAIN = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v([1-9]\d{0,4}))?", re.ASCII)
 _VERSION = re.compile(r"v([1-9]\d{0,4})\Z", re.ASCII)
 _ADDRESS = re.compile(
     r"(?:(?:(?:https?://)?(?:[\w-]+\.)*(?:arxiv|alphaxiv)\.org/)?(?:abs|pdf|html|format)/"
@@ -60,10 +59,6 @@ class ArxivId:
     @classmethod
     def parse_versioned(cls, text: str) -> tuple[Self, int | None]:
         """Read an id and the version written after it, None if there is none."""
-        plain = _PLAIN.fullmatch(text)
-        if plain:  # what arXiv itself sends, by the thousand
-            yymm, number, version = plain.groups()
-            return cls(_read_month(yymm), int(number), "", len(number)), int(version) if version else None
         bare = text.strip().removesuffix(".pdf")
         address = _ADDRESS.fullmatch(bare)
         if address:

@@ -24,9 +24,6 @@ _APOSTROPHES = "'’`\u02bc\u00b4"
 _ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'"))
 """Before a name is cut: some apostrophes are letters to Unicode, but none begins or ends a part."""
 
-_ASCII_PART = re.compile(r"\w+(?:(?:\.?-|')\w+)*", re.ASCII)
-"""The same for names in ASCII, which most are."""
-
 _UMLAUTS = re.compile(r"(?<![aeiouqxy])([aou])e(?![lz]\b)(?=[bcdfghjklmnpqrstuvwxz])")
 
 _EVERY_UMLAUT = re.compile(r"([ao]|(?<![aeiouqy])u)e")
@@ -87,8 +84,7 @@ def split_name(name: str) -> tuple[NamePart, ...]:
 
 def list_parts(name: str) -> list[str]:
     """Return the folded parts of a plain name, in order: those of `split_name`, without their places."""
-    found = (_ASCII_PART if name.isascii() else _part_pattern()).findall(name.translate(_ONE_SPELLING))
-    return [fold(part.replace(".", "")) for part in found]
+    return [part.text for part in split_name(name)]
 
 
 def list_readings(name: str) -> tuple[tuple[str, ...], ...]:

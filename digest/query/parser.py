@@ -420,15 +420,9 @@ class _Parser:
         return tree
 
     def _measure(self, tree: Node) -> None:
-        """Refuse a tree that could not be read again from its canonical text, which is what the store keeps.
-
-        In one order, with every prefix and all parentheses, a text of up to a few terms is never so much larger.
-        """
-        nesting = measure_nesting(tree) if 2 * len(self._tokens) >= MAX_NESTING else 0
-        if 2 * nesting < MAX_NESTING and 4 * len(self._source.text) < MAX_LENGTH:
-            return
+        """Refuse a tree that could not be read again from its canonical text, which is what the store keeps."""
         canonical = canonicalise(tree)
-        if max(nesting, measure_nesting(canonical)) > MAX_NESTING:
+        if max(map(measure_nesting, (tree, canonical))) > MAX_NESTING:
             self._refuse_depth(self._deepest[1])
         if len(print_tree(canonical)) > MAX_LENGTH:
             message = f"The query is longer than {MAX_LENGTH:,} characters, each prefix written out"
