@@ -51,10 +51,15 @@ def list_parts(path: Path) -> tuple[str, ...]:
 
 
 @cache
+def list_nodes(path: Path) -> list[ast.AST]:
+    return [*ast.walk(read_tree(path))]
+
+
+@cache
 def find_strings(path: Path) -> list[tuple[bool, int, str]]:
     """Return the strings of a file: whether each is a docstring, also one below a constant, its line and text."""
-    prose = {id(node.value) for node in ast.walk(read_tree(path)) if isinstance(node, ast.Expr)}
-    found = [one for one in ast.walk(read_tree(path)) if isinstance(one, ast.Constant)]
+    prose = {id(node.value) for node in list_nodes(path) if isinstance(node, ast.Expr)}
+    found = [one for one in list_nodes(path) if isinstance(one, ast.Constant)]
     return [(id(one) in prose, one.lineno, one.value) for one in found if isinstance(one.value, str)]
 
 
@@ -91,7 +96,7 @@ def list_names(*, with_tests: bool) -> tuple[set[str], set[tuple[str, str]]]:
         for text in (text for is_doc, _, text in find_strings(path) if not is_doc):
             names.update(re.findall(_WORD, text) if " " not in text else ())
             pairs.update(_PAIR.findall(text))
-        for node in ast.walk(read_tree(path)):
+        for node in list_nodes(path):
             found = [getattr(node, part, None) for part in ("id", "attr", "arg", "name", "asname", "module")]
             names.update(word for one in found if isinstance(one, str) for word in one.split("."))
             if isinstance(node, ast.Attribute):
@@ -126,7 +131,7 @@ def test_what_a_docstring_a_comment_or_a_guide_names_is_there(paths: list[Path])
 
 def test_no_module_goes_by_another_name_where_it_is_imported() -> None:
     modules = {".".join(list_parts(path)).removesuffix(".__init__") for path in SOURCES}
-    nodes = [(path, node) for path in SOURCES for node in ast.walk(read_tree(path))]
+    nodes = [(path, node) for path in SOURCES for node in list_nodes(path)]
     imports = [(path, node) for path, node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     renamed = [(path, node, one) for path, node in imports for one in node.names if one.asname]
     names = [(path, f"{getattr(node, 'module', '')}.{one.name}".lstrip(".")) for path, node, one in renamed]
