@@ -26,11 +26,8 @@ INDEX_LAG = timedelta(days=2)
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
 """Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
 
-_ASKED_FOR = ("report_no", "license")
-"""Fields that saved queries may ask for and only the harvest has."""
-
-_ONLY_HARVEST_HAS = (*_ASKED_FOR, "versions")
-"""Fields the search API never carries: their absence there says nothing."""
+_ONLY_HARVEST_HAS = ("report_no", "license")
+"""Fields that saved queries may ask for and the search API never carries: their absence there says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +78,9 @@ def content_hash(paper: Paper) -> str:
     """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
 
     The same text must hash alike however its accents were written. What the search does not have is filled
-    in from what is stored before; the version history, which only the harvest has, is left out.
+    in from what is stored before.
     """
-    names = (*_TEXT_FIELDS, *_ASKED_FOR)
+    names = (*_TEXT_FIELDS, *_ONLY_HARVEST_HAS)
     visible = [*(_comparable(paper, name) for name in names), sorted(paper.categories), paper.is_withdrawn]
     return hashlib.sha256(json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -182,7 +179,7 @@ def _find_first_known(paper: Paper, stored: Paper) -> tuple[str, ...]:
     """Return what only the harvest says of a paper that a search brought: saved queries may ask for it."""
     if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
         return ()
-    return tuple(name for name in _ASKED_FOR if getattr(paper, name) != getattr(stored, name))
+    return tuple(name for name in _ONLY_HARVEST_HAS if getattr(paper, name) != getattr(stored, name))
 
 
 def _differs(before: Paper, after: Paper, name: str) -> bool:

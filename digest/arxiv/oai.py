@@ -7,7 +7,6 @@ https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
@@ -31,7 +30,7 @@ from digest.arxiv.documents import (
 )
 from digest.model.clock import read_rfc_date
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
-from digest.model.papers import ArxivId, Paper, Version
+from digest.model.papers import ArxivId, Paper
 
 _OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
@@ -194,38 +193,39 @@ def _find_metadata(entry: Element) -> Element:
 
 def _read_paper(raw: Element, datestamp: date) -> Paper:
     fields: dict[str, str] = {}
-    versions: list[Version] = []
+    versions: list[tuple[int, datetime, bool]] = []
     for child in raw:
         name = _NAMES.get(child.tag)
         if name is not None:
             fields.setdefault(name, read_text(child))
         elif child.tag == _RAW + "version":
             versions.append(_read_version(child))
-    versions.sort(key=lambda version: version.number)
     if not versions:
         raise MalformedEntry("it has no version")
+    _, published, _ = min(versions)
+    version, updated, is_withdrawal = max(versions)
     comment = fold_line(fields.get("comments", ""))
     return Paper(
         id=_read_id(fields),
-        version=versions[-1].number,
+        version=version,
         title=require(fold_line(fields.get("title", "")), "title"),
         abstract=fold_paragraphs(fields.get("abstract", "")),
         authors=parse_authors(fields.get("authors", "")),
         categories=tuple(dict.fromkeys(require(fold_line(fields.get("categories", "")), "categories").split())),
-        published=versions[0].submitted,
-        updated=versions[-1].submitted,
+        published=published,
+        updated=updated,
         comment=comment,
         journal_ref=fold_line(fields.get("journal-ref", "")),
         dois=split_dois(fields.get("doi", "")),
         report_no=fold_line(fields.get("report-no", "")),
         license=fold_line(fields.get("license", "")),
-        is_withdrawn=versions[-1].is_withdrawal or is_withdrawal_comment(comment),
-        versions=tuple(versions),
+        is_withdrawn=is_withdrawal or is_withdrawal_comment(comment),
         datestamp=datestamp,
     )
 
 
-def _read_version(element: Element) -> Version:
+def _read_version(element: Element) -> tuple[int, datetime, bool]:
+    """Return a version's number, when it was submitted, and whether it withdraws the paper."""
     number = _VERSION.fullmatch(element.get("version", "").strip())
     if number is None:
         raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
@@ -233,12 +233,7 @@ def _read_version(element: Element) -> Version:
         submitted = read_rfc_date(element.findtext(_RAW + "date") or "")
     except ValueError as error:
         raise MalformedEntry(f"the date of version {number[1]} cannot be read: {error}") from error
-    return Version(
-        number=int(number[1]),
-        submitted=submitted,
-        size=fold_line(element.findtext(_RAW + "size") or ""),
-        source_type=sys.intern(fold_line(element.findtext(_RAW + "source_type") or "")),
-    )
+    return int(number[1]), submitted, "I" in (element.findtext(_RAW + "source_type") or "")
 
 
 def _read_id(fields: dict[str, str]) -> ArxivId:

@@ -8,7 +8,7 @@ paper is announced, so `ArxivId.announcement_order` sorts by announcement; no da
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Self
@@ -166,27 +166,6 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """One entry of a paper's version history.
-
-    Attributes:
-        submitted: when it was submitted (UTC); never when it was announced.
-        size: as arXiv prints it ("221kb"), "" if unknown.
-        source_type: arXiv's letters for the source ("D" PDF only, "I" withdrawn …), "" if unknown.
-    """
-
-    number: int
-    submitted: datetime
-    size: str = ""
-    source_type: str = ""
-
-    @property
-    def is_withdrawal(self) -> bool:
-        """Whether this version withdraws the paper (OAI `source_type` holds an I)."""
-        return "I" in self.source_type
-
-
-@dataclass(frozen=True, slots=True)
 class Paper:
     r"""A paper at one version, as one of arXiv's interfaces described it.
 
@@ -202,7 +181,6 @@ class Paper:
         report_no: only OAI-PMH has it; "" otherwise.
         license: address of the licence; only OAI-PMH has it; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
-        versions: the history as far as the source has it (OAI: all; Atom: none).
         datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
             None if the source does not say. It is about arXiv's handling, not about the paper.
     """
@@ -221,7 +199,6 @@ class Paper:
     report_no: str = ""
     license: str = ""
     is_withdrawn: bool = False
-    versions: tuple[Version, ...] = field(default=(), repr=False)
     datestamp: date | None = None
 
     @property

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, func, null, s
 
 from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.errors import StoreBusy
-from digest.model.papers import ArxivId, Author, Paper, Version
+from digest.model.papers import ArxivId, Author, Paper
 from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.schema import changes as changes_table
@@ -176,10 +176,6 @@ def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
         "published": paper.published,
         "updated": paper.updated,
         "is_withdrawn": paper.is_withdrawn,
-        "history": [
-            [version.number, version.submitted.isoformat(), version.size, version.source_type]
-            for version in paper.versions
-        ],
     }
 
 
@@ -200,10 +196,6 @@ def read_paper(row: Row[Any]) -> Paper:
         report_no=row.report_no,
         license=row.license,
         is_withdrawn=row.is_withdrawn,
-        versions=tuple(
-            Version(number, datetime.fromisoformat(submitted), size, source_type)
-            for number, submitted, size, source_type in row.history
-        ),
     )
 
 

@@ -48,7 +48,6 @@ versions = Table(
     dialect.moment("published"),
     dialect.moment("updated"),
     dialect.flag("is_withdrawn"),
-    dialect.json_columns("history"),
     UniqueConstraint("paper_id", "version", "content_hash"),
 )
 

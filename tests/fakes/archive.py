@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,7 @@ from importlib.resources import files
 from digest.arxiv.oai import parse_oai
 from digest.model.announcements import EASTERN, announcement_moment, has_announcement
 from digest.model.errors import UnknownName
-from digest.model.papers import ArxivId, Author, Paper, Version
+from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.accents import to_utf8
 
 DEADLINE = time(14, 0)
@@ -63,14 +63,6 @@ class DemoPaper:
         """The id as a value that sorts by announcement."""
         return ArxivId.parse(self.id)
 
-    def list_versions(self) -> tuple[Version, ...]:
-        """Return the history; sizes are made up, but stay the same."""
-        size = f"{len(self.abstract) % 900 + 40}kb"
-        versions = [Version(number, moment, size) for number, moment in enumerate(self.submitted, start=1)]
-        if self.is_withdrawn:
-            versions[-1] = replace(versions[-1], size="0kb", source_type="I")
-        return tuple(versions)
-
 
 def plan_announcement(submitted: datetime) -> datetime:
     """Return when a paper submitted then is announced, if no moderator holds it."""
@@ -102,7 +94,7 @@ def read_demo_papers(until: date = date(2026, 11, 19)) -> tuple[DemoPaper, ...]:
         DemoPaper(
             id=str(paper.id),
             announced=announcement_moment(day),
-            submitted=tuple(version.submitted for version in paper.versions),
+            submitted=(paper.published, *[paper.updated] * (paper.version - 1)),
             title=paper.title,
             abstract=paper.abstract,
             authors=paper.authors,
@@ -135,7 +127,6 @@ def show(paper: DemoPaper) -> Paper:
         report_no=paper.report_no,
         license=paper.license,
         is_withdrawn=paper.is_withdrawn,
-        versions=paper.list_versions(),
     )
 
 

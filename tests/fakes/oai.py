@@ -81,12 +81,11 @@ def _write_token(following: DemoPaper, listed: Sequence[DemoPaper], moment: date
 def _write_record(paper: DemoPaper) -> str:
     versions = "".join(
         raw_version(
-            version.number,
-            format_datetime(version.submitted, usegmt=True),
-            f"<size>{version.size}</size>"
-            + (f"<source_type>{version.source_type}</source_type>" if version.source_type else ""),
+            number,
+            format_datetime(submitted, usegmt=True),
+            "<source_type>I</source_type>" * (paper.is_withdrawn and number == paper.version),
         )
-        for version in paper.list_versions()
+        for number, submitted in enumerate(paper.submitted, 1)
     )
     texts = {
         "comments": paper.comment,

@@ -14,7 +14,7 @@ from digest.compare import content_hash
 from digest.model.announcements import Change, Kind, StoredChange
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Form, Group, Message, Occasion
-from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
+from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
 from digest.store import Store
 from digest.store.changes import save_changes
@@ -51,7 +51,6 @@ def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # n
         dois=("10.1000/made.1", "10.1000/made.2"),
         report_no="TR-7",
         license="http://creativecommons.org/licenses/by/4.0/",
-        versions=(Version(1, NOW - 3 * DAY, "221kb", "D"),),
     )
     return replace(paper, **changes)
 

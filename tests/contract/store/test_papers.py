@@ -62,7 +62,6 @@ def test_old_style_ids_and_empty_fields_come_back_too(store: Store) -> None:
         dois=(),
         report_no="",
         license="",
-        versions=(),
         is_withdrawn=True,
     )
     store_papers(store, [bare])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.errors import UsageError
-from digest.model.papers import ArxivId, Author, Paper, Version
+from digest.model.papers import ArxivId, Author, Paper
 
 MONTHS = st.integers(1, 12)
 NEW_IDS = st.one_of(
@@ -188,8 +188,3 @@ def test_a_paper_points_at_exactly_its_version() -> None:
 def test_the_primary_category_is_the_first_and_may_be_missing() -> None:
     assert make_paper().primary_category == "cs.PF"
     assert make_paper(categories=()).primary_category == ""
-
-
-@pytest.mark.parametrize(("letters", "expected"), [("I", True), ("DI", True), ("D", False), ("", False)])
-def test_a_version_withdraws_where_its_source_type_says_so(letters: str, *, expected: bool) -> None:
-    assert Version(2, MOMENT, source_type=letters).is_withdrawal is expected
