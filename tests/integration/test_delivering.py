@@ -135,7 +135,7 @@ def test_what_was_lost_while_on_its_way_is_not_handed_over(
 def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with(world: World) -> None:
     world.write_config(to=READER)
     pass_by(world, 2, timedelta(seconds=5))
-    done = run_process(world.folder, world.environ | {"PYTHONPROFILEIMPORTTIME": "1"}, "run")
+    done = run_process(world.folder, {**world.environment(), "PYTHONPROFILEIMPORTTIME": "1"}, "run")
     assert "Nothing new to send" in done.stdout
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "sqlalchemy" in loaded
