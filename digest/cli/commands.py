@@ -16,7 +16,7 @@ from digest.model.errors import UsageError
 GROUPS = {
     "Start": {
         "demo": ("digest.cli.demo", "see it work, without network or keys"),
-        "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
+        "try": ("digest.cli.query:command_try", "see what a query brings; nothing is stored"),
         "missed": ("digest.cli.missed", "papers of the last month near your library"),
         "init": ("digest.cli.init", "set up your own, step by step"),
         "add": ("digest.cli.add", "save a query, and who gets what it finds"),
@@ -53,81 +53,49 @@ GROUPS = {
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 EXAMPLES = {
-    "run": "digest run\ndigest run --dry-run",
-    "serve": "digest serve\ndigest serve --no-web",
-    "status": "digest status\ndigest status --json",
     "explain": "digest explain 2611.15012\n"
     "digest explain 2611.15012 perf-team\n"
     "digest explain 2611.15012 'cat:cs.PF AND abs:GPU'",
-    "send": "digest send perf-team --test",
-    "subscription show": "digest subscription show perf-team",
-    "subscription remove": "digest subscription remove perf-team",
-    "subscription export": "digest subscription export reader@example.org",
     "subscription pause": "digest subscription pause perf-team --until 2026-11-30",
-    "subscription resume": "digest subscription resume perf-team",
     "subscription unsubscribe": "digest subscription unsubscribe gpu-mail reader@example.org",
-    "subscription resubscribe": "digest subscription resubscribe gpu-mail reader@example.org",
-    "library show": "digest library show\ndigest library show thesis.bib",
-    "library check": "digest library check perf-team",
-    "library add": "digest library add perf-team 2611.15012\ndigest library add perf-team 2611.15012 --less",
-    "library remove": "digest library remove perf-team 2611.15012",
+    "library add": "digest library add perf-team 2611.15012 --less",
     "query show": "digest query show gpu\ndigest query show 'cat:cs.PF AND abs:GPU'",
-    "feed list": "digest feed list\ndigest feed list perf-team --secret",
-    "feed rotate": "digest feed rotate perf-team",
-    "feed revoke": "digest feed revoke perf-team",
     "delivery list": "digest delivery list --state failed --state needs-you",
-    "delivery show": "digest delivery show 381",
     "delivery retry": "digest delivery retry 381 382\ndigest delivery retry --held",
-    "delivery mark-sent": "digest delivery mark-sent 381",
-    "delivery cancel": "digest delivery cancel 381",
-    "query remove": "digest query remove gpu",
-    "coverage": "digest coverage\ndigest coverage --missing",
-    "db backup": "digest db backup --keep 14",
     "db restore": "digest db restore backups/digest-20261120T080500Z.db --sent-until now",
-    "db restored": "digest db restored --sent-until 2026-11-20T08:30Z",
     "db copy": "digest db copy --to postgresql://localhost/digest",
 }
-"""What to type, by command: where its name alone says too little, and its own text shows none."""
+"""What to type, by command: if its usage says too little, and its own text shows none."""
 
 REPLACEMENTS = {
-    **dict.fromkeys(("list", "ls", "subscriptions", "subs"), "subscription list"),
-    **dict.fromkeys(("queries", "searches"), "query list"),
-    **dict.fromkeys(("feeds", "rss", "atom"), "feed list"),
-    **dict.fromkeys(("deliveries", "outbox", "queue", "messages"), "delivery list"),
-    **dict.fromkeys(("test", "ping", "alarm"), "doctor --send"),
-    **dict.fromkeys(("check", "verify", "validate", "lint", "diagnose", "health"), "doctor"),
-    **dict.fromkeys(("update", "fetch", "poll", "pull", "sync", "refresh", "once", "cron"), "run"),
-    **dict.fromkeys(("start", "daemon", "server", "web", "up", "watch"), "serve"),
-    **dict.fromkeys(("stats", "info", "state", "logs", "log"), "status"),
+    **dict.fromkeys(("list", "ls"), "subscription list"),
+    **dict.fromkeys(("outbox", "queue", "messages"), "delivery list"),
+    "test": "doctor --send",
+    **dict.fromkeys(("check", "validate", "lint", "health"), "doctor"),
+    **dict.fromkeys(("update", "fetch", "poll", "sync", "cron"), "run"),
+    **dict.fromkeys(("start", "daemon", "web", "watch"), "serve"),
+    **dict.fromkeys(("stats", "info", "logs"), "status"),
     **dict.fromkeys(("search", "find"), "try QUERY"),
-    **dict.fromkeys(("recommend", "related", "similar", "near", "catch-up", "last-month"), "missed LIBRARY"),
-    **dict.fromkeys(("why", "trace"), "explain PAPER QUERY"),
-    **dict.fromkeys(("subscribe", "new", "create", "save", "subscription add", "query add", "feed add"), "add"),
-    **dict.fromkeys(("edit", "change", "subscription set"), "subscription edit NAME"),
-    **dict.fromkeys(
-        ("remove", "rm", "delete", "subscription delete", "subscription rm"), "subscription remove NAME"
-    ),
-    **dict.fromkeys(("query delete", "query rm"), "query remove NAME"),
-    **dict.fromkeys(("unsubscribe", "leave"), "subscription unsubscribe NAME ADDRESS"),
-    **dict.fromkeys(("resubscribe", "return"), "subscription resubscribe NAME ADDRESS"),
-    **dict.fromkeys(("pause", "mute", "stop", "snooze"), "subscription pause NAME"),
-    **dict.fromkeys(("resume", "unpause"), "subscription resume NAME"),
-    **dict.fromkeys(("feed url", "feed show"), "feed list --secret"),
+    **dict.fromkeys(("recommend", "related", "similar"), "missed LIBRARY"),
+    "why": "explain PAPER QUERY",
+    **dict.fromkeys(("subscribe", "new", "save", "subscription add", "query add", "feed add"), "add"),
+    "edit": "subscription edit NAME",
+    **dict.fromkeys(("remove", "rm", "delete", "subscription delete"), "subscription remove NAME"),
+    "unsubscribe": "subscription unsubscribe NAME ADDRESS",
+    **dict.fromkeys(("pause", "stop"), "subscription pause NAME"),
+    "resume": "subscription resume NAME",
     **dict.fromkeys(("retry", "resend"), "delivery retry ID"),
-    **dict.fromkeys(("cancel", "delivery delete"), "delivery cancel ID"),
-    **dict.fromkeys(("bibtex", "bib", "ris"), "export"),
-    **dict.fromkeys(("libraries", "zotero", "library list"), "library show"),
-    **dict.fromkeys(("like", "more"), "library add SUBSCRIPTION ID"),
-    **dict.fromkeys(("setup", "install", "configure", "wizard"), "init"),
+    "cancel": "delivery cancel ID",
+    **dict.fromkeys(("bibtex", "ris"), "export"),
+    **dict.fromkeys(("zotero", "library list"), "library show"),
+    **dict.fromkeys(("setup", "install", "configure"), "init"),
     **dict.fromkeys(("settings", "show"), "config show"),
-    **dict.fromkeys(("undo", "revert"), "config undo"),
-    **dict.fromkeys(("migrate", "upgrade", "db upgrade"), "db migrate"),
-    **dict.fromkeys(("backup", "dump", "db dump"), "db backup"),
+    "undo": "config undo",
+    "migrate": "db migrate",
+    "backup": "db backup",
     "restore": "db restore FILE",
-    "dry-run": "run --dry-run",
     "version": "--version",
-    **dict.fromkeys(("docs", "man", "manual"), "help"),
-    "manifest": "slack manifest",
+    **dict.fromkeys(("docs", "manual"), "help"),
 }
 """What to type instead of a word that another tool has."""
 
@@ -159,13 +127,7 @@ def quote_as_called(hint: str) -> str:
 
 
 def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
-    """Return the error for a command that does not exist, with what to type instead.
-
-    Args:
-        typed: the word that names no command.
-        known: the commands where it was typed.
-        group: the words before it, such as `query`; "" at the top.
-    """
+    """Return the error for a word that is none of the known commands of a group ("" at the top)."""
     from difflib import get_close_matches  # noqa: PLC0415 - for what is typed wrong alone
 
     said = f"{group} {typed}".strip()
@@ -181,14 +143,14 @@ def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageE
 
 
 class CommandGroup(click.Group):
-    """A group that shows an example of each command, and answers an unknown one with the one to use."""
+    """A group that shows examples of its commands, and answers an unknown one with the one to use."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command with its example; None where none has that name."""
+        """Return a command with its example; None if none has that name."""
         found = self._find_command(ctx, cmd_name)
         path = " ".join([*ctx.command_path.split()[1:], cmd_name])
-        if found is not None and not isinstance(found, click.Group) and "\b" not in (found.help or ""):
-            found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES.get(path, f'digest {path}'), '  ')}"
+        if found is not None and path in EXAMPLES:
+            found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES[path], '  ')}"
         if found is not None and find_name() != "digest":
             found = copy(found)
             found.help, found.epilog = quote_as_called(found.help or ""), quote_as_called(found.epilog or "")
@@ -200,11 +162,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say what to type instead.
-
-        Raises:
-            UsageError: there is no such command.
-        """
+        """Find the command, or say what to type instead."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise explain_unknown(args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:]))
         return super().resolve_command(ctx, args)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from digest.config import Config
 from digest.deliver.feeds import load_matched
-from digest.inspect.queries import WhyNot, find_why_not
+from digest.inspect.queries import find_why_not
 from digest.interest.step import Interests
 from digest.interest.tables import load_ordered
 from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription
@@ -491,9 +491,7 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
     except QueryError as error:
         return Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
     clauses = tuple(reason.clause for reason in find_reasons(query, ready))
-    is_met = matches(query, ready)
-    why_not = "" if is_met else str(find_why_not(query, ready))
-    return Asked(revision.name, recorded, is_met, clauses, why_not)
+    return Asked(revision.name, recorded, matches(query, ready), clauses, find_why_not(query, ready))
 
 
 def _load_digest_history(
@@ -556,7 +554,7 @@ class MatchHistory:
     query: str
     matches: bool
     clauses: tuple[Clause, ...]
-    failing: WhyNot
+    failing: str
     excluded_by: Mapping[str, str]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 
@@ -35,7 +35,7 @@ from digest.query import (
     matches,
     to_arxiv,
 )
-from digest.query.canonical import print_condition, print_outline, print_tree
+from digest.query.canonical import print_condition, print_outline
 from digest.query.tree import Not
 from digest.site import Progress
 from digest.store import Store
@@ -55,12 +55,7 @@ _PAGE, _AT_ONCE = 500, 1_000
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """Days (UTC) on which papers were first submitted.
-
-    Attributes:
-        whole: dates of those of which everything is announced, but for what moderators hold, in order.
-        begun: dates of those after them, of which more will be announced.
-    """
+    """Days (UTC), in order, on which papers were first submitted: of those `begun` more will be announced."""
 
     whole: tuple[date, ...]
     begun: tuple[date, ...] = ()
@@ -84,16 +79,10 @@ def list_submission_days(now: datetime, days: int) -> DaySpan:
     return DaySpan(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
 
 
-def count_days(span: DaySpan, papers: Iterable[Paper]) -> dict[date, int]:
-    """Return how many papers were submitted on each of some days."""
-    counts = Counter(paper.published.date() for paper in papers)
-    return {day: counts[day] for day in span.dates}
-
-
 def describe_rate(papers: int, announcements: int, days: int) -> str:
     """Say how much it is that some days brought: `about 6 papers a day`, a week or a month.
 
-    Of none, and where the days are too few for that, say the number as it is: `3 papers in 4 days`.
+    Of none, and if the days are too few for that, say the number as it is: `3 papers in 4 days`.
     """
     known = f"{count(papers, 'paper')} in {count(days, 'day')}"
     if not papers or announcements < FEW_ANNOUNCEMENTS:
@@ -118,7 +107,7 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
 
     The rate is that of whole days; what came of days that are only begun is said apart.
     """
-    counts = count_days(span, papers)
+    counts = Counter(paper.published.date() for paper in papers)
     total, so_far = sum(counts[day] for day in span.whole), sum(counts[day] for day in span.begun)
     said = describe_rate(total, sum(map(has_announcement, span.whole)), len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
@@ -128,37 +117,12 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
-    """Why a paper does not match: conditions it lacks, and excluded ones it meets, in the order written.
-
-    Attributes:
-        lacks: the conditions it lacks, one by one.
-        has: the excluded ones it meets.
-        wants: what it lacks in words, which say where one condition is enough and where all are needed.
-    """
-
-    lacks: tuple[str, ...] = ()
-    has: tuple[str, ...] = ()
-    wants: tuple[str, ...] = field(default=(), compare=False)
-
-    def __str__(self) -> str:
-        lacks = f"lacks {' and '.join(self.wants or self.lacks)}" if self.lacks else ""
-        has = f"has {' and '.join(self.has)}, which is excluded" if self.has else ""
-        return "; ".join(filter(None, (lacks, has)))
-
-
-@dataclass(frozen=True, slots=True)
 class ChangedPaper:
-    """A paper that one of two wordings brings and the other does not.
-
-    Attributes:
-        met: the clauses through which the one brings it.
-        failing: why the other does not.
-    """
+    """A paper that one of two wordings brings, with the clauses it `met`, and why the other does not."""
 
     paper: Paper
     met: tuple[str, ...]
-    why_not: WhyNot
+    why_not: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,24 +134,22 @@ class Rewording:
     kept: tuple[Paper, ...]
 
 
-def find_why_not(query: Query | Node, paper: Paper | AnalysedPaper) -> WhyNot:
-    """Return what keeps a paper from matching; nothing where it matches."""
-    tree = query.tree if isinstance(query, Query) else query
+def find_why_not(query: Query, paper: AnalysedPaper) -> str:
+    """Say what a paper lacks, and which excluded conditions it meets; "" if it matches."""
+    tree, wants = query.tree, dict[str, None]()
     lacks, has = _split_reasons(tree, paper)
-    wants: dict[str, None] = {}
-    ready = analyse(paper) if isinstance(paper, Paper) else paper
     if isinstance(tree, Or) and not all(isinstance(operand, Condition) for operand in tree.operands):
-        words = _name_wanted(tree, ready)
-        wants.update({words: None} if words else {})
+        wants = dict.fromkeys(filter(None, [_name_wanted(tree, paper)]))
     if isinstance(tree, And):
         for operand in tree.operands:
-            if not matches(operand, ready):
-                words = _name_wanted(operand, ready)
-                wants.update(dict.fromkeys([words] if words else _split_reasons(operand, ready)[0]))
-    return WhyNot(lacks, has, tuple(wants))
+            if not matches(operand, paper):
+                words = _name_wanted(operand, paper)
+                wants |= dict.fromkeys([words] if words else _split_reasons(operand, paper)[0])
+    said = [f"lacks {' and '.join(wants or lacks)}"] if lacks else []
+    return "; ".join([*said, f"has {' and '.join(has)}, which is excluded"] if has else said)
 
 
-def _split_reasons(tree: Node, paper: Paper | AnalysedPaper) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_reasons(tree: Node, paper: AnalysedPaper) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the conditions a paper lacks for a query, and the excluded ones it meets."""
     clauses = [reason.clause for reason in find_reasons(Not(tree), paper)]
     lacks = tuple(clause.removeprefix("NOT ") for clause in clauses if clause.startswith("NOT "))
@@ -195,7 +157,7 @@ def _split_reasons(tree: Node, paper: Paper | AnalysedPaper) -> tuple[tuple[str,
 
 
 def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
-    """Say in words what of a query that is not met would have to be there; "" where something is excluded."""
+    """Say in words what of a query that is not met would have to be there; "" if something is excluded."""
     match node:
         case Condition():
             return print_condition(node)
@@ -262,11 +224,7 @@ def find_stored(
 
 
 def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> Found:
-    """Ask arXiv's search for the papers that a query means, submitted on some days.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
-    """
+    """Ask arXiv's search for the papers that a query means, submitted on some days."""
     found, looked_at = list[Paper](), 0
     begin, end = _limit(span, time(23, 59))
     progress.begin("search", f"{begin:%-d %b} to {end:%-d %b}")
@@ -296,21 +254,13 @@ def select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """How a query is read, and what it brings.
-
-    Attributes:
-        name: a saved query's; "" for one that was typed.
-        pasted_as: the query made of a pasted address; "" for others.
-        volume: how much it brings, in words; None if the last days are not stored.
-        papers: the last of its papers.
-    """
+    """How a query is read, and the last papers it brought; `volume` is None if the last days are not stored."""
 
     here: Here
     name: str
     query: str
     canonical: str
     pasted_as: str
-    read_as: str
     outline: tuple[str, ...]
     arxiv: str
     notes: tuple[Note, ...]
@@ -318,7 +268,6 @@ class QueryReading:
     volume: str | None
     span: DaySpan | None
     checked_at: datetime | None
-    papers_by_day: Mapping[date, int]
     papers: tuple[DigestEntry, ...]
 
 
@@ -332,7 +281,6 @@ def read_query(
         query=query.text,
         canonical=query.canonical,
         pasted_as=query.pasted_as,
-        read_as=print_tree(query.tree),
         outline=tuple(print_outline(query.tree)),
         arxiv=to_arxiv(query),
         notes=query.notes,
@@ -340,7 +288,6 @@ def read_query(
         volume=describe_volume(found.span, found.papers) if found else None,
         span=found.span if found else None,
         checked_at=found.checked_at if found else None,
-        papers_by_day=count_days(found.span, found.papers) if found else {},
         papers=tuple(
             DigestEntry(Kind.NEW, paper, "", (), find_reasons(query, paper), paper.published.date())
             for paper in (found.papers[:limit] if found else ())

@@ -47,7 +47,7 @@ def test_help_names_the_command_as_it_was_called(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/preprint-digest"])
     monkeypatch.setattr(shutil, "which", lambda _name: "/usr/bin/preprint-digest")
-    for command in ("missed", "run"):
+    for command in ("missed", "explain"):
         run_cli([command, "--help"])
         said = capsys.readouterr().out
         assert said.startswith(f"Usage: preprint-digest {command} ")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.queries import DaySpan, count_days, describe_matches, describe_volume, list_submission_days
+from digest.inspect.queries import DaySpan, describe_matches, describe_volume, list_submission_days
 from digest.model.messages import DayCount
 from digest.model.papers import Paper
 from tests.unit.made_up import make_paper
@@ -22,12 +22,6 @@ def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:
     days = [datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=number) for number in range(len(counts))]
     papers = [make_paper(published=day) for day, number in zip(days, counts, strict=True) for _ in range(number)]
     return DaySpan(tuple(day.date() for day in days)), papers
-
-
-def test_papers_are_counted_by_the_day_of_submission() -> None:
-    late = make_paper(published=datetime(2026, 11, 18, 23, 59, tzinfo=UTC))
-    other = make_paper(published=datetime(2026, 11, 20, 1, 0, tzinfo=UTC))
-    assert count_days(DaySpan((WEDNESDAY,), (THURSDAY,)), [late, other]) == {WEDNESDAY: 1, THURSDAY: 0}
 
 
 @pytest.mark.parametrize(
