@@ -51,7 +51,7 @@ _NO_NAME = re.compile(r"&\s|(?:and|for|on behalf of|representing|others|et al)\b
 """How no name begins: what is between names, in lower case."""
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
-"""An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
+"""An arXiv category or archive. Before November 2025 ACM and MSC classes were among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +198,7 @@ def _add_author(authors: list[Author], element: Element) -> None:
 
 
 def _read_again(authors: list[Author]) -> tuple[Author, ...]:
-    """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line.
-
-    So both interfaces name the authors of a paper alike, and nobody is called "and Bo Sample".
-    """
+    """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line."""
     if any(_NO_NAME.match(author.name) for author in authors) and not any(a.affiliations for a in authors):
         return parse_authors(", ".join(author.name for author in authors))
     return tuple(authors)

@@ -55,7 +55,7 @@ _TEX = re.compile(r"[\\{}$~^`]")
 class _Kind(Enum):
     TEXT = auto()
     GROUP = auto()
-    """What stood between parentheses, without them."""
+    """What was between parentheses, without them."""
     END = auto()
     """A comma, an "and", or whatever else ends a name."""
 

@@ -196,7 +196,7 @@ class ArxivClient:
             page = fetched.page
             if page.token is not None and page.records < expected:
                 error = ArxivShort(
-                    f"a page with {page.records:,} entries stands before others with {expected:,}", hint=TRY_AGAIN
+                    f"a page with {page.records:,} entries comes before others with {expected:,}", hint=TRY_AGAIN
                 )
                 raise ShortPage(error, fetched)
 
@@ -314,7 +314,7 @@ def _name_page(token: str) -> str:
     fields = parse_qs(unquote(token))
     since = f" from {fields['from'][0]}" if "from" in fields else ""
     skipped = fields.get("skip", [""])[0]
-    return f"the harvest{since}, behind {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
+    return f"the harvest{since}, after {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
 
 
 def _name_request(error: ArxivError, asked: ArxivRequest) -> None:

@@ -161,10 +161,7 @@ def _read_header(entry: Element, name: str) -> str:
 
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
-    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest.
-
-    Either may write an old id with its subject class, `math.GT/0309136`.
-    """
+    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest."""
     named = identifier.removeprefix("oai:arXiv.org:")
     try:
         is_same = not named or named == str(id_) or ArxivId.parse(named) == id_

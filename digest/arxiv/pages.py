@@ -91,10 +91,7 @@ def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int
 
 
 def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
-    """Fetch a page; if it stays short however often it is asked for, arXiv itself leaves something out.
-
-    All pages of a list but the last have the same number of entries.
-    """
+    """Fetch a page; if it stays short however often it is asked for, arXiv itself leaves something out."""
     try:
         return client.list_records(token=token or None, from_date=None if token else from_date, expected=expected)
     except ShortPage as short:
@@ -222,10 +219,7 @@ class _Reader:
                 return False
 
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
-        """Fetch a page, in smaller and smaller ones if none comes; a page cut short is taken as it is.
-
-        For some beginnings and sizes alone arXiv fails inside, so after that another size is tried once.
-        """
+        """Fetch a page, in smaller and smaller ones if none comes: arXiv fails inside for some sizes alone."""
         is_resized = False
         while True:
             try:
@@ -274,11 +268,7 @@ def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
 
 
 def _fit_page(start: int, size: int) -> int:
-    """Return how many papers, at most `size`, can be asked for from `start` on.
-
-    arXiv answers with an inner error where the page after, by its own rounding, would lie beyond its limit
-    (https://github.com/arXiv/arxiv-search).
-    """
+    """Return how many papers can be asked for from `start` on: arXiv fails if a next page is beyond its limit."""
     size = min(size, WALL - start)
     while size > 1 and 1 + round(start / size) > WALL // size:
         size -= 1

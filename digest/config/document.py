@@ -128,8 +128,8 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
 
 def _suggest_syntax(message: str) -> str:
     if "Cannot overwrite" in message or "Cannot declare" in message:
-        return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
-    return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
+        return "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
+    return 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
         found.append(_read_subscription(draft, "", only, queries))
     if only and tables:
         lines = "\n".join(["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())])
-        what = f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't stand at the top of the file"
+        what = f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file"
         draft.complain(str([*only][1]), what, f"Write instead, below all else:\n{lines}")
     for number, table in enumerate(tables, 1):
         name = table.get("name")

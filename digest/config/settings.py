@@ -339,7 +339,7 @@ class DefaultSettings:
     quiet_hours: QuietHours | Literal[""] = declare(
         values.read_quiet_hours,
         "",
-        "Hours in which nothing is sent; digests wait until they end. Name a zone where `when` has none: "
+        "Hours in which nothing is sent; digests wait until they end. Name a zone if `when` has none: "
         '"22:00-07:00 Europe/Berlin".',
     )
     show: int | None = declare(

@@ -175,4 +175,4 @@ def write_starter(known: Answers, *, database: str = "") -> str:
         "store.url": database and f"sqlite:///{database}.db",
     }
     written = (f"{key} = {write_toml(value)}\n" for key, value in lines.items() if value)
-    return f"# `digest help settings` lists all that can stand here.\n{''.join(written)}"
+    return f"# `digest help settings` lists all that can be written here.\n{''.join(written)}"

@@ -211,7 +211,7 @@ def read_pause_end(text: str, zone: str) -> datetime:
     except (ValueError, OverflowError):
         raise ConfigurationError(
             f"{text!r} is not a date",
-            hint="Write year, month and day: 2026-11-30; with a time where it matters: 2026-11-30T09:00.",
+            hint="Write year, month and day: 2026-11-30; with a time if it matters: 2026-11-30T09:00.",
         ) from None
     raise ConfigurationError(
         f"{text!r} is after the year {LAST_YEAR}, the last one a pause may end in",

@@ -69,7 +69,7 @@ class Coverage:
         announcement: Eastern date of the newest announcement searched for; None before the first run.
         is_complete: every paper of that announcement has been seen, as far as the source can show.
         matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
-            where an earlier digest showed what matched.
+            if an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last check, in a reader's words; "" if nothing did.

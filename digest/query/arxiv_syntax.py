@@ -154,10 +154,7 @@ def _write_spellings(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
 
 @lru_cache(maxsize=2**10)
 def _spell(text: str) -> Sequence[str]:
-    """Return a text as written, without its accents and, if formulas may be meant, as they may be written.
-
-    Here these are one, at arXiv not: it folds no accents, and parts words where formulas and their indices begin.
-    """
+    """Return a text as written, without its accents and, if formulas may be meant, as they may be written."""
     words = [word.text for word in split_words(text)]
     parted = list(map(_part, words))
     lettered = [[_LETTERS.get(part, part) for part in parts] for parts in parted]

@@ -106,10 +106,7 @@ def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | Non
 
 
 def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
-    """Take a trailing `*` off an unquoted value, and say whether there was one.
-
-    Between quotes it is a mere sign, as it is at arXiv.
-    """
+    """Take a trailing `*` off a value and say if there was one; between quotes it is a mere sign."""
     if term.is_quoted:
         _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
         if found := _OPERATOR_IN_QUOTES.search(term.value) or PREFIX_WITHIN.search(term.value):

@@ -234,7 +234,7 @@ class Scanner:
         if operator := Operator.__members__.get(word.upper()):
             return OperatorToken(operator, start)
         if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
-            hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It stands before the parenthesis."
+            hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It goes before the parenthesis."
             self._source.fail(start, f"{word} is no field here", hint)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
@@ -310,7 +310,7 @@ class Scanner:
     def _refuse_address(self, start: int) -> NoReturn:
         if _OF_ARXIV.match(self._text, start):
             hint = "Remove the text beside it, or write the query itself, such as id:2603.10026."
-            self._source.fail(start, "An address must stand alone", hint)
+            self._source.fail(start, "An address must be alone", hint)
         hint = "Paste an address of arXiv's, or write the query itself. A word with a colon in it needs quotes."
         self._source.fail(start, "Only addresses at arXiv are understood", hint)
 
@@ -354,7 +354,7 @@ class Scanner:
             hint = "Write submittedDate:[20260301 TO 20260331]."
             self._source.fail(opening, "submittedDate: needs a range in square brackets", hint)
         if found is None:
-            hint = 'Phrases stand between two ": "like this".'
+            hint = 'A phrase is between two ": "like this".'
             self._source.fail(opening, "This quotation mark is never closed", hint)
         self._place = found.end()
         value = found[found.lastindex or 0]
