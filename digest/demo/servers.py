@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from operator import itemgetter
@@ -52,6 +51,12 @@ class DemoAnswer(NamedTuple):
     body: bytes
     media_type: str
     status: int = 200
+
+
+def find_port() -> int:
+    """Return a free port: the mail names the pages long before they are served."""
+    with socket.create_server((LOOPBACK, 0)) as free:
+        return int(free.getsockname()[1])
 
 
 class DemoServer:
@@ -126,7 +131,7 @@ class DemoMail:
 
     def __init__(self) -> None:
         self.mails: list[bytes] = []
-        self._controller = _Controller(self, socket.create_server((LOOPBACK, 0)))
+        self._controller = Controller(self, LOOPBACK, find_port())
         self._controller.start()
         self.close = self._controller.stop
 
@@ -141,17 +146,6 @@ class DemoMail:
         """Keep a message."""
         self.mails.append(envelope.original_content or b"")
         return "250 2.0.0 OK"
-
-
-class _Controller(Controller):
-    """Serves on a socket that is bound already, so that its port is a free one."""
-
-    def __init__(self, handler: DemoMail, listening: socket.socket) -> None:
-        super().__init__(handler, LOOPBACK, listening.getsockname()[1])
-        self._listening = listening
-
-    def _create_server(self) -> Coroutine[Any, Any, asyncio.AbstractServer]:
-        return self.loop.create_server(self._factory_invoker, sock=self._listening)
 
 
 class DemoSlack(DemoServer):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import email
 import email.policy
 import json
-import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from digest.config import load_config
-from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack
+from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack, find_port
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
@@ -101,8 +100,7 @@ class StoryOutcome:
     Attributes:
         was_quiet: the second check found nothing and sent nothing.
         was_only_replacement: the third check reported the one new version and nothing else.
-        home: the first page, "" if no pages are served.
-        page: the evening's digest as a page, "" if no pages are served.
+        home: the first page, as `page` is the evening's digest; "" if no pages are served.
     """
 
     was_quiet: bool
@@ -121,11 +119,7 @@ def run_story(
 ) -> StoryOutcome:
     """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
 
-    Args:
-        folder: made if missing; an earlier demo's files in it are replaced.
-        progress: hears what the pass of the evening does, verb by verb.
-        show: is given the evening's digest, and what renders it.
-        stay: is called at the end, and the pages are served until it returns; None for no pages.
+    `show` gets the evening's digest. Pages are served until `stay` returns; without it there are none.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +134,7 @@ def run_story(
         arxiv = stack.enter_context(closing(DemoArxiv(clock)))
         mail = stack.enter_context(closing(DemoMail()))
         slack = stack.enter_context(closing(DemoSlack(clock)))
-        port = _find_port() if stay else 0
+        port = find_port() if stay else 0
         web = _WEB.format(bind=f"{LOOPBACK}:{port}") if stay else ""
         config_path = folder / "digest.toml"
         text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web)
@@ -182,12 +176,6 @@ def run_story(
             pages.start()
             stay(outcome)
         return outcome
-
-
-def _find_port() -> int:
-    """Return a free port: the mail names the pages long before they are served."""
-    with socket.create_server((LOOPBACK, 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _write_files(

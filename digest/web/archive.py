@@ -41,7 +41,7 @@ def show_digest(request: Request) -> Response:
 
 
 def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links:
-    """Return where a digest's page leads: relative, which is right behind a proxy that serves us below a path."""
+    """Return where a digest's page leads: relative, so that a proxy may serve us below a path."""
     maker = make_links(conn, site.config)
     archive = maker.archive_token(name)
     is_kept = load_token(conn, secrets.token_hash(archive)) is not None

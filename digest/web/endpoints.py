@@ -87,9 +87,6 @@ class Shell:
     """What endpoints share.
 
     Attributes:
-        feeds: every feed there is, in memory.
-        trials: tries queries.
-        searches: let those that search through papers take turns.
         render_digest: returns the page of a digest, by its number, with links, and with titles of its reader's
             library if nobody else reads it; the last ones are kept.
         pulse: signs of life of the jobs; None if this process has none.
@@ -107,11 +104,7 @@ class Shell:
 
 
 class Pages:
-    """Answers made from the templates of `web/`.
-
-    Args:
-        home: the front page's public address, "" if there is none.
-    """
+    """Answers made from the templates of `web/`."""
 
     def __init__(self, renderer: Renderer, home: str = "") -> None:
         self._renderer = renderer
@@ -288,7 +281,7 @@ def _show_unsubscription(
         home=shell.site.config.web.base_url,
         contact=find_contact(shell.site.config),
         token=make_form_token(shell, request.scope["path"]),
-        # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
+        # The action is relative, so that a proxy may serve us below a path of its own.
         action=request.path_params["token"],
     )
     return shell.pages.show(

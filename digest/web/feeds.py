@@ -72,11 +72,7 @@ def make_etag(body: bytes) -> str:
 
 
 def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = None) -> bool:
-    """Whether a GET or HEAD is answered with 304: by its tags, and by its date if it has none.
-
-    Args:
-        last_modified: when that last changed (UTC); None if the tag alone counts.
-    """
+    """Whether a GET or HEAD is answered with 304: by its tags, and by its date if it has none."""
     fields = asked.getlist("if-none-match")
     if fields:
         tags = {tag.strip().removeprefix("W/") for tag in ",".join(fields).split(",")}
@@ -95,14 +91,7 @@ def write_http_date(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FeedCopy:
-    """A feed as it is sent.
-
-    Attributes:
-        etag: one for both forms; the same as long as nothing changed.
-        updated: when its newest entry came or changed (UTC).
-        media_type: with its charset.
-        packed: the same, compressed by gzip.
-    """
+    """A feed as it is sent, plain and compressed by gzip. `updated` is when its newest entry came or changed."""
 
     etag: str
     updated: datetime
@@ -180,8 +169,7 @@ class FeedCache:
     async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND.
 
-        Raises:
-            StoreError: the database has been away for so long that a revocation may have been missed.
+        If the database was away for so long that a revocation may have been missed, it hands out nothing.
         """
         hashed = secrets.token_hash(token)
         await self._refresh(monotonic(), hashed)

@@ -50,11 +50,7 @@ class Form:
 
 
 def read_form(request: Request) -> Form:
-    """Read the body of a request, which is here already, as a form.
-
-    Raises:
-        UsageError: it is no form, is not UTF-8, holds NUL, or has more than `MOST_FIELDS` fields.
-    """
+    """Read the body of a request, which is here already, as a form, or refuse it."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = read_body(request)
     if kind != _URLENCODED and body:

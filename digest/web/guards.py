@@ -49,12 +49,9 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 
 
 def write_headers(style: str) -> dict[str, str]:
-    """Return the headers of every answer that does not say otherwise.
+    """Return the headers of every answer that does not say otherwise; `style` allows the pages' own style.
 
     With a stricter policy for referrers, browsers would not say either where a form of ours comes from.
-
-    Args:
-        style: source expression that allows the pages' own style.
     """
     policy = (
         f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -78,11 +75,7 @@ def find_hosts(web: WebSettings) -> frozenset[str]:
 
 
 class KnownHosts:
-    """Refuses anybody who asks by a name that is not ours: a page elsewhere may have made its name point here.
-
-    Args:
-        hosts: the names that are ours; none for any.
-    """
+    """Refuses requests by a name that is not ours: a page elsewhere may have made its name point here."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]) -> None:
         self._app, self._hosts, self._fail = app, hosts, fail

@@ -19,7 +19,7 @@ from digest.model.errors import ConfigurationError, DigestError
 from digest.serve.telemetry import Pulse
 from digest.site import Site
 from digest.store.tokens import load_secret
-from digest.web import archive, endpoints, preferences, private, signup, start
+from digest.web import archive, endpoints, preferences, private, signup
 from digest.web.connections import Connections, Searches, count_room
 from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedCache
@@ -44,18 +44,13 @@ _WAITING = 128
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
-    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own, but who waits
-    for a feed to be made, or for the turn of a search, waits on no thread.
-
-    Args:
-        pulse: signs of life of its jobs, for `/readyz`; None if no jobs run in this process.
+    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own. Only requests
+    that wait for a feed, or for the turn of a search, wait without a thread.
     """
     web = site.config.web
     made, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
     app = Starlette(
-        routes=[
-            one for pages in (endpoints, preferences, private, signup, start, archive) for one in pages.ROUTES
-        ],
+        routes=[one for pages in (endpoints, preferences, private, signup, archive) for one in pages.ROUTES],
         exception_handlers={
             HTTPException: endpoints.answer_http_error,
             DigestError: endpoints.answer_digest_error,
@@ -85,13 +80,7 @@ async def _live(_app: Starlette) -> AsyncIterator[None]:
 
 
 class WebServer:
-    """Serves an application until it is stopped.
-
-    Args:
-        host: an address of this machine, or a name for one.
-        port: 0 for any free one.
-        room: connections at once; as many as there are descriptors for if none is given.
-    """
+    """Serves an application until it is stopped. Port 0 is any free one; `room` is for connections at once."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, *, room: int | None = None) -> None:
         self._socket = _bind(host, port)

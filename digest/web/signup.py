@@ -1,4 +1,4 @@
-"""Takes requests for a subscription or a link, and does what the buttons of mailed links say.
+"""The first page: tries a query, takes an address, and does what the buttons of mailed links say.
 
 Known and unknown addresses are answered alike: both have one row stored, and mails are made elsewhere.
 """
@@ -6,6 +6,7 @@ Known and unknown addresses are answered alike: both have one row stored, and ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -33,13 +34,52 @@ from digest.people.preferences import (
 )
 from digest.people.signups import StoredSignup, load_signup
 from digest.plan.links import LinkMaker, remember_preferences
-from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
+from digest.poll.record import load_coverage
+from digest.render.contexts import ConfirmContext, LinkContext, StartContext, SubscribeContext, TrialContext
+from digest.render.digests import describe_coverage
 from digest.store.subscriptions import load_subscriptions
-from digest.web.endpoints import Shell, find_contact, mask, shell_of
+from digest.web.archive import list_public_archives
+from digest.web.connections import as_search
+from digest.web.endpoints import Shell, answer_cached, find_contact, mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
+
+
+def show_start(request: Request) -> Response:
+    """Show the page to begin, and what the query in its box brings."""
+    shell, text = shell_of(request), request.query_params.get("q", "")
+    site, config = shell.site, shell.site.config
+    with site.store.read() as conn:
+        coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
+        archives = list_public_archives(conn, site)
+    context = StartContext(
+        trial=shell.trials.try_text(text),
+        form=None if config.web.signup.is_off else _fill_form(shell, {"q": (text,)}),
+        archives=archives,
+        coverage=describe_coverage(
+            replace(coverage, matched=None, announcement=coverage.checked_at and coverage.announcement)
+        ),
+        contact=find_contact(config),
+    )
+    return shell.pages.show("start.html", context)
+
+
+def show_trial(request: Request) -> Response:
+    """Show the trial of a query alone, to be put into a page; with `was` also what it changes against that."""
+    trials, query = shell_of(request).trials, request.query_params
+    trial = trials.try_text(query.get("q", ""))
+    if "was" in query:
+        trial = replace(trial, difference=trials.compare(query["was"], query.get("q", "")))
+    return shell_of(request).pages.show("trial.html", TrialContext(trial))
+
+
+def serve_file(request: Request) -> Response:
+    """Answer with a page's script or icon, which is named like its template; browsers look for favicon.ico."""
+    name = request.scope["path"].replace(".ico", ".svg")
+    source = shell_of(request).site.renderer.templates.read_source(f"web{name}")
+    return answer_cached(request, source.encode(), "text/javascript" if name.endswith(".js") else "image/svg+xml")
 
 
 def subscribe(request: Request) -> Response:
@@ -50,7 +90,7 @@ def subscribe(request: Request) -> Response:
         return shell.pages.fail(404)
     form = read_form(request)
     if request.method != "POST":  # a reload of the page that the form opened
-        return shell.pages.show("subscribe.html", fill_form(shell, {}))
+        return shell.pages.show("subscribe.html", _fill_form(shell, {}))
     require_own_form(request, form)
     try:
         address = normalise_address(form.get("address"))
@@ -66,11 +106,11 @@ def subscribe(request: Request) -> Response:
 
 
 def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
-    context = fill_form(shell, {name: form.get_all(name) for name in _FIELDS}, error)
+    context = _fill_form(shell, {name: form.get_all(name) for name in _FIELDS}, error)
     return shell.pages.show("subscribe.html", context, 400)
 
 
-def fill_form(
+def _fill_form(
     shell: Shell, given: Mapping[str, Sequence[str]], error: UsageError | None = None
 ) -> SubscribeContext:
     """Return the form to subscribe with what is in its fields, and what is wrong with that."""
@@ -202,6 +242,9 @@ def _show(
 
 
 ROUTES = [
+    Route("/", as_search(show_start, "q")),
+    Route("/live", as_search(show_trial)),
+    *(Route(path, serve_file) for path in ("/live.js", "/digest.js", "/favicon.svg", "/favicon.ico")),
     Route("/subscribe", subscribe, methods=["GET", "POST"]),
     Route("/link", link, methods=["GET", "POST"]),
     Route("/c/{token}", show_request, methods=["GET"]),
