@@ -32,8 +32,7 @@ class ConfigReport(SyncReport):
     Attributes:
         unreadable: saved queries that can't be read, each with what is wrong.
         futile: saved queries that no paper can ever meet, each with why.
-        idle: what subscriptions would exclude, or put first or last, by a query that can't be read, each with what
-            is wrong.
+        idle: what subscriptions exclude, or put first or last, by a query that can't be read, with what is wrong.
         not_subscribed: (destination, new subscription, the old one): who unsubscribed stays unsubscribed.
     """
 

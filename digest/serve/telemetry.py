@@ -89,8 +89,7 @@ class JobRuns:
 class Pulse:
     """Signs of life of a schedule, read by health checks from other threads; ages are in seconds.
 
-    Attributes:
-        troubles: the error that ended a job's last turn, by job; those that went well are missing.
+    `troubles` names the error that ended a job's last turn, by job.
     """
 
     troubles: dict[str, str] = field(default_factory=dict)
@@ -144,21 +143,14 @@ class Verb(StrEnum):
 
 
 def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: object) -> None:
-    """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`.
-
-    Args:
-        outcome: what became of it, as one word: `complete`, `failed`, `sent`, `dead` …
-        fields: what else is known; names of secrets are masked, and so are addresses in values.
-    """
+    """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`."""
     logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})
 
 
 def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None = None) -> None:
-    """Send all log lines, masked, to one place. Called again, it replaces what it set up before.
+    """Send all log lines, masked, to one place: plain ones for people, or `key=value`.
 
-    Args:
-        plain: write `warning: …` for people, among what a command says itself, rather than `key=value`.
-        stream: where to; standard error if none is given.
+    Called again, it replaces what it set up before.
     """
     handler = logging.StreamHandler(stream)
     handler.set_name(LOGGER)

@@ -29,7 +29,7 @@ from digest.model.messages import Delivery, DeliveryState, Message, Receipt
 from digest.plan.slots import next_due
 from digest.plan.step import Drafts
 from digest.poll import record
-from digest.serve.jobs import Jobs
+from digest.serve.schedule import Jobs
 from digest.site import Site
 from digest.store.attempts import begin_sending, claim_unknown, mark_sent
 from digest.store.changes import load_changes_after

@@ -13,7 +13,7 @@ from digest.config import load_config
 from digest.model.messages import Links
 from digest.plan.links import make_links
 from digest.serve.installation import open_site
-from digest.serve.jobs import Jobs
+from digest.serve.schedule import Jobs
 from digest.site import Site
 from digest.store.digests import load_digest, load_summaries
 from digest.store.subscriptions import load_subscriptions
