@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from digest.config import Config
@@ -50,7 +51,6 @@ class Site:
     """One installation at work.
 
     Attributes:
-        open_renderer: makes `renderer` when it is first needed: most checks find nothing to render.
         open_transport: opens the transport of a kind of destination; called once for each kind in use.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         has_gate: the store keeps the gate that `client` asks; if not, another one does.
@@ -59,7 +59,6 @@ class Site:
     config: Config
     store: Store
     clock: Clock
-    open_renderer: Callable[[], Renderer]
     client: ArxivClient
     open_transport: Callable[[DestinationKind], Transport]
     owner: str
@@ -74,8 +73,10 @@ class Site:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Templates, the operator's before the shipped ones."""
-        return self.open_renderer()
+        """Templates, the operator's before the shipped ones. Made when needed: most checks render nothing."""
+        folders = [self.config.templates] if self.config.templates else []
+        made: Renderer = import_module("digest.render").Renderer(folders)
+        return made
 
     def transport(self, kind: DestinationKind) -> Transport:
         """Return the one open transport of a kind."""

@@ -16,9 +16,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times
+from digest.deliver.step import DeliverReport, deliver_one, settle_one
+from digest.deliver.transports.registry import settling_times
 from digest.model.clock import SystemClock, monotonic
-from digest.model.errors import StoreError
 from digest.model.messages import Delivery
 from digest.model.subscriptions import DestinationKind
 from digest.site import Site
@@ -32,6 +32,7 @@ from digest.store.outbox import (
     release_claims,
     renew_claims,
 )
+from digest.store.workers import give_signs
 
 _log = logging.getLogger("digest.deliver")
 
@@ -75,11 +76,7 @@ LANES = (Lane("mail", _MAIL), Lane("posts", frozenset(DestinationKind) - _MAIL))
 def deliver(
     site: Site, *, lanes: Sequence[Lane] = LANES, should_stop: Callable[[], bool] = lambda: False
 ) -> DeliverReport:
-    """Send what is in the outbox and due, until nothing is, or it is time to stop.
-
-    Args:
-        lanes: which kinds of destination; each goes on until it is done itself.
-        should_stop: says that nothing more may be begun; what is on its way is waited for.
+    """Send what is in the outbox and due, until nothing is, or nothing more may be begun.
 
     Raises:
         StoreError: the database is away. What was on its way has ended, and other lanes have gone on.
@@ -123,11 +120,7 @@ class _Pass:
         self._tidy_at = self._ask_at = self._tell_at = 0.0
 
     def run(self) -> None:
-        """Send until nothing is left to send, or it is time to end.
-
-        Raises:
-            StoreError: the database is away; what was on its way has ended.
-        """
+        """Send until nothing is left to send, or it is time to end."""
         with (
             Leases(self._site.store) as self._leases,
             ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
@@ -218,40 +211,27 @@ class _Pass:
 
 
 class Leases:
-    """Keeps claims alive from a thread of its own while its context lasts.
-
-    Args:
-        beat: seconds between two signs of life.
-        lease: seconds a claim lasts without one.
-        margin: see `MARGIN`.
-    """
+    """Keeps claims alive from a thread of its own while its context lasts. All arguments are in seconds."""
 
     def __init__(
         self, store: Store, *, beat: float = BEAT, lease: float = CLAIM_LEASE, margin: float = MARGIN
     ) -> None:
-        self._store, self._beat, self._lease, self._margin = store, beat, lease, margin
+        self._store, self._lease, self._margin = store, lease, margin
         self._held: dict[tuple[int, int], float] = {}
         self._lock = threading.Lock()
-        self._pause = SystemClock()
-        self._is_over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._signs = give_signs(self.renew, beat)
 
     def __enter__(self) -> Self:
+        self._signs.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._pause.wake()
-        if self._thread is not None:
-            self._thread.join()
+        self._signs.__exit__(None, None, None)
 
     def take(self, claimed: Iterable[Delivery], asked_at: float) -> None:
         """Begin to keep claims; `asked_at` is `monotonic()` from before they were asked for."""
         with self._lock:
             self._held.update({(delivery.id, delivery.token): asked_at for delivery in claimed})
-            if self._held and self._thread is None:
-                self._thread = threading.Thread(target=self._live, name="leases", daemon=True)
-                self._thread.start()
 
     def drop(self, delivery: Delivery) -> None:
         """Keep a claim no longer: it came to its end, or lapses."""
@@ -265,11 +245,7 @@ class Leases:
         return confirmed_at is not None and monotonic() - confirmed_at < self._lease - self._margin
 
     def renew(self) -> None:
-        """Give one sign of life; claims that were lost are forgotten.
-
-        Raises:
-            StoreError: the database did not take it.
-        """
+        """Give one sign of life; claims that were lost are forgotten."""
         with self._lock:
             claims = list(self._held)
         if not claims:
@@ -283,13 +259,3 @@ class Leases:
                     self._held.pop(claim, None)
                 elif claim in self._held:
                     self._held[claim] = asked_at
-
-    def _live(self) -> None:
-        while True:
-            self._pause.sleep(self._beat)
-            if self._is_over.is_set():
-                return
-            try:
-                self.renew()
-            except StoreError as error:
-                _log.warning("the database does not record that this process is alive: %s", error.message)

@@ -14,21 +14,21 @@ from digest.model.messages import Share
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
 LONGEST_RETRY_AFTER = timedelta(hours=24)
-"""What the other side may ask for at most: who asks for a year has made a mistake."""
+"""The longest wait that the other side may ask for: a year is a mistake."""
 
 MAX_TRIES = 60
 MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
-"""A refusal that may pass is tried again for five days (RFC 5321 §4.5.4.1), and at least so often. So even a
+"""A refusal that may pass is tried again for five days (RFC 5321 §4.5.4.1), and at least that many times. So a
 process that was off for a week tries once."""
 
 MAX_DOUBTS = 24
-"""So often a message is sent that never arrived, as the other side says, before a person has to check."""
+"""A message that never arrived, as the other side says, is sent that many times; then a person has to check."""
 
 _TRUSTED = 5
-"""So often the other side's own wish is taken as it is; then pauses grow all the same."""
+"""The other side's own wish is followed that many times; then pauses grow all the same."""
 
 MAX_REPEATS = 1
-"""So often a message whose fate nobody knows is sent again by itself: each time may be a copy too many."""
+"""A message that may have arrived is sent again that many times by itself: each may be a copy too many."""
 
 _OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
@@ -62,11 +62,9 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """What was tried already, since the delivery was planned or an operator last had it sent.
+    """How often the network was touched for a delivery, this time included, and since when (UTC).
 
-    Attributes:
-        count: how often the network was touched, this time included; 0 if it never came to that.
-        since: when first (UTC); if it never came to that, when it was planned.
+    It counts from the planning, or from when an operator last had it sent.
     """
 
     count: int
@@ -125,10 +123,8 @@ def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeat
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
     Args:
-        is_harmless: sending it again makes no second copy: the other side says that it never came, or knows
-            a repetition when it sees one.
+        is_harmless: sending it again makes no second copy.
         may_repeat: if nobody can tell, a second copy is the lesser harm.
-        attempts: how often the network was touched for this delivery.
         repeats: how often it was sent again already although it may have arrived.
     """
     if is_harmless:
@@ -159,11 +155,8 @@ def names_recipient(reason: str) -> bool:
 def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     """Whether a mail server's refusal is about this machine or its sender, and so concerns every recipient.
 
-    Servers say so at RCPT, too, since many judge nothing before.
-
-    Args:
-        text: what it said after the reply's code.
-        has_read: it judges the mail itself, too: then a code of its policy may be about what that says.
+    Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a code of its
+    policy may be about what that says.
     """
     said = re.sub(r"\S+@\S+", "", text)
     if names_recipient(text):
@@ -174,11 +167,7 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
 
 
 def is_of_all(refusals: Collection[str]) -> bool:
-    """Whether refusals of mail are for a reason of ours: several readers', all alike, by no reader's code.
-
-    Args:
-        refusals: the address of each mail, a colon, and why it was refused.
-    """
+    """Whether refusals of mail (`address: why`) are for a reason of ours: several, alike, by no reader's code."""
     reasons = dict(refusal.partition(": ")[::2] for refusal in refusals)
     alike = {OF_ONE.sub("", answer) for answer in reasons.values()}
     return len(reasons) > 1 and len(alike) == 1 and not any(map(names_recipient, alike))

@@ -13,11 +13,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from digest.config import Config
-from digest.deliver import rules
-from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
+from digest.deliver.rules import (
+    Step,
+    Tries,
+    decide_failure,
+    decide_unknown,
+    is_of_all,
+    names_recipient,
+    shorten_share,
+)
+from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
@@ -44,9 +51,6 @@ from digest.store.subscribers import (
     save_unsubscription,
 )
 
-if TYPE_CHECKING:
-    from digest.render import MailIdentity
-
 _log = logging.getLogger("digest.deliver")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
@@ -71,25 +75,13 @@ _LEADS_TO = {
     Step.GIVE_UP: DeliveryState.DEAD,
 }
 
-_ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
-"""Destinations that can be asked what they took."""
-
-_WEBHOOK_WAIT = timedelta(seconds=60)
-"""Until a post whose answer was lost is repeated: its receiver knows repetitions by their id."""
-
 
 @dataclass
 class DeliverReport:
     """What one pass delivered, noted by several threads.
 
-    Attributes:
-        sent: deliveries the other side took, by transport.
-        retries: deliveries to be tried again, with why.
-        shortened: deliveries that go out anew with fewer papers, with why.
-        dead: deliveries given up, with why.
-        held: deliveries waiting for the operator, with why.
-        unknown: deliveries that may have arrived, with why, and what becomes of each.
-        suppressed: deliveries to somebody who left.
+    `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries to people who
+    unsubscribed. The other lists have a line for each delivery: its destination, and why.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
@@ -119,7 +111,7 @@ class DeliverReport:
             lists[step].append(line)
 
     def note_suppressed(self) -> None:
-        """Count a delivery to somebody who left."""
+        """Count a delivery to a person who unsubscribed."""
         with self._lock:
             self.suppressed += 1
 
@@ -163,10 +155,7 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
-    """Store the intent to send, with the bytes; return None if nothing may be sent.
-
-    `address` is what the other side calls the destination; "" if it calls it nothing else.
-    """
+    """Store the intent to send, with the bytes; return None if nothing may be sent."""
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
     # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
     # may have is searched for before it is claimed again.
@@ -209,28 +198,17 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
             if stored is not None:
                 return stored
         digest = load_digest(conn, delivery.digest_id)
+        # A mail is dated by its planning, so that every rendering is alike.
+        identity = site.renderer.identify(site.config.mail, digest.planned_at)
         if digest.occasion is Occasion.LETTER:
-            return write_letter(conn, site, digest, delivery, mail_identity(site, digest.planned_at))
+            return write_letter(conn, site, digest, delivery, identity)
         maker, to = make_links(conn, site.config), delivery.destination
         generation = find_generation(conn, maker, to)
     if generation:  # its digest remembered the first link alone
         with site.store.begin() as conn:
             remember_preferences(conn, maker, to, at=site.clock.now())
     links = maker.links(to, digest, generation)
-    return site.renderer.render(digest, delivery, links, mail_identity(site, digest.planned_at))
-
-
-def mail_identity(site: Site, made_at: datetime) -> MailIdentity:
-    """Return who a mail is from; a digest's is dated by its planning, so that every rendering is alike."""
-    from digest.render import MailIdentity  # noqa: PLC0415 - only if something is sent
-
-    mail = site.config.mail
-    return MailIdentity(
-        from_address=mail.from_address,
-        from_name=mail.from_name,
-        domain=mail.from_address.rpartition("@")[2] or "localhost",
-        date=made_at,
-    )
+    return site.renderer.render(digest, delivery, links, identity)
 
 
 def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
@@ -257,7 +235,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
         with site.store.begin() as conn:
             next_step = decide_failure(
                 error,
-                settling=settling_times(site.config).get(kind, timedelta(0)),
+                settling=TRANSPORTS[kind].settling(site.config),
                 tries=Tries(*count_tries(conn, delivery)),
                 now=now,
                 jitter=jitter,
@@ -267,9 +245,9 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             blocked_until = next_step.blocked_until
             to, not_before = _LEADS_TO[next_step.step], next_step.not_before
             mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
-            if to is DeliveryState.DEAD and rules.names_recipient(reason):
+            if to is DeliveryState.DEAD and names_recipient(reason):
                 name, last = load_last_failures(conn, delivery.id, _REFUSALS)
-                if len(last) == _REFUSALS and all(map(rules.names_recipient, last)):
+                if len(last) == _REFUSALS and all(map(names_recipient, last)):
                     save_unsubscription(conn, delivery.destination, name, how=REFUSED, at=now)
             if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
@@ -287,7 +265,7 @@ def hold_alike_refusals(site: Site, report: DeliverReport, since: datetime) -> N
     """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike."""
     mail = DestinationKind.MAIL
     refused = [line for line in report.dead if line.startswith(f"{mail}:")]
-    if mail not in report.sent and rules.is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
+    if mail not in report.sent and is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
         with site.store.begin() as conn:
             hold_failed(conn, mail, site.owner, since)
         report.held += refused
@@ -295,11 +273,7 @@ def hold_alike_refusals(site: Site, report: DeliverReport, since: datetime) -> N
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:
-    """Repeat a mark until the database takes it: losing it would make an accepted message ambiguous.
-
-    However long the database is away; only who breaks off what waits (see `Site.interrupt`) ends it before.
-    It is the machine's own time that passes meanwhile, as the database has no other.
-    """
+    """Repeat a mark until the database takes it or `Site.interrupt` ends it: a lost mark leaves doubt."""
     which, since, began_at = f"delivery {delivery.id} to {delivery.destination}", site.interrupts, monotonic()
     pause, say_at, has_failed = FIRST_PAUSE, 0.0, False
     while True:
@@ -321,38 +295,24 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             return
 
 
-def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
-    """Return how long a message that may have arrived is not touched, by kind of destination; none if missing.
-
-    A mail server may take minutes to say what it took, Slack's history lags a little after what was
-    posted, and a process that was paused while sending may continue.
-    """
-    return {
-        DestinationKind.MAIL: config.mail.ambiguous_wait,
-        DestinationKind.SLACK: config.slack.ambiguous_wait,
-        DestinationKind.SLACK_WEBHOOK: config.slack.ambiguous_wait,
-        DestinationKind.WEBHOOK: _WEBHOOK_WAIT,
-    }
-
-
 def describe_settling(config: Config, kind: DestinationKind) -> str:
     """Say what becomes of a message on a kind of destination that may have arrived, and after how long."""
-    wait = settling_times(config).get(kind, timedelta(0))
+    entry = TRANSPORTS[kind]
+    wait = entry.settling(config)
     after = f" after {write_age(wait)}" if wait else ""
-    if kind in _ASKED:
+    if entry.can_be_asked:
         return f"is searched for{after}"
-    if kind not in _repeated(config):
-        return f"is held for you{after}"
-    return f"is sent again{after}" if kind is DestinationKind.WEBHOOK else f"is sent again{after}, once"
+    if entry.knows_repeats:
+        return f"is sent again{after}"
+    return f"is sent again{after}, once" if _may_repeat(config, kind) else f"is held for you{after}"
 
 
 def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> None:
     """Settle one ambiguous delivery, and note it if it needs the operator.
 
-    Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
-    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
-    again under the same id, without counting: receivers know repetitions by it. What else cannot be known, as
-    what Slack's webhooks took, is held for the operator.
+    Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out again
+    under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A receiver that knows repetitions
+    gets it again, without counting. What else cannot be known is held for the operator.
     """
     delivery, now = unknown.delivery, site.clock.now()
     kind, doubt = delivery.destination.kind, ""
@@ -370,11 +330,11 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
         _log.error("checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
         doubt = f"searching for it failed ({type(error).__name__})"
     is_missing = receipt is None and not doubt
-    is_harmless = is_missing or kind is DestinationKind.WEBHOOK
+    is_harmless = is_missing or TRANSPORTS[kind].knows_repeats
     reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
     next_step = decide_unknown(
         is_harmless=is_harmless,
-        may_repeat=kind in _repeated(site.config),
+        may_repeat=_may_repeat(site.config, kind),
         attempts=delivery.attempts,
         repeats=unknown.repeats,
     )
@@ -388,7 +348,6 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
             report.note_failure(Step.HOLD, f"{delivery.destination}: {reason}")
 
 
-def _repeated(config: Config) -> set[DestinationKind]:
-    """Return the destinations for which a second copy is the lesser harm; for mail the operator decides."""
-    resent = {DestinationKind.MAIL} if config.mail.on_ambiguous == "resend" else set()
-    return resent | {DestinationKind.WEBHOOK}
+def _may_repeat(config: Config, kind: DestinationKind) -> bool:
+    """Whether the operator takes a second copy for the lesser harm."""
+    return kind is DestinationKind.MAIL and config.mail.on_ambiguous == "resend"

@@ -199,7 +199,7 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     """Connect to the mail server as digests do, and log in; nothing is sent."""
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.MAIL].configure(config, clock))
-    transport = SmtpTransport(**settings, patience=Timeouts(command=_PATIENCE))
+    transport = SmtpTransport(**settings, timeouts=Timeouts(command=_PATIENCE))
     try:
         transport.log_in()
     finally:

@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.pages import walk_search
-from digest.deliver.step import mail_identity
 from digest.inspect.queries import DaySpan, describe_volume, list_submission_days, select_meant
 from digest.inspect.subscriptions import SubscriptionStatus, load_lines
 from digest.match.rules import choose_first_digest
@@ -191,7 +190,9 @@ def send_trial(site: Site, digest: Digest, destination: Destination, links: Link
 
 
 def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -> Message:
-    return site.renderer.render(digest, delivery, links, mail_identity(site, digest.planned_at))
+    return site.renderer.render(
+        digest, delivery, links, site.renderer.identify(site.config.mail, digest.planned_at)
+    )
 
 
 def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, key: str) -> Delivery:

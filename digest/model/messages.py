@@ -401,7 +401,7 @@ class Receipt:
     """What the other side answered to a message it took.
 
     Attributes:
-        remote_id: its own name for the message (Slack `ts`, the mail server's queue id, a path).
+        remote_id: its own name for the message (Slack `ts`, a path); "" if it gives none.
     """
 
     remote_id: str

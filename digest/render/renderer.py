@@ -7,10 +7,12 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from digest.config.settings import MailSettings
 from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import Delivery, Digest, Feed, Links, Message, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
@@ -78,6 +80,12 @@ class Renderer:
         # To count a digest's parts and to render each of them, it is divided once.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
         self._papers = MailPapers(self.templates)
+
+    @staticmethod
+    def identify(mail: MailSettings, made_at: datetime) -> MailIdentity:
+        """Return who a mail is from, and when it was made."""
+        domain = mail.from_address.rpartition("@")[2] or "localhost"
+        return MailIdentity(mail.from_address, mail.from_name, domain, made_at)
 
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
         """Return which papers are in each message of a digest at a destination; None if one message has all."""

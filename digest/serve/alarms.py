@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from digest.config import Config
-from digest.deliver.step import mail_identity
 from digest.inspect.alarms import can_send_heartbeat
 from digest.inspect.status import load_alarms
 from digest.model import secrets
@@ -27,9 +25,6 @@ from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, m
 from digest.store.tokens import load_secret
 from digest.wire import ExchangeError, ask_status
 
-if TYPE_CHECKING:
-    from digest.render import AlarmContext
-
 LONGEST_HEADLINE = 90
 """Characters of a subject."""
 
@@ -38,12 +33,7 @@ _PING_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """What one check brought.
-
-    Attributes:
-        due: those of them to send now; all of them if the configuration names no address for alarms.
-        failures: at which addresses that failed, and why, in sentences; so did a sign of life.
-    """
+    """What one check brought. `due` are the alarms to send now; all, if no address for alarms is configured."""
 
     alarms: tuple[Alarm, ...] = ()
     due: tuple[Alarm, ...] = ()
@@ -53,8 +43,7 @@ class WatchReport:
 def watch(site: Site, *, planning: str = "") -> WatchReport:
     """Check once whether everything that should have happened has, and send an alarm if not.
 
-    Args:
-        planning: what could not be planned just now, and why; "" leaves that to what the processes at work say.
+    `planning` says what could not be planned just now; "" leaves that to what the processes at work say.
     """
     now, settings = site.clock.now(), site.config.alarms
     with site.store.read() as conn:
@@ -71,17 +60,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
 
 
 def send_test(site: Site, destination: Destination) -> Receipt:
-    """Send a message that says it is a test to one place.
-
-    Raises:
-        DigestError: it was not taken.
-    """
-    from digest.render import AlarmContext  # noqa: PLC0415 - most checks have nothing to render
-
+    """Send a message that says it is a test to one destination."""
     now = site.clock.now()
-    headline, installation = "Digest: a test message", _name_installation(site)
-    context = AlarmContext(headline, (), installation, _write(site, now), is_test=True)
-    return _send(site, destination, context, f"test {now.isoformat()}", now)
+    return _send(site, destination, f"test {now.isoformat()}", now, ("Digest: a test message", ()))
 
 
 def ping(config: Config) -> list[str]:
@@ -94,40 +75,36 @@ def ping(config: Config) -> list[str]:
 
 
 def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Send several alarms in one message; return at which addresses that failed, in sentences.
-
-    They count as sent once any destination took it.
-    """
-    context = _describe(site, claimed, now)
+    """Send several alarms in one message; return at which addresses that failed, in sentences."""
+    content = _describe(site, claimed)
     name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed)
     failures = []
     for place in site.config.alarms.to:
         try:
-            _send(site, place, context, name, now)
+            _send(site, place, name, now, content)
         except DigestError as error:
             failures.append(f"the alarm could not be sent to {place}: {error.message}")
-    if len(failures) < len(site.config.alarms.to):
+    if len(failures) < len(site.config.alarms.to):  # they count as sent once any destination took them
         with site.store.begin() as conn:
             for alarm in claimed:
                 mark_notified(conn, alarm, now)
     return failures
 
 
-def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
-    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
-
+def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> tuple[str, list[tuple[str, str]]]:
+    """Return a headline, and heading and details of each alarm."""
     views = []
     for alarm in sorted(claimed, key=lambda alarm: alarm.ended_at is not None):
         if alarm.ended_at is None:
-            views.append(AlarmView(f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail))
+            views.append((f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail))
         else:
             lasted = f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
-            views.append(AlarmView(f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
+            views.append((f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
     first = next((alarm for alarm in claimed if alarm.ended_at is None), claimed[0])
     more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
     headline = f"Digest: {'over: ' if first.ended_at else ''}{_cut(first)}"
     short = textwrap.shorten(headline, LONGEST_HEADLINE - len(more), placeholder=" …")
-    return AlarmContext(short + more, tuple(views), _name_installation(site), _write(site, now))
+    return short + more, views
 
 
 def _cut(alarm: StoredAlarm) -> str:
@@ -135,23 +112,25 @@ def _cut(alarm: StoredAlarm) -> str:
     return alarm.detail.partition(". ")[0]
 
 
-def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
-    from digest.render import Envelope  # noqa: PLC0415 - most checks have nothing to render
+def _send(
+    site: Site, to: Destination, name: str, now: datetime, content: tuple[str, Sequence[tuple[str, str]]]
+) -> Receipt:
+    """Send one message: a headline, and heading and details of each alarm. Without alarms it is a test."""
+    from digest.render import AlarmContext, AlarmView, Envelope  # noqa: PLC0415 - most checks have nothing to render
 
+    installation = site.config.web.base_url or str(site.config.path or site.config.folder)
+    headline, alarms = content[0], tuple(AlarmView(*one) for one in content[1])
+    context = AlarmContext(headline, alarms, installation, _write(site, now), is_test=not alarms)
     with site.store.read() as conn:
         scope = load_secret(conn)
-    transport = site.transport(destination.kind)
+    transport = site.transport(to.kind)
     envelope = Envelope(
-        destination=destination,
-        remote_address=transport.resolve(destination),
-        key=secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(destination), 0),
-        identity=mail_identity(site, now),
+        destination=to,
+        remote_address=transport.resolve(to),
+        key=secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(to), 0),
+        identity=site.renderer.identify(site.config.mail, now),
     )
-    return transport.send(site.renderer.render_alarm(context, envelope), destination)
-
-
-def _name_installation(site: Site) -> str:
-    return site.config.web.base_url or str(site.config.path or site.config.folder)
+    return transport.send(site.renderer.render_alarm(context, envelope), to)
 
 
 def _write(site: Site, moment: datetime) -> str:

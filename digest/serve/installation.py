@@ -10,24 +10,29 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.config import Config
 from digest.deliver.transports.registry import open_transport
-from digest.model.clock import Clock, SystemClock
-from digest.model.clock import Gate as GateLike
+from digest.model.clock import Clock, Gate, SystemClock
 from digest.model.errors import StoreError
 from digest.model.polls import RequestLog
 from digest.site import Progress, Silent, Site
 from digest.store import Store, open_store
 from digest.store.gate import StoreGate
 from digest.store.runs import log_request
-from digest.store.workers import BEAT, JobTurn, Worker, begin_job, delete_worker, end_job, save_turns, save_worker
-
-if TYPE_CHECKING:
-    from digest.render import Renderer
+from digest.store.workers import (
+    BEAT,
+    JobTurn,
+    Worker,
+    begin_job,
+    delete_worker,
+    end_job,
+    give_signs,
+    save_turns,
+    save_worker,
+)
 
 _log = logging.getLogger("digest.worker")
 
@@ -46,13 +51,7 @@ def open_site(
 ) -> Site:
     """Open an installation for work. Close the site when done.
 
-    Args:
-        owner: a name no other process has, for claims and leases.
-        jitter: a number from 0 up to 1, for back-off.
-
-    Raises:
-        StoreError: the database cannot be used as it is.
-        ConfigurationError: something configured cannot work.
+    `owner` is a name no other process has, for claims and leases.
     """
     store = open_store(config.store.url, create=create)
     gate = StoreGate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
@@ -60,7 +59,6 @@ def open_site(
         config=config,
         store=store,
         clock=clock,
-        open_renderer=partial(_open_renderer, config),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(open_transport, config=config, clock=clock),
         owner=owner,
@@ -70,7 +68,7 @@ def open_site(
 
 
 def open_client(
-    config: Config, gate: GateLike, clock: Clock, *, on_request: Callable[[RequestLog], None] | None = None
+    config: Config, gate: Gate, clock: Clock, *, on_request: Callable[[RequestLog], None] | None = None
 ) -> ArxivClient:
     """Return the client for the configured addresses; it says who asks and how to reach them."""
     arxiv = config.arxiv
@@ -92,12 +90,6 @@ def _log_request(store: Store, request: RequestLog) -> None:
         log_request(conn, asdict(request))
 
 
-def _open_renderer(config: Config) -> Renderer:
-    from digest.render import Renderer  # noqa: PLC0415 - a tenth of the start of a process that renders nothing
-
-    return Renderer([config.templates] if config.templates else [])
-
-
 class Heartbeat:
     """What one process lets the others know of itself. Sign, again and again, and sign off at the end."""
 
@@ -108,11 +100,7 @@ class Heartbeat:
         self._is_over = False
 
     def beat(self, turns: Iterable[JobTurn] = ()) -> None:
-        """Give a sign, and say what the jobs do.
-
-        Raises:
-            StoreError: the database does not take it.
-        """
+        """Give a sign, and say what the jobs do."""
         with self._lock:
             if self._is_over:
                 return
@@ -132,45 +120,22 @@ class Heartbeat:
 
 
 @contextmanager
-def keep_beating(site: Site, *, beat: float = BEAT) -> Iterator[None]:
-    """Give signs of life from a thread of its own for as long as the block lasts.
-
-    Raises:
-        StoreError: the database does not take the first one.
-    """
-    signs, pause, is_over = Heartbeat(site), SystemClock(), threading.Event()
+def keep_beating(site: Site) -> Iterator[None]:
+    """Give signs of life for as long as the block lasts."""
+    signs = Heartbeat(site)
     signs.beat()
-
-    def live() -> None:
-        while True:
-            pause.sleep(beat)
-            if is_over.is_set():
-                return
-            try:
-                signs.beat()
-            except StoreError as error:
-                _log.warning("the database does not record that this process is alive: %s", error.message)
-
-    thread = threading.Thread(target=live, name="signs", daemon=True)
-    thread.start()
     try:
-        yield
+        with give_signs(signs.beat, BEAT):
+            yield
     finally:
-        is_over.set()
-        pause.wake()
-        thread.join()
         signs.sign_off()
 
 
 @contextmanager
 def poll_alone(site: Site) -> Iterator[str]:
-    """Be the one worker that asks arXiv, which has no use for the same questions from each of several.
+    """Be the one worker that asks arXiv. Yield the worker that is at it already; "" if the caller may ask.
 
-    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper
-    once.
-
-    Yields:
-        The worker that is at it already, so that the caller may not; "" if the caller may.
+    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper once.
     """
     if site.store.path is not None:  # the file's lock has seen to it
         yield ""

@@ -1,4 +1,4 @@
-"""The steps of a run: `run` walks them once, the jobs of `serve` keep walking them."""
+"""The steps of a pass: `run` walks them once, the jobs of `serve` keep walking them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
-from digest.deliver.step import DeliverReport, hold_alike_refusals, settling_times
+from digest.deliver.step import DeliverReport, hold_alike_refusals
+from digest.deliver.transports.registry import settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
@@ -43,7 +44,7 @@ class PassReport:
     """What one pass did, verb by verb; `watch` says what is wrong.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;
+    be checked; `held` are those held for the operator, of this pass and of earlier ones.
     """
 
     config: ConfigReport = field(default_factory=ConfigReport)
@@ -75,11 +76,7 @@ class PassReport:
 
 
 def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = timedelta(0)) -> PassReport:
-    """Do everything that is due, once.
-
-    Raises:
-        StoreBusy: another process is at work on this database.
-    """
+    """Do everything that is due, once."""
     with lock_worker(site.store), keep_beating(site):
         recover(site)
         report = PassReport(sync_config(site))
@@ -97,11 +94,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
 class Steps:
     """The steps of one installation: `run` walks them once, in order, the jobs of `serve` again and again.
 
-    Args:
-        report: takes what each step did last.
-        poll_anyway: ask arXiv even if the last check is fresh.
-        patience: how long a due digest may wait for an announcement that is not complete; None for as long as its
-            cadence says.
+    A due digest waits at most `patience` for an announcement that is not complete; None as its cadence says.
     """
 
     def __init__(
@@ -183,11 +176,7 @@ class Steps:
 
 
 def recover(site: Site) -> None:
-    """Take up what a process that died left. Only for the one that holds the database alone.
-
-    Raises:
-        StoreError: this machine's clock is behind what the database says, or another one ran ahead.
-    """
+    """Take up what a process that died left, if no clock is wrong. Its caller holds the database alone."""
     with site.store.begin() as conn:
         last, now = load_last_start(conn), site.clock.now()
         if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known

@@ -5,8 +5,10 @@ No process's own clock matters.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -14,10 +16,12 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, delete, not_, or_, select, update
 
-from digest.model.errors import AnotherWorker
+from digest.model.errors import AnotherWorker, StoreError
 from digest.store.dialect import database_clock, dialect_insert, lock_advisory, make_storable
 from digest.store.engine import Store, explain_file
 from digest.store.schema import job_turns, workers
+
+_log = logging.getLogger("digest.worker")
 
 _ALONE = " alone"
 """After a job's name: the turn that one worker has alone."""
@@ -33,6 +37,27 @@ GONE_AFTER = 60.0
 
 FORGOTTEN_AFTER = 3600.0
 """Seconds without a sign after which its name is struck off."""
+
+
+@contextmanager
+def give_signs(give: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Give signs of life from a thread of its own for as long as the block lasts; a sign that fails is logged."""
+    is_over = threading.Event()
+
+    def live() -> None:
+        while not is_over.wait(seconds):
+            try:
+                give()
+            except StoreError as error:
+                _log.warning("the database does not record that this process is alive: %s", error.message)
+
+    thread = threading.Thread(target=live, name="signs", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)

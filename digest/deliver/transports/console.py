@@ -29,11 +29,7 @@ class ConsoleTransport:
         destination: Destination,  # noqa: ARG002 - the same
         is_ours: IsOurs = always_ours,  # noqa: ARG002 - nobody else prints on it
     ) -> Receipt:
-        """Print the message, ending its last line; the stream itself replaces what it can't show.
-
-        Raises:
-            DeliveryError: nobody reads the stream any more, or its disk is full.
-        """
+        """Print the message, ending its last line."""
         stream = self._stream or sys.stdout
         text = message.body.decode("utf-8", "replace")
         try:

@@ -31,22 +31,18 @@ _HINTS = {
     errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
     errno.EACCES: "Let the account of Digest write there, or name another folder.",
     errno.EPERM: "Let the account of Digest write there, or name another folder.",
-    errno.ENOTDIR: "A file stands where a folder should be: move it, or name another folder.",
-    errno.EEXIST: "A file stands where a folder should be: move it, or name another folder.",
-    errno.EISDIR: "A folder stands where the file should be: move it, or name another file.",
+    errno.ENOTDIR: "A file is in the place of a folder: move it, or name another folder.",
+    errno.EEXIST: "A file is in the place of a folder: move it, or name another folder.",
+    errno.EISDIR: "A folder is in the place of the file: move it, or name another file.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
 
 class FolderTransport:
-    """Writes each message into the folder its destination names.
+    """Writes each message into the folder its destination names, below `root` if that is relative.
 
-    A message's file name is a function of the message, and a file that already holds its bytes counts
-    as taken: sending it again after a crash writes nothing. Another message that wants the same name
-    gets its own, so nothing is ever overwritten.
-
-    Args:
-        root: folder that relative destinations are below.
+    A message's file name is a function of the message, and a file that already holds its bytes counts as taken.
+    Another message that wants the same name gets its own, so nothing is ever overwritten.
     """
 
     def __init__(self, *, root: Path) -> None:
@@ -63,11 +59,7 @@ class FolderTransport:
         destination: Destination,
         is_ours: IsOurs = always_ours,  # noqa: ARG002 - a file written twice is one file
     ) -> Receipt:
-        """Write the file, whole or not at all.
-
-        Raises:
-            DeliveryError: the message's name is no file name, or the disk does not take it (try again).
-        """
+        """Write the file, whole or not at all."""
         with self._lock:
             path, is_there = self._locate(message, destination)
             if is_there:
@@ -76,11 +68,7 @@ class FolderTransport:
             return Receipt(str(path), "written")
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
-        """Tell whether the message's file is there.
-
-        Raises:
-            DeliveryError: the folder cannot be read.
-        """
+        """Tell whether the message's file is there."""
         path, is_there = self._locate(message, destination)
         return Receipt(str(path), "was there already") if is_there else None
 
@@ -116,9 +104,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
     """Make `path` hold `data`; return whether anything had to be written.
 
     Missing folders are made. An existing file keeps its permissions, and a symbolic link stays one.
-
-    Raises:
-        DeliveryError: the disk is full or read-only, or permission is missing; the old file is untouched.
+    If the disk does not take it, the old file is untouched.
     """
     try:
         target = path.resolve()
@@ -132,11 +118,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 
 
 def holds(path: Path, data: bytes) -> bool:
-    """Tell whether the file exists with exactly these bytes.
-
-    Raises:
-        OSError: it exists and cannot be read.
-    """
+    """Tell whether the file exists with exactly these bytes."""
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:

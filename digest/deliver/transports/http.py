@@ -44,12 +44,7 @@ def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) ->
 
 
 def classify_status(who: str, status: int, retry_after: float | None, *, is_post: bool) -> DeliveryError:
-    """Turn an HTTP status into an error, whatever the body.
-
-    Args:
-        retry_after: seconds it asks to wait, None if it names none.
-        is_post: whether the request may have changed something.
-    """
+    """Turn an HTTP status into an error, whatever the body. Only a post may have changed something."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return DeliveryError(f"{who} asks us to wait (HTTP 429)", retry_after=retry_after)
     if status in _REDIRECTIONS:
@@ -74,10 +69,8 @@ def classify_status(who: str, status: int, retry_after: float | None, *, is_post
 class HookPoster(Generic[T]):
     """Posts to webhooks, which only take, known by the names the configuration gives them.
 
-    Args:
-        hooks: name → address, and what else it takes to post there. They are secrets: they appear in no message
-            and no log.
-        timeout: seconds for connecting and for each read.
+    `hooks` has for each name the address, and what else it takes to post there. These are secrets: no message and
+    no log shows them.
     """
 
     what: ClassVar[str]
@@ -100,21 +93,13 @@ class HookPoster(Generic[T]):
         )
 
     def resolve(self, destination: Destination) -> str:
-        """Return "": the address itself says where messages go, and is a secret.
-
-        Raises:
-            DeliveryError: no such webhook is configured, or not all of it.
-        """
+        """Return "" if such a webhook is configured: its address is a secret."""
         self._hook_of(destination)
         return ""
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never answer, but raise a permanent `DeliveryError`: a webhook only takes."""
-        raise DeliveryError(
-            "a webhook can't be asked which messages it took",
-            permanent=True,
-            hint="Check where it should be, then retry the delivery or mark it as sent.",
-        )
+        raise DeliveryError("a webhook can't be asked which messages it took", permanent=True)
 
     def close(self) -> None:
         """Break off what waits for an answer."""
@@ -130,14 +115,7 @@ class HookPoster(Generic[T]):
         headers: Mapping[str, str] | None = None,
         unread: Container[int] = (),
     ) -> HttpAnswer:
-        """Make one request and return its answer.
-
-        Args:
-            who: names the other side in errors, which never repeat the address: it is a secret.
-            body: JSON.
-            is_ours: asked when the connection is made and the request is all that is left.
-            unread: statuses that say all there is to know.
-        """
+        """Make one request with JSON, and return its answer, or its status alone if that is one of `unread`."""
         sent = {"Content-Type": "application/json", **(headers or {})}
         check = partial(require_ours, is_ours)
         try:

@@ -1,8 +1,9 @@
-"""Opens the transport of a kind of destination; none is imported before."""
+"""Knows the transport of each kind of destination, and opens it; none is imported before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from importlib import import_module
 from typing import NamedTuple, cast
 
@@ -21,10 +22,17 @@ class TransportEntry(NamedTuple):
     Attributes:
         path: `module:class` of its transport.
         configure: returns the keywords of the transport's constructor.
+        settling: returns how long a message that may have arrived is not touched: its answer may be late, and a
+            process that was paused while sending may go on.
+        can_be_asked: the other side can be asked what it took.
+        knows_repeats: the other side knows a repetition when it sees one, so that a second copy does no harm.
     """
 
     path: str
     configure: Callable[[Config, Clock], Mapping[str, object]]
+    settling: Callable[[Config], timedelta] = lambda _: timedelta(0)
+    can_be_asked: bool = False
+    knows_repeats: bool = False
 
 
 def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
@@ -43,7 +51,9 @@ def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[s
 
 
 TRANSPORTS: dict[DestinationKind, TransportEntry] = {
-    DestinationKind.MAIL: TransportEntry(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),
+    DestinationKind.MAIL: TransportEntry(
+        f"{_ROOM}.smtp:SmtpTransport", _configure_mail, lambda config: config.mail.ambiguous_wait
+    ),
     DestinationKind.SLACK: TransportEntry(
         f"{_ROOM}.slack:SlackTransport",
         lambda config, _: {
@@ -51,9 +61,13 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
             "url": config.slack.url,
             "choose_proxy": config.choose_proxy,
         },
+        lambda config: config.slack.ambiguous_wait,  # its history lags a little after what was posted
+        can_be_asked=True,
     ),
     DestinationKind.SLACK_WEBHOOK: TransportEntry(
-        f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
+        f"{_ROOM}.slack_webhook:WebhookTransport",
+        _name_incoming(DestinationKind.SLACK_WEBHOOK),
+        lambda config: config.slack.ambiguous_wait,
     ),
     DestinationKind.DISCORD: TransportEntry(
         f"{_ROOM}.discord:DiscordTransport", _name_incoming(DestinationKind.DISCORD)
@@ -65,21 +79,24 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
             "now": clock.now,
             "choose_proxy": config.choose_proxy,
         },
+        lambda _: timedelta(seconds=60),
+        knows_repeats=True,
     ),
     DestinationKind.FILE: TransportEntry(
-        f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}
+        f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}, can_be_asked=True
     ),
     DestinationKind.CONSOLE: TransportEntry(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }
 """One line for each kind. Feeds are pulled: they have none."""
 
 
-def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Transport:
-    """Import the transport for `kind` and construct it as it is configured.
+def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
+    """Return how long a message that may have arrived is not touched, by kind of destination."""
+    return {kind: entry.settling(config) for kind, entry in TRANSPORTS.items()}
 
-    Raises:
-        ConfigurationError: nothing is ever sent to this kind, or the settings cannot be used.
-    """
+
+def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Transport:
+    """Import the transport for `kind` and construct it as it is configured."""
     entry = TRANSPORTS.get(kind)
     if entry is None:
         raise ConfigurationError(

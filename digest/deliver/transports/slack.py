@@ -42,18 +42,17 @@ _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
 _AROUND = timedelta(days=1)
-"""So long before or after its start a post is searched for. A clock may be hours off, and a process may have been
-paused. Its metadata names it; what a channel heard before and since may be without end."""
+"""How long before and after its start a post is searched for. A clock may be hours off, and a process
+may have been paused."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
 
 _LOGGER = logging.getLogger(__name__)
+_LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
 _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
 """What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
-
-_LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
 _LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; a page of channels has some two million."""
@@ -115,21 +114,16 @@ DESTINATION: dict[str, str] = {
 }
 """This channel only."""
 
+_WORDS_OF_OUR_FAULT = (
+    *("invalid_", "too_many_", "too_long", "too_large", "limit_exceeded", "markdown_text_conflict", "no_text"),
+    *("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument"),
+)
+
 WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
 
 
 class SlackTransport:
-    """Posts messages to the channels of one workspace.
-
-    Args:
-        token: bot token (`xoxb-…`).
-        url: base of the Web API, ending in `/api/`; https, or this machine.
-        timeout: seconds for connecting and for each read.
-        now: seconds that pass.
-
-    Raises:
-        ConfigurationError: the token is missing.
-    """
+    """Posts messages to the channels of one workspace, by its bot token."""
 
     def __init__(
         self,
@@ -155,9 +149,6 @@ class SlackTransport:
         """Return the channel's id: ids pass through, names are searched for, and again once in a while.
 
         A channel may be renamed, or be made anew under the same name: it has another id then.
-
-        Raises:
-            DeliveryError: no channel of that name can be seen, a scope is missing, or Slack did not answer.
         """
         if _ID.fullmatch(destination.address):
             return destination.address
@@ -192,11 +183,7 @@ class SlackTransport:
         return Receipt(answer.text("ts"), detail)
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Search a channel or a thread, a day around, for a post with this message's metadata.
-
-        Raises:
-            DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
-        """
+        """Search a channel or a thread, a day around, for a post with this message's metadata."""
         call = _read_call(message)
         mark = _read_payload(call)
         if not mark:
@@ -322,10 +309,9 @@ class SlackAnswer:
 
 
 class SlackClient(WebClient):
-    """Calls Slack by slack_sdk, each time once.
+    """Calls Slack by slack_sdk, each time once, over a connection of ours.
 
-    slack_sdk's own way out follows redirects with the token, and waits for what drips. For the arguments see
-    `SlackTransport`.
+    Slack_sdk's own follows redirects with the token, and waits without end for an answer that comes byte by byte.
     """
 
     def __init__(
@@ -352,14 +338,7 @@ class SlackClient(WebClient):
     ) -> SlackAnswer:
         """Make one request and return the answer Slack called ok.
 
-        Args:
-            method: such as `chat.postMessage`.
-            form: arguments of a method that reads; nothing is lost by asking again.
-            json: arguments of a method that posts: failures then say whether it may have happened.
-            is_ours: asked right before the call.
-
-        Raises:
-            DeliveryError: Slack refused, did not answer, or answered unreadably.
+        A method that reads gets a form. One that posts gets JSON: its failures say whether it may have happened.
         """
         is_post = json is not None
         require_ours(is_ours)
@@ -424,17 +403,7 @@ def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryEr
 
 def is_our_fault(code: str) -> bool:
     """Tell whether the error says that the call itself is wrong, and would be wrong anywhere."""
-    words = (
-        "invalid_",
-        "too_many_",
-        "too_long",
-        "too_large",
-        "limit_exceeded",
-        "markdown_text_conflict",
-        "no_text",
-    )
-    others = ("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument")
-    return any(word in code for word in (*words, "markdown_text_conflict", "no_text")) or code in others
+    return any(word in code for word in _WORDS_OF_OUR_FAULT)
 
 
 def _read_details(answer: SlackAnswer) -> list[str]:

@@ -1,9 +1,7 @@
 """Posts to one of Slack's incoming webhooks: one secret URL per channel.
 
-Its promise is weaker than the Web API's. Slack answers `ok` and nothing else: the message gets no id,
-can't be searched for, and carries no key by which a repeat would be noticed. When the answer is lost the
-message may or may not be in the channel, for good; the caller's policy either holds it (it may be
-missing) or sends it again (it may be there twice). If that matters, use the Web API (`slack:#…`).
+Slack answers `ok` and nothing else: the message gets no id, can't be searched for, and a repeat is not noticed. So
+a message whose answer was lost waits for a person. The Web API (`slack:#…`) knows more.
 """
 
 from __future__ import annotations

@@ -25,15 +25,7 @@ _LONG, _REST = 10.0, 60.0  # seconds in vain after which a server gets no mail f
 
 
 class SmtpTransport:
-    """Hands mails to one mail server. For the other arguments see `MailServer`.
-
-    Args:
-        url: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and optional user.
-        from_address: envelope sender; bounces go there.
-
-    Raises:
-        ConfigurationError: the URL, the sender, the login or the certificate file cannot be used.
-    """
+    """Hands mails to one mail server; bounces go to `from_address`."""
 
     def __init__(
         self,
@@ -43,9 +35,9 @@ class SmtpTransport:
         password: str = "",
         ca_file: Path | None = None,
         helo: str = "",
-        patience: Timeouts | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
-        self._patience = patience or Timeouts()
+        self._timeouts = timeouts or Timeouts()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
@@ -56,11 +48,7 @@ class SmtpTransport:
         self._asked_again_at = 0.0
 
     def resolve(self, destination: Destination) -> str:
-        """Return the address as the mail server gets it.
-
-        Raises:
-            DeliveryError: it is no mail address.
-        """
+        """Return the address as the mail server gets it."""
         return _read_recipient(destination)
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
@@ -68,9 +56,6 @@ class SmtpTransport:
 
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
         about them can be talked into seeing a second mail.
-
-        Raises:
-            DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
         recipient, began = _read_recipient(destination), monotonic()
         if began < self._asked_again_at:
@@ -84,26 +69,18 @@ class SmtpTransport:
             except DeliveryError as error:
                 # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
                 is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous
-                if is_silent and monotonic() - began >= min(_LONG, self._patience.command):
+                if is_silent and monotonic() - began >= min(_LONG, self._timeouts.command):
                     self._asked_again_at = monotonic() + _REST
                 raise
 
     def log_in(self) -> None:
-        """Connect, secure the connection and log in, as before a mail; nothing is sent.
-
-        Raises:
-            DeliveryError: the server can't be reached, trusted or logged in to.
-        """
+        """Connect, secure the connection and log in, as before a mail; nothing is sent."""
         with self._lend() as connection:
             connection.take()
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
-        raise DeliveryError(
-            "a mail server can't be asked which mails it took",
-            permanent=True,
-            hint="Search the mail server's log for the Message-ID.",
-        )
+        raise DeliveryError("a mail server can't be asked which mails it took", permanent=True)
 
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
@@ -116,9 +93,9 @@ class SmtpTransport:
 
     @contextmanager
     def _lend(self) -> Iterator[SmtpConnection]:
-        """Lend this thread a connection of its own: the one that rested least, so that others grow old."""
+        """Lend this thread a connection of its own: the one used last, so that the others can be closed."""
         with self._lock:
-            new = SmtpConnection(self._server, self._patience, self._tls)
+            new = SmtpConnection(self._server, self._timeouts, self._tls)
             connection = self._idle.pop() if self._idle else new
             connection.is_broken_off = False
             self._lent.add(connection)

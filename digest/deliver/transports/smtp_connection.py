@@ -43,14 +43,6 @@ _LOGIN_CODES = frozenset({454, 530, 534, 535, 538})
 
 _ENHANCED = re.compile(r"(?P<category>[245]\.\d{1,3})\.\d{1,3}\b")
 
-_QUEUE_IDS = (
-    re.compile(r"\bqueued as <?([\w.@-]+)", re.IGNORECASE),  # Postfix, OpenSMTPD's relays, many others
-    re.compile(r"\bid=([\w.-]+)", re.IGNORECASE),  # Exim
-    re.compile(r"\bInternalId=(\d+)"),  # Exchange
-    re.compile(r"\bOK\s+\d+ ([\w.-]+) - gsmtp"),  # Gmail
-    re.compile(r"^(?:2\.\d\.\d )?(\w{8,}) Message accepted for delivery"),  # sendmail, OpenSMTPD
-    re.compile(r"^Ok ([0-9a-f]{16}-[0-9a-f-]{20,})$", re.IGNORECASE),  # Amazon SES
-)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _LONGEST_DETAIL = 300
 
@@ -74,13 +66,9 @@ DEFAULT_PORTS = {Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465}
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """A mail server that takes our mail.
+    """A mail server that takes our mail, without a login if `user` is "".
 
-    Attributes:
-        host: name or address; with TLS, the name its certificate must carry.
-        user: whom to log in as; "" for no login.
-        ca_file: PEM certificates trusted besides the system's; None for the system's alone.
-        helo: the name this machine gives itself; "" for the one it finds.
+    Certificates in `ca_file` are trusted besides the system's. `helo` is the name this machine gives itself.
     """
 
     host: str
@@ -96,11 +84,7 @@ class MailServer:
         return f"{self.security}://{host}:{self.port}"
 
     def open_tls(self) -> ssl.SSLContext:
-        """Return a context that verifies the server's certificate and name.
-
-        Raises:
-            ConfigurationError: the extra certificates cannot be read.
-        """
+        """Return a context that verifies the server's certificate and name."""
         try:
             return load_authorities(self.ca_file)
         except OSError as error:
@@ -111,11 +95,7 @@ class MailServer:
 
 
 def parse_mail_server(url: str, *, password: str = "", ca_file: Path | None = None, helo: str = "") -> MailServer:
-    """Read a mail server's URL, which `digest.config` has found sound, and check the login.
-
-    Raises:
-        ConfigurationError: the URL cannot be read, or the login can't work.
-    """
+    """Read a mail server's URL, and check the login."""
     parts = urlsplit(read_smtp_url(url))
     security, user = Security(parts.scheme), unquote(parts.username or "")
     port = parts.port or DEFAULT_PORTS[security]
@@ -151,13 +131,6 @@ def read_reply(reply: bytes | str) -> str:
     """Return a reply as one short printable line."""
     text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
     return _CONTROLS.sub(" ", text).strip()[:_LONGEST_DETAIL]
-
-
-def find_queue_id(reply: bytes) -> str:
-    """Return the server's own name for the mail it took, "" if its reply has none."""
-    text = read_reply(reply)
-    found = (pattern.search(text) for pattern in _QUEUE_IDS)
-    return next((match[1] for match in found if match), "")
 
 
 def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
@@ -271,15 +244,12 @@ class StaleConnection(Exception):
 
 
 class SmtpConnection:
-    """At most one open connection to a server, opened when needed.
+    """At most one open connection to a server, opened when needed; another thread may break it off."""
 
-    `is_broken_off`: another thread has ended it, perhaps before it was made.
-    """
-
-    def __init__(self, server: MailServer, patience: Timeouts, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, server: MailServer, timeouts: Timeouts, tls: ssl.SSLContext | None) -> None:
         self.is_broken_off = False
         self._server = server
-        self._patience = patience
+        self._timeouts = timeouts
         self._tls = tls
         self._link: smtplib.SMTP | None = None
         self._handle: socket.socket | None = None
@@ -291,15 +261,14 @@ class SmtpConnection:
     @property
     def is_old(self) -> bool:
         """Whether it has rested or served for so long that it is not used again, or is not open at all."""
-        has_rested_long = monotonic() - self._used_at > self._patience.idle
-        return self._link is None or self._mails >= self._patience.mails or has_rested_long
+        has_rested_long = monotonic() - self._used_at > self._timeouts.idle
+        return self._link is None or self._mails >= self._timeouts.mails or has_rested_long
 
     def send(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
         """Send one mail, of ASCII.
 
         Raises:
             StaleConnection: nothing was said: the server had gone while the connection rested.
-            DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
         link = self.take()
         size = f" SIZE={len(data)}" if link.has_extn("size") else ""
@@ -324,7 +293,7 @@ class SmtpConnection:
         if code not in _POSITIVE:
             raise self._give_up(link, code, reply)
         self._used_at = monotonic()
-        return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
+        return Receipt("", f"{code} {read_reply(reply)}")
 
     def break_off(self) -> None:
         """End whatever another thread waits for on this connection; that one sees it break."""
@@ -342,11 +311,7 @@ class SmtpConnection:
         self.drop()
 
     def take(self) -> smtplib.SMTP:
-        """Return a connection that can be used as far as known, opening one if needed.
-
-        Raises:
-            DeliveryError: the server can't be reached, trusted or logged in to.
-        """
+        """Return a connection that can be used as far as known, opening one if needed."""
         if self.is_old:
             self.quit()
         self._has_rested = self._link is not None
@@ -360,7 +325,7 @@ class SmtpConnection:
     def _open(self) -> smtplib.SMTP:
         stage, link = Stage.GREETING, None
         try:
-            link = _Link(self._server, self._keep_handle, self._tls, self._patience.command)
+            link = _Link(self._server, self._keep_handle, self._tls, self._timeouts.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
@@ -400,9 +365,9 @@ class SmtpConnection:
     def _await_verdict(self, link: smtplib.SMTP) -> tuple[int, bytes]:
         """Return the answer to the final dot, which may take longer than any other."""
         assert link.sock is not None  # noqa: S101 - the dot has just gone over it
-        link.sock.settimeout(self._patience.final)
+        link.sock.settimeout(self._timeouts.final)
         verdict = link.getreply()
-        link.sock.settimeout(self._patience.command)
+        link.sock.settimeout(self._timeouts.command)
         return verdict
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
@@ -428,7 +393,7 @@ class SmtpConnection:
 
 
 class _Answers(io.RawIOBase):
-    """What a server says. An answer has the socket's time and some bytes as a whole, however it dribbles."""
+    """What a server says. A whole answer has the socket's time, and a limit of bytes."""
 
     def begin(self, line: socket.socket) -> None:
         """Begin to wait for an answer."""
@@ -452,7 +417,7 @@ class _Answers(io.RawIOBase):
 
 
 class _Link(smtplib.SMTP):
-    """smtplib's side of a connection, whose socket is shown to somebody as soon as it is."""
+    """smtplib's side of a connection; it shows its socket as soon as there is one."""
 
     def __init__(
         self, server: MailServer, hold: Callable[[socket.socket], None], tls: ssl.SSLContext | None, timeout: float
@@ -468,7 +433,6 @@ class _Link(smtplib.SMTP):
         return super().getreply()
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        # Where smtplib connects, kept apart for what secures or replaces that.
         line = socket.create_connection((host, port), _CONNECT_SECONDS)
         line.settimeout(timeout)
         # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.

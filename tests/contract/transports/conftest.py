@@ -37,7 +37,6 @@ class Route:
         message: one it takes.
         arrived: the bodies that came through, oldest first.
         fail: makes the far side refuse or vanish, for now.
-        can_tell: whether it can find out what became of a message.
     """
 
     transport: Transport
@@ -45,7 +44,6 @@ class Route:
     message: Message
     arrived: Callable[[], list[bytes]]
     fail: Callable[[], object]
-    can_tell: bool = False
 
 
 @pytest.fixture(params=list(TRANSPORTS), ids=str)
@@ -90,7 +88,6 @@ def _lay_slack(stack: ExitStack, _: Path) -> Route:
         Message("application/json", _encode(payload), KEY, "perf.json"),
         lambda: [_encode(message.payload) for message in receiver.messages],
         lambda: receiver.faults.add("ratelimited", times=9),
-        can_tell=True,
     )
 
 
@@ -145,7 +142,6 @@ def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
         Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html"),
         lambda: [path.read_bytes() for path in folder.iterdir()] if folder.exists() else [],
         lambda: folder.write_bytes(b"a file in the folder's place"),
-        can_tell=True,
     )
 
 
