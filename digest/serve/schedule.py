@@ -57,7 +57,6 @@ _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
 """Seconds in which what was given up at last may say so."""
 
-
 # `incoming` are the addresses of `[slack.webhooks]` and `[discord]`.
 _NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "incoming", "webhooks", "web", "templates")
 _TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")

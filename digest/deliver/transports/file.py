@@ -31,9 +31,9 @@ _HINTS = {
     errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
     errno.EACCES: "Let the account of Digest write there, or name another folder.",
     errno.EPERM: "Let the account of Digest write there, or name another folder.",
-    errno.ENOTDIR: "A file is in the place of a folder: move it, or name another folder.",
-    errno.EEXIST: "A file is in the place of a folder: move it, or name another folder.",
-    errno.EISDIR: "A folder is in the place of the file: move it, or name another file.",
+    errno.ENOTDIR: "A file is where a folder should be: move it, or name another folder.",
+    errno.EEXIST: "A file is where a folder should be: move it, or name another folder.",
+    errno.EISDIR: "A folder is where the file should be: move it, or name another file.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
