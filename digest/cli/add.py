@@ -84,12 +84,7 @@ def plan_addition(
     libraries: Sequence[str],
     subscription: str | None,
 ) -> FileChange:
-    """Plan a subscription to a query, or one more query in a subscription that is there.
-
-    Raises:
-        ConfigurationError: there is no `digest.toml`, or it is wrong.
-        UsageError: a name is taken, or nothing says where a new subscription goes.
-    """
+    """Plan a subscription to a query, or one more query in a subscription that is there."""
     file, followed = open_file(ctx), " ".join(query.expression.split())
     if subscription is not None:
         if destinations or when or name or libraries:

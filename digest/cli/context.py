@@ -48,13 +48,8 @@ _NAME = re.compile(r"[\w.-]+")
 def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:
     """Return the text of the saved query that is meant, None where what was typed is a query itself.
 
-    A word that looks like a name, and is none, is searched for, with a note on standard error.
-
-    Args:
-        others: what else could be meant, such as subscriptions; None to search for a word that is near a name.
-
-    Raises:
-        UnknownName: it is near a name, and what else could be meant was given.
+    A word that looks like a name, and is none, is searched for, with a note on standard error. If others are
+    given, such as subscriptions, a word near a name is refused.
     """
     if text in saved:
         return saved[text]
@@ -90,12 +85,7 @@ def require_subscription(
 
 
 def load(ctx: click.Context, *, warns: bool = False) -> Config:
-    """Return the configuration the call means.
-
-    Args:
-        warns: what may keep digests from going out, such as a token that is missing, goes to standard error:
-            for commands that send, or say how everything stands. Others would only repeat it.
-    """
+    """Return the configuration the call means; a command that sends warns of what may keep digests back."""
     config = open_config(ctx.obj["config_path"])
     for warning in config.warnings if warns else ():
         click.echo(f"warning: {warning}", err=True)
@@ -210,10 +200,7 @@ def opened_client(
 ) -> Iterator[ArxivClient]:
     """Open a client for a few requests, at one pace with run, serve and all else that asks.
 
-    Args:
-        store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
-            simulated clocks.
-        quiet: the caller says itself that arXiv gave no answer.
+    Without a database that keeps the gate, this account does. If `quiet`, the caller says that nothing answers.
     """
     with ExitStack() as stack:
         if store is None:

@@ -45,9 +45,6 @@ _WIDEST_ERROR = 140
 _LINES = 24
 _HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 
-_LINES = 24
-_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
-
 
 @click.group(cls=CommandGroup)
 def command() -> None:

@@ -47,14 +47,7 @@ def describe_week(digest: Digest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One dialogue.
-
-    Attributes:
-        zone: the machine's own.
-        look_up: asks arXiv for a query; raises `ArxivError`.
-        send_tests: sends a message that says it is a test; raises `DigestError`.
-        secrets: is given what was typed unseen, by the file it is kept in.
-    """
+    """One dialogue; `secrets` is given what was typed unseen, by the file it is kept in."""
 
     folder: Path
     zone: str

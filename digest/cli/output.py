@@ -57,10 +57,7 @@ def answers(
     """Let a command return its answer: a frozen value, which `--json` prints and of which a screen is made.
 
     An answer's `exit_code` is that of the command. An answer's `failure`, an error, is raised after it is shown.
-
-    Args:
-        screen: makes the parts of the screen.
-        of_screen: options that say how much is shown; the screen takes them, and the command does not.
+    Options `of_screen` say how much is shown: the screen takes them, and the command does not.
     """
 
     def decorate(command: Callable[..., object]) -> Callable[..., None]:

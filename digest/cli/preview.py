@@ -218,10 +218,9 @@ def _show_trials(trials: Trials) -> Iterator[Part]:
 
 @click.command()
 @choosing
-@click.option("--test", "is_test", is_flag=True, help="Send it to you: the places that alarms.to names.")
 @answers(_show_trials)
 @click.pass_context
-def command_send(ctx: click.Context, *, choice: Choice, is_test: bool) -> Trials:
+def command_send(ctx: click.Context, *, choice: Choice) -> Trials:
     """Send a digest to yourself, to try how it arrives.
 
     It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
@@ -230,11 +229,6 @@ def command_send(ctx: click.Context, *, choice: Choice, is_test: bool) -> Trials
     with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:
             raise UsageError("no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].')
-        if not is_test:
-            raise UsageError(
-                "readers get digests from `digest run` and `digest serve`, when they are due",
-                hint=f"To send one to yourself: `digest send {choice.name} --test`",
-            )
         with site.store.read() as conn:
             chosen = _choose_digest(conn, site, choice)
         return Trials(chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to))

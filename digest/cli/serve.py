@@ -118,8 +118,7 @@ def _wait(
 ) -> StoreError | None:
     """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
 
-    Returns:
-        Why this may not work on: the database is another one now. None where it may.
+    If the database is another one now, return that error.
     """
     while not stop.wait(_LOOK):
         try:

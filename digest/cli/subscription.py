@@ -99,11 +99,7 @@ def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
 def describe_next_digest(
     here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
 ) -> str:
-    """Say when a subscription's next digest comes, or why none does, and what waits for it.
-
-    Args:
-        write: writes the moment; with its date if it is None.
-    """
+    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
     waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
     if line.state is SubscriptionState.ENDED:
         return "never: it has ended, since digest.toml no longer names it"

@@ -58,11 +58,8 @@ _LONGEST_OTHER = 3600.0
 class AlarmFacts:
     """What alarms are decided from; None for nothing of the kind.
 
-    Attributes:
-        announcement: what became of the last announcement that must be taken in (see `find_due_announcement`).
-        deliveries: deliveries that neither ended nor are held, overdue.
-        failed: deliveries given up or held for the operator of late.
-        is_refusing: of late more asked for a mail with a link than are answered.
+    `failed` are deliveries given up, or held for the operator, of late. `is_refusing`: more people asked for a
+    mail with a link than are answered.
     """
 
     announcement: AnnouncementLine | None = None

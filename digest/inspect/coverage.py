@@ -28,12 +28,9 @@ def is_checked(conn: Connection, source: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What has been checked of the last days.
+    """What has been checked of the last days: announcements, newest first; missing ids; requests of a day.
 
-    Attributes:
-        announcements: a line for each the calendar expected, the newest first.
-        gaps: missing ids by what became of them.
-        allowed: how many of them what can wait may use up.
+    Above the number that is `allowed`, only urgent requests are sent.
     """
 
     source: str
@@ -84,15 +81,9 @@ class AnnouncementState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnnouncementLine:
-    """One announcement.
+    """One announcement (Eastern date), with the checks before the next one: complete, failed, and the last (UTC).
 
-    Attributes:
-        announcement: Eastern date of its evening.
-        new: papers announced for the first time in it; estimated from the order of ids where several came at once.
-        checks: complete checks between it and the next one.
-        failed: checks in that time that failed.
-        checked_at: when the last of them ended (UTC); None where there was none.
-        failure: how the last one failed, where the announcement is not complete; "" otherwise.
+    How many papers are new in it is estimated from the order of ids if several announcements came at once.
     """
 
     announcement: date
@@ -115,9 +106,7 @@ def assess_announcements(
 ) -> list[AnnouncementLine]:
     """Say what became of each announcement of the last days, the newest first.
 
-    Args:
-        counts: papers each announcement brought, by its Eastern date.
-        first_at: when the first complete check began (UTC); None where there was none yet.
+    `first_at` is when the first complete check began (UTC); None if there was none yet.
     """
     lines: list[AnnouncementLine] = []
     is_covered = False

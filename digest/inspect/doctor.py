@@ -230,10 +230,8 @@ def inspect_domain(
 ) -> Iterator[Finding]:
     """Yield what the domain publishes for receivers of its mail, and what it should.
 
-    Args:
-        selector: names the DKIM key; "" where the provider tells, or nobody.
-        mail_host: of the mail server, which tells the provider.
-        server: address and port of the name server; None for those of this machine.
+    The selector names the DKIM key; "" if the provider tells it, who is known by the mail server. Without a name
+    server, those of this machine are asked.
     """
     try:
         resolver = dns.resolver.Resolver(configure=server is None)
@@ -323,14 +321,7 @@ def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
 
 
 def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport, token: str) -> Iterator[Finding]:
-    """Yield what Slack says of the token, its scopes and each channel; channels only where the token is good.
-
-    Args:
-        channels: where posts go, each with whose channel it is.
-
-    Raises:
-        DeliveryError: Slack could not be asked.
-    """
+    """Yield what Slack says of the token, its scopes and each channel; channels only if the token is good."""
     kind = next(
         (words for start, words in _KINDS.items() if token.startswith(start)), "a token of an unknown kind"
     )

@@ -96,11 +96,7 @@ _OUTCOMES = {Met.ENTERED: "new", Met.STAYED: "changed", Met.LEFT: "gone"}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One saved query of a subscription, and one change.
-
-    Attributes:
-        failing: what keeps it from meeting it, in words; "" where it does.
-    """
+    """One saved query of a subscription, and one change: the clauses it meets, or what fails, in words."""
 
     name: str
     met: Met = Met.NEVER
@@ -111,12 +107,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class KeptMatch:
-    """The match that was kept.
-
-    Attributes:
-        digest_id: the digest it went into; None while it waits.
-        reached: how far it has come in that digest; see `judge_deliveries`.
-    """
+    """The match that was kept: its digest, None while it waits, and how far it has come in that."""
 
     match_run_id: int
     digest_id: int | None
@@ -140,12 +131,7 @@ def judge_change(
     is_matched: bool,
     is_overtaken: bool = False,
 ) -> Judged:
-    """Say what became of one change.
-
-    Args:
-        asked: its saved queries, each held against this change.
-        is_overtaken: see `digest.match.rules.is_overtaken`.
-    """
+    """Say what became of one change, against which each saved query of the subscription was held."""
     if row is not None:
         return _judge_match(row, due)
     if not is_matched:
@@ -161,7 +147,7 @@ def judge_change(
 
 
 def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
-    """Say why a feed does not show a paper; "" where it does."""
+    """Say why a feed does not show a paper; "" if it does."""
     if not is_open:
         return "it is closed"
     if is_shown:
@@ -174,11 +160,7 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
 
 
 def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bool = False) -> Verdict:
-    """Say how far a paper in a digest has come: the farthest.
-
-    Args:
-        has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
-    """
+    """Say how far a paper in a digest has come; one may be held since nobody can tell whether it arrived."""
     if DeliveryState.SENT in states:
         return Verdict.SENT
     if has_doubtful_hold or not _DOUBTFUL.isdisjoint(states):
@@ -242,15 +224,7 @@ def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Aske
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """One change on its way.
-
-    Attributes:
-        announced: Eastern date.
-        run_id: the check that found it.
-        asked: the subscription's saved queries, each held against it.
-        matched_at: when the match was kept (UTC); None if none was.
-        digest_id: the digest it went into; None for none.
-    """
+    """One change on its way: announced (Eastern date), found by a check, matched (UTC), put into a digest."""
 
     version: int
     kind: Kind
@@ -265,17 +239,12 @@ class ChangeHistory:
 
 @dataclass(frozen=True, slots=True)
 class DigestHistory:
-    """A digest that shows the paper.
+    """A digest that shows the paper, at its `place` from 1, 0 for none, and says what of it has changed.
 
-    Attributes:
-        papers: how many it holds, of which `shown` are shown.
-        place: which of them this is, from 1; 0 if it is none of them.
-        change: what it says of the paper's change.
-        is_dotted: the paper has a dot, for nearness to a library; None if no paper of the digest has.
+    `is_dotted`: the paper has a dot, for nearness to a library; None if no paper of the digest has.
     """
 
     id: int
-    slot: str
     occasion: Occasion
     planned_at: datetime
     papers: int
@@ -330,12 +299,8 @@ class Order:
 class PaperHistory:
     """All that is known of a paper and a subscription.
 
-    Attributes:
-        paper: as it was found last; None if it is not stored.
-        announcement: Eastern date of the announcement that brought it; None if that is not known.
-        newest: the paper announced last of all that are stored.
-        feeds: the places where it is read as a feed, each with why that does not show it, "" if it does.
-        forgotten_at: since when (UTC) nothing is stored of it, because it had matched nothing.
+    `newest` is the last of all stored papers. Each place of `feeds` has why it does not show the paper, "" if it
+    does. Of a paper that was forgotten because it matched nothing only that moment is known (UTC).
     """
 
     subscription: str
@@ -363,12 +328,7 @@ class PaperHistory:
 def explain_paper(
     conn: Connection, id_: ArxivId, due: DueSubscription, source: str, only: Destination | None = None
 ) -> PaperHistory:
-    """Gather the whole trail of a paper to a subscription.
-
-    Args:
-        due: the subscription, also one that has ended.
-        only: the reader of whom alone it tells; None for all.
-    """
+    """Gather the whole trail of a paper to a subscription, or to `only` one of its readers."""
     newest, known = load_newest_paper(conn), load_paper(conn, id_)
     left = tuple(place for place in load_statuses(conn, due.id) if place.state is DestinationState.UNSUBSCRIBED)
     if only is not None:
@@ -505,7 +465,6 @@ def _load_digest_history(
     theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
     return DigestHistory(
         id=digest.id,
-        slot=digest.slot,
         occasion=digest.occasion,
         planned_at=digest.planned_at,
         papers=len(digest.entries),
@@ -515,16 +474,6 @@ def _load_digest_history(
         is_dotted=bool(entry.near) if entry and any(one.near for one in digest.entries) else None,
         deliveries=tuple(theirs),
     )
-
-
-def find_excluders(config: Config, query_name: str, paper: Paper) -> dict[str, str]:
-    """Return the subscriptions of the file to a saved query that exclude a paper, each with what excludes it."""
-    causes = {
-        one.name: read_exclusion(one).find_cause(paper)
-        for one in sorted(config.subscriptions, key=lambda one: one.name)
-        if query_name in one.queries
-    }
-    return {name: cause for name, cause in causes.items() if cause}
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,13 +488,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class MatchHistory:
-    """Which parts of a query a paper meets.
+    """Which parts of a query a paper meets, and which subscriptions exclude it, each with what does.
 
-    Attributes:
-        is_stored: if not, the paper is as arXiv has it now.
-        name: the name the query is saved by; "" for one that was typed.
-        failing: what keeps the paper from matching; nothing if it matches.
-        excluded_by: the subscriptions to the saved query that exclude the paper, each with what excludes it.
+    A paper that is not stored is as arXiv has it now. `name` is the query's if it is saved.
     """
 
     paper: Paper
@@ -560,7 +505,8 @@ class MatchHistory:
 
 def explain_match(config: Config, name: str, query: Query, paper: Paper, *, is_stored: bool) -> MatchHistory:
     """Hold a paper against each part of a query."""
-    ready = analyse(paper)
+    ready, followers = analyse(paper), [one for one in config.subscriptions if name in one.queries]
+    causes = {one.name: read_exclusion(one).find_cause(paper) for one in followers}
     return MatchHistory(
         paper=paper,
         is_stored=is_stored,
@@ -569,7 +515,7 @@ def explain_match(config: Config, name: str, query: Query, paper: Paper, *, is_s
         matches=matches(query, ready),
         clauses=tuple(_walk_clauses(query.tree, ready)),
         failing=find_why_not(query, ready),
-        excluded_by=find_excluders(config, name, paper),
+        excluded_by={one: cause for one, cause in causes.items() if cause},
     )
 
 

@@ -55,12 +55,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found.
-
-    Attributes:
-        todo: what to do about it; "" where there is nothing.
-        more: lines that name addresses, channels or queries, for the operator's own eyes; "" for none.
-    """
+    """What one check found; `more` names addresses, channels or queries, for the operator's own eyes."""
 
     verdict: Verdict
     check: str
@@ -73,11 +68,9 @@ Find = Callable[[], Iterable[Finding]]
 
 
 def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
-    """Run all checks side by side, and yield what they find in their order.
+    """Run all checks side by side, together for so many seconds at most, and yield what they find in their order.
 
-    Args:
-        checks: what finds out, by name. None of them stops another: an error is a finding.
-        seconds: how long all of them may take together; each should have shorter limits of its own.
+    None of them stops another: an error is a finding.
     """
     until = monotonic() + seconds
     running = [(name, _start(name, find)) for name, find in checks.items()]

@@ -12,12 +12,7 @@ from digest.model.subscriptions import Destination, DestinationKind
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where and when an answer is read.
-
-    Attributes:
-        zone: times are shown in it; None for the machine's own.
-        folder: that of the configuration.
-    """
+    """When and where an answer is read: in a zone, None for the machine's own, in the configuration's folder."""
 
     now: datetime
     zone: tzinfo | None

@@ -73,10 +73,8 @@ def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest
 class ForeseenRun:
     """What the next run would do for a subscription, as far as papers are stored.
 
-    Attributes:
-        is_due: a digest is planned by it.
-        papers: how many that would hold; of one that is not due how many wait; None where only the run can tell.
-        edit: what the next run makes of a subscription that digest.toml names anew, or no more; "" for others.
+    `papers` are those of the digest that is due, else those that wait; None if only the run can tell. `edit` is
+    what becomes of a subscription that digest.toml names anew, or no more.
     """
 
     line: SubscriptionStatus
@@ -123,12 +121,7 @@ def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
 
 
 def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
-    """Return the last digest of a subscription, or of one day.
-
-    Args:
-        day: the day its slot is named after, or it was planned on; None for the last one.
-        zone: where that day is a day; None for the machine's own.
-    """
+    """Return the last digest of a subscription, or that of a day, by which its slot is named or it was planned."""
     listed = load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
     for one in listed:
         if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day:
@@ -137,11 +130,7 @@ def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: 
 
 
 def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:
-    """Return a subscription's digest by its number.
-
-    Raises:
-        UnknownName: there is none of this number, or it is another's.
-    """
+    """Return a subscription's digest by its number."""
     digest = load_digest(conn, digest_id)
     if digest.subscription != due.subscription.name:
         raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
@@ -168,11 +157,7 @@ def render_parts(site: Site, digest: Digest, destination: Destination, links: Li
 
 
 def send_trial(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Receipt]:
-    """Send a digest to the operator, beside the outbox; as often as asked, each time under names of its own.
-
-    Raises:
-        DigestError: it was not taken, or only in part.
-    """
+    """Send a digest to the operator, beside the outbox; as often as asked, each time under names of its own."""
     transport = site.transport(destination.kind)
     address = transport.resolve(destination)
     named = f"trial {site.clock.now().isoformat()} {site.jitter()}"
@@ -204,9 +189,6 @@ def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, sho
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
     """
     found: list[Paper] = []
     looked_at = total = 0

@@ -100,13 +100,7 @@ _LOG = "The log of `digest serve` says why."
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that needs somebody.
-
-    Attributes:
-        what: what is wrong, as a sentence.
-        remedy: a command, or what to do; "" where nothing can be done.
-        is_of_messages: it stands for messages that the outbox counts.
-    """
+    """One thing that needs somebody, and what to do about it; the outbox counts it if it is of messages."""
 
     what: str
     remedy: str = ""
@@ -270,18 +264,10 @@ def describe_breaker(breaker: Breaker) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How all is; moments are in UTC.
+    """How all is; moments are in UTC, the next announcement is an Eastern date, the database's size in bytes.
 
-    Attributes:
-        summary: how all is, in a sentence.
-        edited: what of digest.toml the next run takes over; "" for nothing.
-        intake: how far arXiv has been checked; its `checked_at` is None before the first check.
-        next_announcement: its Eastern date.
-        size: bytes of the database.
-        workers: the processes at work, and those that fell silent lately.
-        alarms: what is wrong; `troubles` has it too.
-        unsent_alarms: names of those that the operator should have a message of, and has none yet.
-        holds_ping: the sign of life is not given.
+    `intake` is how far arXiv has been checked. Of `unsent_alarms` the operator has no message yet.
+    `holds_ping`: the sign of life is not given.
     """
 
     here: Here
@@ -297,7 +283,6 @@ class Status:
     dialect: str
     size: int
     workers: tuple[Worker, ...]
-    alarms: tuple[Alarm, ...]
     alarms_to: tuple[Destination, ...]
     unsent_alarms: tuple[AlarmName, ...]
     holds_ping: bool
@@ -355,7 +340,6 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             dialect=store.dialect,
             size=size,
             workers=workers,
-            alarms=alarms,
             alarms_to=config.alarms.to,
             unsent_alarms=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
             holds_ping=bool(config.alarms.ping_url) and not can_send_heartbeat(alarms),
@@ -384,11 +368,7 @@ def find_next_check(conn: Connection, source: str, now: datetime) -> datetime:
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
-    """Return what is amiss at a moment (UTC); nothing is changed.
-
-    Args:
-        planning: what could not be planned just now, and why; "" leaves that to what the processes say.
-    """
+    """Return what is amiss at a moment (UTC); `planning` is what could not be planned just now, and why."""
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
     facts = AlarmFacts(
         _load_announcement(conn, config.arxiv.source, now),

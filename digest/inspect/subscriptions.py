@@ -30,13 +30,7 @@ _DIGESTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionStatus(SubscriptionLine):
-    """A subscription, how much it brings, and what comes next.
-
-    Attributes:
-        settings: those in force.
-        volume: how much it brings, in words.
-        is_greeted: it sends a first digest with the next run.
-    """
+    """A subscription, how much it brings in words, and if it sends a first digest with the next run."""
 
     settings: Subscription
     volume: str
@@ -63,13 +57,7 @@ def load_lines(
 
 @dataclass(frozen=True, slots=True)
 class PersonStatus:
-    """Somebody who subscribed by themselves.
-
-    Attributes:
-        since: when they confirmed, or unsubscribed (UTC).
-        state: subscribed, paused or unsubscribed.
-        queries: how many saved queries of their own they follow; `when` is when their digests come.
-    """
+    """Somebody who subscribed by themselves: since when (UTC), how many saved queries, when their digests come."""
 
     address: str
     since: datetime
@@ -107,12 +95,7 @@ def list_subscriptions(conn: Connection, config: Config, here: Here) -> Subscrip
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionDetail:
-    """All about a subscription.
-
-    Attributes:
-        queries: the texts of what it follows, by name; a query without a name has its text there, too.
-        unreadable: why a text can't be read, by the texts of its queries that can't.
-    """
+    """All about a subscription: what it follows by name, or by its text, and why a text can't be read."""
 
     here: Here
     subscription: SubscriptionStatus

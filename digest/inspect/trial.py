@@ -183,13 +183,9 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PaperSnapshot:
-    """The papers of the last days as they were stored at one time.
+    """The papers of the last days as they were stored up to a change, from the first day that is complete.
 
-    Attributes:
-        mark: up to which change.
-        since: the first day of which everything is stored.
-        kept: the papers, by their numbers.
-        papers: their words; behind them those of cross-listed ones as they were before.
+    The words of `kept` papers are in `papers`, and after them those of cross-listed ones as they were before.
     """
 
     mark: int
