@@ -8,11 +8,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfoNotFoundError
 
 import click
@@ -23,34 +23,52 @@ from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
-from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
-from digest.cli.output import say
-from digest.config import Config, addresses, find_config, load_config, read_environment
-from digest.config.providers import OUTLOOK, OWN, PROVIDERS
+from digest.cli.output import cut, find_width, fold, say
+from digest.config import Config, find_config, load_config, read_environment
+from digest.config.addresses import (
+    expand_home,
+    is_loopback,
+    read_destination,
+    read_mail_address,
+    read_reachable,
+    read_secure_url,
+    read_smtp_url,
+    resolve_sources,
+)
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_provider
 from digest.config.starter import (
     Answers,
+    Question,
     complete_schedule,
     drop_unused,
     list_missing,
+    list_open,
     log_in,
     make_name,
     suggest_schedule,
     write_starter,
 )
-from digest.inspect.preview import try_query
+from digest.inspect.preview import describe_found, note_found, try_query
 from digest.interest.libraries import read_source
-from digest.model.errors import ArxivError, ArxivUnreachable, UsageError, count
+from digest.model.errors import ArxivError, ArxivUnreachable, DigestError, UsageError, count
 from digest.model.messages import Digest
-from digest.model.subscriptions import DestinationKind
+from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import Query
+from digest.query.description import describe_query
 from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
+from digest.tex import to_plain
 
+T = TypeVar("T")
+
+_PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
+_TOKEN_FILE = "slack.token"  # noqa: S105 - the same
+_SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 _CATEGORIES, _SHARE = 5, 10
 """At most so many categories of a library are followed, each with one in so many of its papers."""
 
-_VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
+_VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
 @click.command()
@@ -114,7 +132,7 @@ def command(
         if tests:
             send_tests(known)
     else:
-        dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_tests, secrets)
+        dialogue = Dialogue(target.parent, zone, environ, send_tests, secrets)
         known = _run_dialogue(dialogue, known, tests=tests)
     known = drop_unused(known)
     config = read(known)
@@ -150,7 +168,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
     def find_file(flag: str, variable: str) -> str | None:
         if flags[flag]:
-            return os.path.relpath(addresses.expand_home(flags[flag]), target.parent)
+            return os.path.relpath(expand_home(flags[flag]), target.parent)
         return None if {variable, f"{variable}_FILE"} & environ.keys() else ""
 
     def read(flag: str, reader: Callable[[object], str]) -> str:
@@ -160,14 +178,14 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
         queries=tuple(query.expression for query in queries),
         library=tuple(write_sources(flags["libraries"], target.parent)),
         show=flags["show"] or 0,
-        to=tuple(map(addresses.read_destination, flags["destinations"])),
-        smtp=read("smtp", addresses.read_smtp_url),
-        sender=read("sender", addresses.read_mail_address),
-        password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),
-        token_file=find_file("token_file", _VARIABLES[TOKEN_FILE]),
-        base_url=None if flags["base_url"] is None else read("base_url", addresses.read_secure_url),
+        to=tuple(map(read_destination, flags["destinations"])),
+        smtp=read("smtp", read_smtp_url),
+        sender=read("sender", read_mail_address),
+        password_file=find_file("password_file", _VARIABLES[_PASSWORD_FILE]),
+        token_file=find_file("token_file", _VARIABLES[_TOKEN_FILE]),
+        base_url=None if flags["base_url"] is None else read("base_url", read_secure_url),
         when=flags["when"] and complete_schedule(flags["when"], zone),
-        contact=read("contact", addresses.read_reachable),
+        contact=read("contact", read_reachable),
     )
     if known.smtp or not flags["provider"]:
         return replace(known, provider=OWN if known.smtp else None)
@@ -199,7 +217,7 @@ def _propose_query(
     """Read a library; if a query is asked for, return that for the categories of its papers at arXiv, if any."""
     config = _read_defaults(environ)
     clock = choose_clock(config)
-    sources = addresses.resolve_sources(library, target.parent.absolute())
+    sources = resolve_sources(library, target.parent.absolute())
     readings = [read_source(config, clock, source) for source in sources]
     ids = {paper.arxiv_id for one in readings if one for paper in one.papers if paper.arxiv_id}
     if not (ids and is_asked):
@@ -305,3 +323,202 @@ def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
     call = name_command() + ("" if is_usual else f" --config {shlex.quote(str(target))}")
     click.echo(f"  next   {call} run     check arXiv and send the first digest")
     click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One dialogue; `secrets` is given what was typed unseen, by the file it is kept in."""
+
+    folder: Path
+    zone: str
+    environ: Mapping[str, str]
+    send_tests: Callable[[Answers], None]
+    secrets: dict[str, str]
+
+    def ask(self, known: Answers) -> Answers:
+        """Ask for all that is open."""
+        while questions := list_open(known):
+            click.echo()
+            known = self._answer(questions[0], known)
+        return known
+
+    def test(self, known: Answers) -> Answers:
+        """Send a test until it arrives or is given up; return the answers, mended where it failed."""
+        while True:
+            try:
+                self.send_tests(known)
+            except DigestError as error:
+                _say(click.style(f"✗ {error.message}", fg="red"), error.hint)
+            else:
+                return known
+            mended = {**_list_mended(known), "nothing: keep it as it is": None}
+            changed = mended[_choose("What do you want to change?", list(mended))]
+            if changed is None:
+                return known
+            known = self.ask(changed)
+
+    def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: PLR0911 - one for each question
+        match question:
+            case Question.QUERY:
+                return replace(known, queries=(self._ask_query(),))
+            case Question.TO:
+                return replace(known, to=(_ask_destination(),))
+            case Question.PROVIDER:
+                return _ask_server(known)
+            case Question.FROM:
+                return replace(known, sender=ask("From which address?", read_mail_address, known.address))
+            case Question.PASSWORD:
+                called = (known.provider or OWN).secret
+                return replace(known, password_file=self._ask_secret(called, _PASSWORD_FILE))
+            case Question.TOKEN:
+                _say(
+                    "Slack wants an app of your own. `digest slack manifest` prints what describes it.",
+                    "Paste that at https://api.slack.com/apps: Create New App, From a manifest.",
+                    "Install the app. Under OAuth & Permissions copy its bot token.",
+                    "In the channel write /invite @Digest.",
+                )
+                return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", _TOKEN_FILE))
+            case Question.BASE_URL:
+                offer = "`digest serve` can offer the feed at an https address."
+                _say(f"{offer} Without one, each run writes it into a file.")
+                base_url = ask("Which address? Enter for none.", lambda text: text and read_secure_url(text), "")
+                return replace(known, base_url=base_url)
+            case Question.WHEN:
+                read = partial(complete_schedule, zone=self.zone)
+                return replace(known, when=ask("When?", read, suggest_schedule(self.zone)))
+            case Question.CONTACT:
+                _say("Each request tells arXiv how to reach you: a mail address or a web page.")
+                return replace(known, contact=ask("Your address for arXiv?", read_reachable))
+
+    def _ask_query(self) -> str:
+        click.echo(_bold("What do you follow?"))
+        _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
+        query = ask("", read_followed)
+        while True:
+            _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
+            try:
+                found = _look_up(self.environ, query)
+                newest = "Fewer words bring more, and so does a whole category."
+                if found.entries:
+                    newest = f"The newest: “{cut(to_plain(found.entries[0].paper.title), 80)}”."
+                _say(f"It brings {describe_found(found)}. {newest}")
+                _say(*map("Note: {}.".format, note_found(query, found)))
+            except ArxivError as error:
+                _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
+            other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")
+            if other is None:
+                return query.expression
+            query = other
+
+    def _ask_secret(self, called: str, name: str) -> str:
+        """Ask for a secret, unless its file is there already; return the file."""
+        is_there = (self.folder / name).exists() and name not in self.secrets
+        if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
+            return name
+        _say(f"What you type is not shown. It goes into the file {name}, which only you can read.")
+        self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
+        return name
+
+
+def _list_mended(known: Answers) -> dict[str, Answers]:
+    """Return what may have been wrong where a test failed, and the answers without it."""
+    if not known.address:
+        return {"the token": replace(known, token_file=""), "the channel": replace(known, to=())}
+    return {
+        "the password": replace(known, password_file=""),
+        "the mail server": replace(known, provider=None, smtp="", sender="", password_file=""),
+        "the address": replace(known, to=(), provider=None, smtp="", sender=""),
+    }
+
+
+def _ask_destination() -> Destination:
+    match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
+        case "mail":
+            return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))
+        case "a Slack channel":
+            return ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
+        case "a feed":
+            return Destination(DestinationKind.FEED)
+        case _:
+            return Destination(DestinationKind.CONSOLE)
+
+
+def _ask_server(known: Answers) -> Answers:
+    """Ask who sends the mail, and what it takes to log in there."""
+    provider, usual = known.provider, guess_provider(known.address)
+    if provider is None and usual is OUTLOOK:
+        _say(*OUTLOOK.notes)
+    named = {one.name: one for one in PROVIDERS.values()}
+    while provider is None or provider is OUTLOOK:
+        offered = usual.name if usual not in (None, OUTLOOK) else ""
+        provider = named[_choose("Which mail server sends it?", list(named), offered)]
+        _say(*provider.notes)
+    if provider is OWN:
+        return replace(known, provider=OWN, smtp=_ask_own_server())
+    server, region = provider.server, ""
+    if provider.has_regions:
+        region = ask("Which region?", lambda text: read_smtp_url(server.format(region=text)) and text, "us-east-1")
+    _say(f"{provider.secret}: {provider.page}")
+    if not provider.is_account:
+        login = ask(f"{provider.login}?", str.strip)
+    else:
+        asks = provider is not usual
+        login = (
+            ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
+        )
+    return log_in(known, provider, login, region)
+
+
+def _ask_own_server() -> str:
+    while True:
+        # How it encrypts is asked next, whatever scheme somebody wrote before its name.
+        host = ask(
+            "Its name and port?",
+            lambda text: read_smtp_url(f"smtp://{text.rpartition('://')[2]}"),
+            "localhost:25",
+        )
+        scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
+        login = ask("Login name? Enter for none.", str.strip, "")
+        url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
+        if scheme != "smtp" or not login or is_loopback(url):
+            return url
+        _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
+
+
+def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
+    """Let somebody choose by number, or by how the words begin; Enter stands for `usual`."""
+    click.echo(_bold(question))
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    for number, choice in numbered.items():
+        click.echo(f"  {number}  {choice}")
+
+    def read(text: str) -> str:
+        typed = text.strip().lower()
+        begun = [choice for choice in choices if choice.lower().startswith(typed)]
+        if typed not in numbered and len(begun) != 1:
+            raise UsageError(f"Type a number from 1 to {len(choices)}.")
+        return numbered.get(typed) or begun[0]
+
+    return ask("", read, usual or None)
+
+
+def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
+    """Ask until the answer can be read; `usual` is what Enter stands for, None where it stands for nothing."""
+    while True:
+        suffix = "  > " if question else "> "
+        text = click.prompt(_bold(question), default=usual, show_default=bool(usual), prompt_suffix=suffix)
+        try:
+            return read(str(text))
+        except DigestError as error:
+            _say(click.style(error.message, fg="red"), error.hint)
+
+
+def _say(*sentences: str) -> None:
+    """Print sentences, indented, in lines that fit."""
+    for sentence in filter(None, sentences):
+        for line in fold(sentence, find_width() - 2):
+            click.echo(f"  {line}")
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True) if text else ""

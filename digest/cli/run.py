@@ -79,10 +79,10 @@ def _show(answer: Run | Busy | Foresight) -> Iterator[Part]:
 def _preview_run(found: Foresight) -> Iterator[Part]:
     rows = [
         (
-            one.line.name,
+            one.line.settings.name,
             one.edit or ("now" if one.is_due else describe_next_digest(found.here, one.line)),
             "–" if one.papers is None or not one.is_due else one.papers,
-            ", ".join(map(found.here.show, one.line.destinations)),
+            ", ".join(map(found.here.show, one.line.settings.destinations)),
         )
         for one in found.subscriptions
     ]

@@ -161,7 +161,12 @@ def _describe_subscription(status: Status, line: SubscriptionStatus) -> tuple[st
     here, last = status.here, "–"
     if line.last_planned_at is not None:
         last = f"{here.write_near(line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
-    return (line.name, last, describe_next_digest(here, line, write=here.write_near), write_brief(line.volume))
+    return (
+        line.settings.name,
+        last,
+        describe_next_digest(here, line, write=here.write_near),
+        write_brief(line.volume),
+    )
 
 
 def write_brief(volume: str) -> str:

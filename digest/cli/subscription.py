@@ -70,8 +70,8 @@ def _show_list(found: SubscriptionList) -> Iterator[Part]:
     here, lines = found.here, [line for line in found.subscriptions if not line.is_personal]
     rows = [
         (
-            line.name,
-            _name_destinations(here, line.destinations),
+            line.settings.name,
+            _name_destinations(here, line.settings.destinations),
             str(line.settings.cadence).replace(f" {here.zone}", ""),
             describe_next_digest(here, line),
         )
@@ -105,8 +105,8 @@ def describe_next_digest(
         return "never: it has ended, since digest.toml no longer names it"
     if not line.is_active(here.now):
         return f"paused{here.write_until(line.paused_until)}{waits}"
-    if all(destination.is_pulled for destination in line.destinations):
-        return "read when fetched" if line.destinations else "–"
+    if all(destination.is_pulled for destination in line.settings.destinations):
+        return "read when fetched" if line.settings.destinations else "–"
     if line.is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
         return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
     if line.next_due_at is None:
@@ -144,7 +144,7 @@ def _describe(detail: SubscriptionDetail, settings: Subscription) -> dict[str, l
         return [text + why.get(text, "") for text in texts]
 
     return {
-        "name": [f"{line.name} · “{settings.title}”"],
+        "name": [f"{settings.name} · “{settings.title}”"],
         "follows": [
             *(f"{name:<{width}}  {text}" for name, text in named.items()),
             *(name for name in detail.queries if name not in named),
@@ -169,7 +169,7 @@ def _describe(detail: SubscriptionDetail, settings: Subscription) -> dict[str, l
             + f"  (digest {digest.id})"
             for digest in detail.digests
         ]
-        + [f"`digest preview {line.name} --digest {digest.id}` shows one" for digest in detail.digests[:1]]
+        + [f"`digest preview {settings.name} --digest {digest.id}` shows one" for digest in detail.digests[:1]]
         or ["none yet"],
     }
 

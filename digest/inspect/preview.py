@@ -91,10 +91,10 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
     added = find_first_digests(conn, site.config.subscriptions)
     turns: list[ForeseenRun] = []
     for line in load_lines(conn, site.config, now):
-        is_kept = line.name in written or line.is_personal
-        due, edit = dues[line.name], "" if is_kept else "ends with the next run"
-        if line.name in added:
-            shown = replace(line, destinations=added[line.name].destinations)
+        is_kept = line.settings.name in written or line.is_personal
+        due, edit = dues[line.settings.name], "" if is_kept else "ends with the next run"
+        if line.settings.name in added:
+            shown = replace(line, settings=added[line.settings.name])
             turns.append(ForeseenRun(shown, is_due=True, papers=None, edit=FIRST_DIGEST_NEXT))
             continue
         is_due = not edit and (is_due_now(line, now) or (line.is_active(now) and due.id in first))
@@ -102,20 +102,18 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
         turns.append(
             ForeseenRun(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit)
         )
-    for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
+    for one in (written[name] for name in written.keys() - {turn.line.settings.name for turn in turns}):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
-        line = SubscriptionStatus(
-            one.name, one.destinations, one.queries, now, settings=one, volume="", is_greeted=looks_back
-        )
+        line = SubscriptionStatus(one, now, volume="", is_greeted=looks_back)
         turns.append(
             ForeseenRun(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run")
         )
-    return sorted(turns, key=lambda turn: turn.line.name)
+    return sorted(turns, key=lambda turn: turn.line.settings.name)
 
 
 def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
     """Whether a subscription's turn has come: its time is there, or papers wait for one that goes out at once."""
-    if not line.is_active(now) or all(place.is_pulled for place in line.destinations):
+    if not line.is_active(now) or all(place.is_pulled for place in line.settings.destinations):
         return False
     return line.waiting > 0 if line.next_due_at is None else line.next_due_at <= now
 

@@ -322,9 +322,8 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             find_next_check(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
         )
         lines = load_lines(conn, config, now)
-        bound = [one.name for one in config.subscriptions if one.cadence.kind is CadenceKind.ANNOUNCEMENT]
         for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
-            if one.name in bound and one.next_due_at and one.next_due_at > now:
+            if one.settings.cadence.kind is CadenceKind.ANNOUNCEMENT and one.next_due_at and one.next_due_at > now:
                 lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
             here=Here(now, config.zone, config.folder),

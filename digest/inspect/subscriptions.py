@@ -12,7 +12,7 @@ from digest.config import Config
 from digest.inspect.here import Here
 from digest.inspect.queries import MATCH_SPAN, describe_matches, describe_pending_edits
 from digest.match.rules import find_unreadable
-from digest.model.subscriptions import DueSubscription, Subscription
+from digest.model.subscriptions import DueSubscription
 from digest.people.tables import load_own_name, load_people
 from digest.store.digests import (
     DigestSummary,
@@ -32,7 +32,6 @@ _DIGESTS = 5
 class SubscriptionStatus(SubscriptionLine):
     """A subscription, how much it brings in words, and if it sends a first digest with the next run."""
 
-    settings: Subscription
     volume: str
     is_greeted: bool
 
@@ -41,15 +40,12 @@ def load_lines(
     conn: Connection, config: Config, now: datetime, *, include_ended: bool = False
 ) -> list[SubscriptionStatus]:
     """Return the live subscriptions by name, or all there ever were."""
-    dues = load_subscriptions(conn, include_ended=include_ended)
-    settings = {due.subscription.name: due.subscription for due in dues}
     greeted = find_first_digests(conn, config.subscriptions)
     return [
         SubscriptionStatus(
             **{each.name: getattr(line, each.name) for each in fields(line)},
-            settings=settings[line.name],
             volume=describe_matches(line.days, line.began_at, now),
-            is_greeted=line.name in greeted,
+            is_greeted=line.settings.name in greeted,
         )
         for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended)
     ]
@@ -82,7 +78,10 @@ def list_subscriptions(conn: Connection, config: Config, here: Here) -> Subscrip
     dues = {due.subscription.name: due for due in load_subscriptions(conn)}
     heard = {place for due in dues.values() for place in due.subscription.destinations}
     paused = {
-        place for one in lines if one.is_personal and not one.is_active(here.now) for place in one.destinations
+        place
+        for one in lines
+        if one.is_personal and not one.is_active(here.now)
+        for place in one.settings.destinations
     }
     listed = []
     for person in load_people(conn):
@@ -113,7 +112,7 @@ def load_detail(conn: Connection, config: Config, here: Here, due: DueSubscripti
     )
     return SubscriptionDetail(
         here=here,
-        subscription=next(line for line in lines if line.name == own.name),
+        subscription=next(line for line in lines if line.settings.name == own.name),
         queries={one.name: one.text for one in due.revisions},
         destinations=tuple(load_statuses(conn, due.id)),
         digests=tuple(load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)),

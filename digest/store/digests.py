@@ -367,9 +367,7 @@ class SubscriptionLine:
         is_personal: a person's own, made on a page.
     """
 
-    name: str
-    destinations: tuple[Destination, ...]
-    follow: tuple[str, ...]
+    settings: Subscription
     began_at: datetime
     state: SubscriptionState = SubscriptionState.ACTIVE
     last_planned_at: datetime | None = None
@@ -399,10 +397,8 @@ def load_subscription_lines(
     waiting, days = _load_match_counts(conn, ids, now - span)
     return [
         SubscriptionLine(
-            name=due.subscription.name,
+            settings=due.subscription,
             state=SubscriptionState(due.state),
-            destinations=due.subscription.destinations,
-            follow=due.subscription.queries,
             began_at=rows[due.id].created_at,
             last_planned_at=rows[due.id].last_planned_at,
             last_papers=lasts[due.id].papers if due.id in lasts else 0,

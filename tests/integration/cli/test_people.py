@@ -71,7 +71,7 @@ def test_the_list_has_people_below_the_subscriptions_of_the_file(digest: Shell) 
     found = digest("subscription", "list", "--json").json
     assert [one["is_personal"] for one in found["subscriptions"]].count(False) == 5
     assert [(one["address"], one["queries"]) for one in found["people"]] == [(ADA, 2), (BO, 0)]
-    (own,) = (one["name"] for one in found["subscriptions"] if one["is_personal"])
+    (own,) = (one["settings"]["name"] for one in found["subscriptions"] if one["is_personal"])
     digest("subscription", "unsubscribe", own, ADA, "--everything")
     ada = digest("subscription", "list", "--json").json["people"][0]
     assert (ada["state"], ada["queries"]) == ("unsubscribed", 2), "as on the page, where they stay ticked"
@@ -90,7 +90,7 @@ def test_no_screen_takes_what_is_a_persons_for_the_files(digest: Shell) -> None:
     assert "1 more by people themselves: `digest subscription list`" in digest("status").out
     assert digest("coverage").code == digest("db", "check").code == 0
     lines = digest("subscription", "list", "--json").json["subscriptions"]
-    (name,) = (one["name"] for one in lines if one["is_personal"])
+    (name,) = (one["settings"]["name"] for one in lines if one["is_personal"])
     assert "daily at 06:00 Europe/Berlin" in digest("subscription", "show", name).out
     assert "all:gpu" in digest("explain", "2611.15013", name).out
     assert "subscription (letters) has ended" in digest("subscription", "show", "(letters)", expect=2).err

@@ -158,7 +158,7 @@ def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(world
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
-    due = {one["line"]["name"]: one["papers"] for one in said if one["is_due"]}
+    due = {one["line"]["settings"]["name"]: one["papers"] for one in said if one["is_due"]}
     assert due == {"gpu-mail": 0, "old-mail": 0, "perf-mail": 7, "perf-team": 0}
     assert re.search(r"^perf-mail +now +7 +mailto:second", digest("run", "--dry-run").out, re.MULTILINE)
     assert (len(world.arxiv.requests), len(world.mail.mails)) == (0, 0)
@@ -192,7 +192,9 @@ def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, dig
     for before, after in (('name = "old-mail"', 'name = "new-mail"'), ("old@", "new@")):
         world.edit_config(before, after)
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
-    assert [(one["line"]["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]] == [
+    assert [
+        (one["line"]["settings"]["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]
+    ] == [
         ("new-mail", "first digest with the next run", True, None),
         ("old-mail", "ends with the next run", False, 0),
     ]

@@ -32,9 +32,9 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     assert (facts["intake"]["is_complete"], facts["intake"]["compared"]) == (True, 20)
     assert facts["next_announcement"] == "2026-11-22"
     assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
-    lines = {line["name"]: line for line in facts["subscriptions"]}
+    lines = {line["settings"]["name"]: line for line in facts["subscriptions"]}
     assert lines["perf-mail"]["state"] == "paused"
-    assert (lines["perf-mail"]["waiting"], lines["perf-mail"]["follow"]) == (7, ["perf"])
+    assert (lines["perf-mail"]["waiting"], lines["perf-mail"]["settings"]["queries"]) == (7, ["perf"])
     assert lines["perf-mail"]["volume"] == "about 4 papers a week"
     assert [(day["day"], day["papers"]) for day in lines["gpu-mail"]["days"]] == [
         ("2026-11-11", 1),
@@ -94,7 +94,7 @@ def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(wo
     world.clock.set(datetime(2026, 11, 22, 23, 0, tzinfo=UTC))
     digest("run")
     facts = digest("status", "--json").json
-    (line,) = (one for one in facts["subscriptions"] if one["name"] == "gpu-mail")
+    (line,) = (one for one in facts["subscriptions"] if one["settings"]["name"] == "gpu-mail")
     assert line["next_due_at"] == facts["next_poll_at"]
 
 

@@ -18,7 +18,9 @@ def mails_to(world: World, address: str) -> int:
 
 @pytest.mark.usefixtures("world")
 def test_the_list_as_json_names_every_setting(digest: Shell) -> None:
-    lines = {line["name"]: line for line in digest("subscription", "list", "--json").json["subscriptions"]}
+    lines = {
+        line["settings"]["name"]: line for line in digest("subscription", "list", "--json").json["subscriptions"]
+    }
     assert lines["perf-mail"]["paused_until"] == "2026-11-29T23:00:00+00:00"
     assert lines["gpu-mail"]["settings"]["cadence"] == "daily at 07:30 Europe/Berlin"
     assert lines["gpu-mail"]["settings"]["kinds"] == ["new", "cross-listed", "replaced", "withdrawn"]
