@@ -136,7 +136,6 @@ def _show(change: FileChange) -> Iterator[Part]:
 
 
 def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
-    """Say how to undo the change, and when it counts."""
     path = change.file.path
     if not is_written:
         yield "Nothing was written." if change.diff else f"{path.name} says so already. Nothing was written."

@@ -14,6 +14,7 @@ from digest.inspect.coverage import Ledger, load_ledger
 from digest.inspect.here import Here
 from digest.model.clock import write_day
 from digest.model.errors import count
+from digest.poll.rules import REQUESTS_A_DAY
 from digest.store.gaps import load_gaps
 from digest.store.runs import load_last_runs, load_quarantined, load_requests
 
@@ -126,7 +127,7 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
     yield f"\n{_GUARANTEES[ledger.source]}"
     yield f"Missing ids: {missing or 'none'} (--missing)."
     asked = count(ledger.requests, "request")
-    yield f"{asked} in 24 h (--requests). Above {ledger.allowed}, only urgent ones are sent."
+    yield f"{asked} in 24 h (--requests). Above {REQUESTS_A_DAY}, only urgent ones are sent."
 
 
 def _show_bytes(snippet: bytes) -> str:

@@ -34,7 +34,6 @@ from digest.store.attempts import (
 )
 from digest.store.outbox import load_outbox
 
-LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
 
@@ -211,7 +210,7 @@ def retry(
     if all_held + all_failed + bool(delivery_ids) != 1:
         raise UsageError(
             "say which deliveries to send: their IDs, --held for all that need you, or --failed",
-            hint=f"`{LISTING}` shows how each is.",
+            hint="`digest delivery list` shows how each is.",
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:

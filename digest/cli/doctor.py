@@ -204,7 +204,6 @@ def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
 
 
 def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
-    """Send the test messages, and give the sign of life."""
     config = site.config
     hooks = [Destination(DestinationKind.WEBHOOK, name) for name in config.webhooks]
     destinations = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
-from digest.model.errors import UnknownName, UsageError
+from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Occasion
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import Destination
@@ -89,15 +88,12 @@ def _show_all(answer: Explanation) -> Iterator[Part]:
         met = [asked for asked in one.changes[-1].asked if asked.would_meet and judged.verdict not in _AGAINST]
         why = "; ".join(f"{asked.name}: {' · '.join(asked.clauses)}" for asked in met)
         rows += [(one.subscription, judged.verdict, why or judged.why)] if one not in others else []
-    near = {one.subscription: ", and how near to the library" for one in histories if one.has_library}
     if rows:
         yield table(("SUBSCRIPTION", "RESULT", "WHY"), rows, empty="")
-        name = max((row[0] for row in rows), key=near.__contains__)
-        yield f"`digest explain {answer.paper} {name}` shows its whole way{near.get(name, '')}."
+        yield f"`digest explain {answer.paper} {rows[0][0]}` shows its whole way."
     if others:
         named = dict.fromkeys("their own saved queries" if one.is_personal else one.subscription for one in others)
-        name = max((one.subscription for one in others), key=near.__contains__)
-        why = f"`digest explain {answer.paper} {name}` says why{near.get(name, '')}."
+        why = f"`digest explain {answer.paper} {others[0].subscription}` says why."
         yield f"No match for {', '.join(named)}. {why}"
     for name, gone in (
         (one.subscription, gone) for one in histories if answer.reader for gone in one.unsubscribed
@@ -260,7 +256,13 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
     one's name or a text, you see each part that it meets or fails. Only then is arXiv asked for a paper that
     is not stored.
     """
-    id_ = read_paper_id(paper_id, asked or "")
+    id_ = ArxivId.parse(paper_id)
+    if not id_.is_possible:
+        raise UnknownName(
+            f"there is no such id: {id_}",
+            hint="Since 2015 numbers have five digits (2603.10026), from April 2007 on four (0706.1234). Before,"
+            " ids began with an archive (hep-th/9901001).",
+        )
     with opened_workbench(ctx) as bench:
         names = {one.name for one in bench.config.subscriptions}
         if bench.store is not None:
@@ -272,26 +274,6 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
             paper, is_stored = _find_paper(bench, id_, offline=offline)
             return explain_match(bench.config, name, query, paper, is_stored=is_stored)
     return _follow(ctx, id_, asked, is_reader=is_reader)
-
-
-def read_paper_id(text: str, other: str) -> ArxivId:
-    """Return the id of the paper that is meant; `other` is what was given beside it, "" for nothing."""
-    try:
-        id_ = ArxivId.parse(text)
-    except UsageError as error:
-        try:
-            ArxivId.parse(other)
-        except UsageError:
-            raise error from None
-        hint = f"The paper comes first: `digest explain {other} {shlex.quote(text)}`"
-        raise UsageError(error.message, hint=hint) from None
-    if not id_.is_possible:
-        raise UnknownName(
-            f"there is no such id: {id_}",
-            hint="Since 2015 numbers have five digits (2603.10026), from April 2007 on four (0706.1234). Before,"
-            " ids began with an archive (hep-th/9901001).",
-        )
-    return id_
 
 
 def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: bool) -> Explanation:

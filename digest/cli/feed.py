@@ -86,16 +86,8 @@ def _describe_feed(config: Config, feed: SubscriptionFeed) -> str:
     return "open" + (f", address no. {feed.generation + 1}" if feed.generation else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """A feed's new addresses, by format."""
-
-    subscription: str
-    addresses: Mapping[str, str]
-
-
-def _show_rotation(rotated: Rotation) -> Iterator[Part]:
-    yield rotated.addresses["atom"]
+def _show_rotation(addresses: Mapping[str, str]) -> Iterator[Part]:
+    yield addresses["atom"]
     yield Aside("The old address ends within half a minute: hand out the new one.")
 
 
@@ -103,7 +95,7 @@ def _show_rotation(rotated: Rotation) -> Iterator[Part]:
 @click.argument("name")
 @answers(_show_rotation)
 @click.pass_context
-def rotate(ctx: click.Context, name: str) -> Rotation:
+def rotate(ctx: click.Context, name: str) -> Mapping[str, str]:
     """Give NAME's feed a new secret address; the old one ends.
 
     The old address ends within half a minute. Feed readers learn that it is gone.
@@ -111,7 +103,7 @@ def rotate(ctx: click.Context, name: str) -> Rotation:
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         place = require_feed(conn, name)
         generation = bump_feed_generation(conn, place.key)
-        return Rotation(name, write_addresses(bench.config, conn, place, generation))
+        return write_addresses(bench.config, conn, place, generation)
 
 
 @command.command()

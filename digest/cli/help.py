@@ -37,9 +37,6 @@ TOPICS = (
 )
 """The pages of the manual, in the order a newcomer needs them."""
 
-_WIDEST = 100
-"""Columns; longer lines are hard to read."""
-
 _EMPTY_LINE = re.compile(r"(?m)^(?:\x1b\[[\d;]*m| )+$")
 """A line of nothing but colours and blanks."""
 
@@ -126,9 +123,8 @@ def _show(page: str) -> None:
     if not sys.stdout.isatty():
         click.echo(page, nl=False)
         return
-    columns, lines = shutil.get_terminal_size()
-    text = _set_page(page, min(columns, _WIDEST))
-    if text.count("\n") < lines:
+    text = _set_page(page, find_width())
+    if text.count("\n") < shutil.get_terminal_size().lines:
         click.echo(text, nl=False)
     else:
         click.echo_via_pager(text)

@@ -23,7 +23,7 @@ from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
-from digest.cli.output import cut, find_width, fold, say
+from digest.cli.output import cut, find_width, fold, say, writing_files
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
     expand_home,
@@ -260,7 +260,6 @@ def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> 
 
 
 def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
-    """Ask arXiv for what a query brings."""
     config = _read_defaults(environ)
     clock = choose_clock(config)
     click.echo("  Asking arXiv …")
@@ -301,7 +300,7 @@ def _write(target: Path, known: Answers) -> str:
 
 def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
     """Write the secrets, each into a file that only its owner can read, and then the file."""
-    try:
+    with writing_files():
         for name, secret in secrets.items():
             file = target.parent / name
             file.touch(0o600)
@@ -309,13 +308,9 @@ def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
             file.write_text(f"{secret}\n", encoding="utf-8")
         with target.open("x", encoding="utf-8") as opened:
             opened.write(text)
-    except OSError as error:
-        hint = "Check the folder and its permissions."
-        raise UsageError(f"{error.filename} can't be written: {error.strerror}", hint=hint) from error
 
 
 def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
-    """Say what was written, what is still to be done, and what comes next."""
     click.echo(f"\nWrote {target}{''.join(f' and {target.parent / name}' for name in secrets)}.")
     for warning in config.warnings:
         click.echo(f"  to do  {warning}")
@@ -514,7 +509,6 @@ def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
 
 
 def _say(*sentences: str) -> None:
-    """Print sentences, indented, in lines that fit."""
     for sentence in filter(None, sentences):
         for line in fold(sentence, find_width() - 2):
             click.echo(f"  {line}")

@@ -53,10 +53,8 @@ _KEPT_BEFORE = timedelta(days=180)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed(MissedContext):
-    """What was missed, and how it is shown: with which templates besides the shipped ones, and in which file."""
+    """What was missed, and with which templates besides the shipped ones it is shown."""
 
-    shape: str
-    output: Path | None
     templates: Path | None
 
     @property
@@ -65,10 +63,10 @@ class Missed(MissedContext):
         return OutsideError.exit_code if self.failure else 0
 
 
-def _show(missed: Missed) -> Iterator[Part]:
+def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
     renderer = Renderer([missed.templates] if missed.templates else [])
-    if missed.output or missed.shape == "html":
-        write_output(renderer.render_web("missed.html", missed).encode(), missed.output)
+    if output or shape == "html":
+        write_output(renderer.render_web("missed.html", missed).encode(), output)
     else:
         text = renderer.templates.render("terminal/missed.txt", missed)
         yield Block(lay_out_lines(text, find_width(), color=shows_colors()).removesuffix("\n"))
@@ -80,11 +78,9 @@ def _show(missed: Missed) -> Iterator[Part]:
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to show.")
 @click.option("--as", "shape", type=click.Choice(["terminal", "html"]), default="terminal", help="What to show.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it here, as a page.")
-@answers(_show)
+@answers(_show, "shape", "output")
 @click.pass_context
-def command(
-    ctx: click.Context, /, library: str, *, days: int, limit: int, shape: str, output: Path | None
-) -> Missed:
+def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Missed:
     """See what you missed: papers of the last month that are near your library and not in it.
 
     LIBRARY is a file (BibTeX, RIS, CSL-JSON, or a text with an arXiv id or address on each line), or a library at
@@ -99,6 +95,7 @@ def command(
     digest missed lab.ris --output missed.html
     """  # noqa: D301 - click reads the backspace, which must be one
     (source,) = resolve_sources([library], Path.cwd())
+    output: Path | None = ctx.params["output"]
     if output and wants_json():
         raise UsageError("--output writes a page, and --json none", hint="Write --json > missed.json instead.")
     if output and not os.access(output if output.exists() else output.absolute().parent, os.W_OK):
@@ -117,7 +114,7 @@ def command(
     added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
     follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
     found = replace(found, follow=follow if found.papers and not names else "")
-    return Missed(**list_fields(found), shape=shape, output=output, templates=bench.config.templates)
+    return Missed(**list_fields(found), templates=bench.config.templates)
 
 
 @contextmanager

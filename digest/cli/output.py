@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import click
 
 from digest.model.clock import monotonic
-from digest.model.errors import DigestError
+from digest.model.errors import DigestError, UsageError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -231,6 +231,16 @@ def shows_colors() -> bool:
     console = Console()
     is_able = console.color_system is not None and not console.legacy_windows
     return sys.stdout.isatty() and is_able and not console.no_color
+
+
+@contextmanager
+def writing_files() -> Iterator[None]:
+    """Say which file can't be written, and what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        hint = "Check the folder and its permissions."
+        raise UsageError(f"{error.filename} can't be written: {error.strerror}", hint=hint) from error
 
 
 @contextmanager

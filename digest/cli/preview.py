@@ -14,7 +14,7 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import LARGEST_ID, Part, answers, find_width, shows_colors
+from digest.cli.output import LARGEST_ID, Part, answers, find_width, shows_colors, writing_files
 from digest.deliver.feeds import load_feed
 from digest.inspect.preview import (
     find_digest,
@@ -108,12 +108,8 @@ def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> 
     if output is None:
         click.echo(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
         return
-    try:
+    with writing_files():
         output.write_bytes(body)
-    except OSError as error:
-        raise UsageError(
-            f"{output} can't be written: {error.strerror}", hint="Check the folder and its permissions."
-        ) from error
     click.echo(f"Written to {output}.", err=True)
 
 
@@ -130,7 +126,6 @@ def _choose_shape(output: Path | None) -> str:
 
 
 def _choose_digest(conn: Connection, site: Site, choice: Choice) -> Chosen:
-    """Find the digest that is meant."""
     name, number, wants_next = choice.name, choice.number, choice.wants_next
     day = choice.day.date() if choice.day else None
     due = require_subscription(site.config, conn, name, include_ended=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -34,14 +34,10 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests, which `papers` names by subscription and slot.
-
-    `held` are the messages that need the operator.
-    """
+    """What one pass did, without the papers of its digests; `held` are the messages that need the operator."""
 
     here: Here
     report: PassReport
-    papers: Mapping[str, tuple[str, ...]]
     breaker: Breaker
     held: tuple[Trouble, ...]
     failure: OutsideError | None
@@ -179,16 +175,12 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool) -> Run | Bu
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here.now, has_worker=False))
-    papers = {
-        f"{one.subscription} {one.slot}": tuple(f"{each.paper.id}v{each.paper.version}" for each in one.entries)
-        for one in report.plan.digests
-    }
     failure = None
     if report.troubles:
         hint = "`digest status` says what needs you. The rest is tried again by itself."
         failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-    return Run(here, report, papers, breaker, held, failure)
+    return Run(here, report, breaker, held, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

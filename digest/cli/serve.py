@@ -154,7 +154,6 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 
 
 def _describe(site: Site, webs: list[WebServer]) -> str:
-    """Say where it listens and what comes next."""
     with site.store.read() as conn:
         live = load_subscriptions(conn)
         next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock.now())

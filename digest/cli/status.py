@@ -47,7 +47,6 @@ def _show(status: Status, *, shows_all: bool) -> Iterator[Part]:
 
 
 def _measure(parts: Iterable[Part]) -> int:
-    """Return how many lines parts of a screen take."""
     return sum(render(part).count("\n") + 1 for part in parts)
 
 

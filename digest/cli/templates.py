@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import Part, answers, labelled, say, table
+from digest.cli.output import Part, answers, labelled, say, table, writing_files
 from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
@@ -71,7 +71,10 @@ def list_(ctx: click.Context, *, name: str | None) -> tuple[TemplateEntry, ...] 
     digest templates list
     digest templates list email/digest.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    entries = {entry.name: entry for entry in list_templates(_open_templates(_load(ctx)))}
+    entries = {
+        entry.name: entry
+        for entry in list_templates(_open_templates(open_config_or_defaults(ctx.obj["config_path"])))
+    }
     if name is None:
         return tuple(entries.values())
     if name not in entries:
@@ -100,7 +103,7 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
     The folder is the one that digest.toml names, else `templates` beside it. Without --force, no file is
     replaced.
     """  # noqa: D301 - click reads the backspace, which must be one
-    config = _load(ctx)
+    config = open_config_or_defaults(ctx.obj["config_path"])
     target = folder or config.templates or config.folder / _FOLDER
     files = _gather(_open_templates(None), names, extend=extend)
     if not force and (there := [name for name in files if (target / name).exists()]):
@@ -109,18 +112,16 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
             " nothing was written",
             hint="Name others, another folder with --to, or write over them with --force.",
         )
-    _write(target, files)
-
+    with writing_files():
+        for name, text in files.items():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_text(text, encoding="utf-8")
     say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
         click.echo(
             f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
         )
     click.echo("  then   `digest doctor --quick` says whether they can be used")
-
-
-def _load(ctx: click.Context) -> Config:
-    return open_config_or_defaults(ctx.obj["config_path"])
 
 
 def _open_templates(config: Config | None) -> Templates:
@@ -141,18 +142,6 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
             hint=f"Copy it whole: `digest templates export {' '.join(bare)}`.",
         )
     return {name: text for name, text in files.items() if text}
-
-
-def _write(target: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = target / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(
-                f"{path} can't be written: {error.strerror}", hint="Check the folder and its permissions."
-            ) from error
 
 
 def _shorten(path: Path) -> str:

@@ -28,7 +28,6 @@ OUTBOX_LIMIT = timedelta(hours=1)
 FAILURE_SHOWN = timedelta(days=2)
 """So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
 
-
 _TAKEN_IN = (
     AnnouncementState.COMPLETE,
     AnnouncementState.CAUGHT_UP,
@@ -70,10 +69,7 @@ class AlarmFacts:
 
 
 def find_due_announcement(now: datetime) -> date:
-    """Return the Eastern date of the last announcement that must be taken in by a moment (UTC).
-
-    That the next one has gone out meanwhile does not end its being missed.
-    """
+    """Return the Eastern date of the last announcement that must be taken in by a moment (UTC)."""
     return latest_announcement(now - ANNOUNCEMENT_LIMIT - _INSTANT)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from digest.model.announcements import announcement_moment, announcements_between, next_announcement
 from digest.model.polls import PollSummary, Source
-from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
+from digest.poll.rules import assess_coverage, is_late
 from digest.store.gaps import GapState, count_gaps
 from digest.store.papers import count_announced
 from digest.store.queries import active_revisions
@@ -28,16 +28,12 @@ def is_checked(conn: Connection, source: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What has been checked of the last days: announcements, newest first; missing ids; requests of a day.
-
-    Above the number that is `allowed`, only urgent requests are sent.
-    """
+    """What has been checked of the last days: announcements, newest first; missing ids; requests of a day."""
 
     source: str
     announcements: tuple[AnnouncementLine, ...]
     gaps: dict[GapState, int]
     requests: int
-    allowed: int = REQUESTS_A_DAY
 
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:

@@ -368,7 +368,6 @@ def _inspect_channel(client: SlackClient, destination: Destination, id_: str, wh
 
 
 def _explain(what: str, error: DeliveryError) -> Finding:
-    """Say what a refusal means."""
     if not error.permanent:
         raise error
     todo = error.hint or "Look into the app's settings at https://api.slack.com/apps."

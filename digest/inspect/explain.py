@@ -13,7 +13,6 @@ from digest.config import Config
 from digest.deliver.feeds import load_matched
 from digest.inspect.queries import find_why_not
 from digest.interest.step import Interests
-from digest.interest.tables import load_ordered
 from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind, StoredChange
@@ -315,7 +314,6 @@ class PaperHistory:
     feeds: tuple[tuple[Destination, str], ...] = ()
     unsubscribed: tuple[DestinationStatus, ...] = ()
     forgotten_at: datetime | None = None
-    has_library: bool = False
     order: Order | None = None
 
     @property
@@ -341,7 +339,6 @@ def explain_paper(
         due.is_personal,
         newest=newest[0] if newest else None,
         unsubscribed=left,
-        has_library=not due.is_personal and due.id in load_ordered(conn),
     )
     if known is None:
         gone = load_forgotten(conn, [id_]).get(id_)

@@ -142,7 +142,6 @@ def test_the_same_is_had_as_json(digest: Shell) -> None:
 def test_a_slip_in_a_name_or_an_id_is_answered_with_what_to_do(digest: Shell) -> None:
     assert "Did you mean 'gpu-mail'?" in digest("explain", "2611.14991", "gpu-mial", expect=2).err
     assert "arXiv id" in digest("explain", "nonsense", "gpu-mail", expect=2).err
-    assert "digest explain 2611.14991 gpu-mail" in digest("explain", "gpu-mail", "2611.14991", expect=2).err
     for words in (("1608.0000", "gpu-mail"), ("1608.0000", "gpu"), ("1608.0000",)):
         assert "there is no such id: 1608.0000" in digest("explain", *words, expect=2).err
 

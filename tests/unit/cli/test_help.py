@@ -29,7 +29,7 @@ def ask(*words: str) -> Result:
 def show(topic: str, monkeypatch: pytest.MonkeyPatch, *, columns: int = 80, lines: int = 2_000) -> list[str]:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((columns, lines)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((columns, lines)))
     assert run_cli(["help", topic]) == 0
     return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()
 
