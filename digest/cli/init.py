@@ -66,7 +66,7 @@ _TOKEN_FILE = "slack.token"  # noqa: S105 - the same
 _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 _CATEGORIES, _SHARE = 5, 10
-"""At most so many categories of a library are followed, each with one in so many of its papers."""
+"""At most that many categories of a library are followed, each with one in that many of its papers."""
 
 _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 

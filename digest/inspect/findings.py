@@ -68,7 +68,7 @@ Find = Callable[[], Iterable[Finding]]
 
 
 def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
-    """Run all checks side by side, together for so many seconds at most, and yield what they find in their order.
+    """Run all checks side by side, for that many seconds at most, and yield what they find in their order.
 
     None of them stops another: an error is a finding.
     """
