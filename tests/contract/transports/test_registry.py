@@ -11,6 +11,7 @@ import pytest
 
 import digest.deliver.transports
 from digest.config import load_config
+from digest.config.settings import INCOMING
 from digest.deliver.transports.registry import TRANSPORTS, open_transport
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError
@@ -38,8 +39,8 @@ def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_ow
         assert getattr(offered, method).__doc__
 
 
-@pytest.mark.parametrize("path", [way.path for way in TRANSPORTS.values()])
-def test_each_line_has_a_test_file_that_imports_its_class(path: str) -> None:
+@pytest.mark.parametrize("path", [way.path for kind, way in TRANSPORTS.items() if kind not in INCOMING])
+def test_each_line_has_a_test_file_that_imports_its_class_but_webhooks_which_are_all_tried(path: str) -> None:
     module, _, class_name = path.partition(":")
     files = (TESTS / "integration" / "transports").glob("test_*.py")
     assert any(f"from {module} import {class_name}" in file.read_text(encoding="utf-8") for file in files)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from digest.config.settings import INCOMING
 from digest.config.values import write_signing_key
-from digest.deliver.transports.discord import DiscordTransport
-from digest.deliver.transports.slack_webhook import WebhookTransport
+from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.webhook import SignedWebhookTransport
 from digest.model.clock import SystemClock
 from digest.model.errors import DeliveryError
@@ -19,7 +20,8 @@ from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
 SLACK, DISCORD, SIGNED = DestinationKind.SLACK_WEBHOOK, DestinationKind.DISCORD, DestinationKind.WEBHOOK
-EACH = pytest.mark.parametrize("kind", [SLACK, DISCORD, SIGNED], ids=str)
+KINDS = (*INCOMING, SIGNED)
+EACH = pytest.mark.parametrize("kind", KINDS, ids=str)
 MESSAGE = Message(
     "application/json", '{"text":"Pınar’s nine papers @everyone"}'.encode(), "5a1d0b0e-93a4-4a35-8c39"
 )
@@ -30,7 +32,9 @@ NOBODY = "http://127.0.0.1:1"
 def construct(kind: DestinationKind, url: str, age: timedelta = timedelta(0)) -> Transport:
     if kind is SIGNED:
         return SignedWebhookTransport(hooks={"team": (url, KEY)}, now=lambda: SystemClock().now() - age)
-    return (WebhookTransport if kind is SLACK else DiscordTransport)(hooks={"team": url})
+    module, _, name = TRANSPORTS[kind].path.partition(":")
+    made: Transport = getattr(import_module(module), name)(hooks={"team": url})
+    return made
 
 
 def send(kind: DestinationKind, answer: Answer, age: timedelta = timedelta(0)) -> tuple[Receipt, Request]:
@@ -131,11 +135,11 @@ def test_a_refusal_in_words_that_are_not_slacks_waits_for_the_operator(status: i
 @pytest.mark.parametrize(
     ("kind", "answer", "is_ambiguous"),
     [
-        *((kind, answer, True) for kind in (SLACK, DISCORD, SIGNED) for answer in (
+        *((kind, answer, True) for kind in KINDS for answer in (
             Answer(b"<html>", 500), Answer(b"", 503), Answer(b"", 408), Answer(ending=Ending.DROP),
         )),
         (SLACK, Answer(b"<html>welcome to the hotel</html>"), True),
-        *((kind, None, False) for kind in (SLACK, DISCORD, SIGNED)),
+        *((kind, None, False) for kind in KINDS),
         *((SIGNED, Answer(b"", status), False) for status in (423, 425)),
     ],
 )  # fmt: skip

@@ -39,10 +39,12 @@ def test_discord_lists_titles_with_names_and_pdf_and_counts_the_others_by_headin
 
 
 @pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()])
-def test_every_sample_digest_fits_into_one_message(links: Links) -> None:
+@pytest.mark.parametrize("template", sorted(find_shipped_templates().glob("*/digest.md")), ids=str)
+def test_every_sample_digest_fits_into_one_message(template: Path, links: Links) -> None:
+    name = f"{template.parent.name}/{template.name}"
     for digest in SAMPLES:
-        text = write_post(Templates([], find_shipped_templates()), "discord/digest.md", digest, links)
-        assert text.startswith("### ")
+        text = write_post(Templates([], find_shipped_templates()), name, digest, links)
+        assert digest.title in text
         assert len(text) <= LONGEST_POST
 
 
