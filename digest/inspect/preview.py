@@ -236,7 +236,7 @@ def note_found(query: Query, digest: Digest) -> list[str]:
 
 
 def describe_found(digest: Digest) -> str:
-    """Say how much a query brings, by the digest that `look_up` planned of its newest papers."""
+    """Say how much a query brings, by the digest that `try_query` planned of its newest papers."""
     papers, span = [entry.paper for entry in digest.entries], list_submission_days(digest.planned_at, 30)
     oldest = min((paper.updated for paper in papers), default=_BEGINNING)
     has_older = digest.coverage.total or len(papers) >= FIRST_DIGEST_PAPERS

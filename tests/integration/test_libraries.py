@@ -184,7 +184,7 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
         assert asked[3:] == [1, 0, 1, 1, 2]
         held = read_stored(world, "zotero:1")
         assert ([one.paper.title for one in held.papers], held.trouble) == (["Kept at Zotero", "Kept since"], "")
-        assert "✓ library         zotero:1 can be read" in world.command("doctor")
+        assert "zotero:1 can be read" in world.command("doctor")
         shared = world.command("doctor", "--share")
         assert ("✓ library         <library> can be read" in shared, "zotero:1" in shared) == (True, False)
 
