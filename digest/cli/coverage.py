@@ -140,7 +140,7 @@ def _show_bytes(snippet: bytes) -> str:
 @click.option("--days", type=click.IntRange(1, 400), default=14, show_default=True, help="How far back.")
 @click.option("--checks", "view", flag_value="checks", help="The checks one by one: pages, papers, outcome.")
 @click.option("--missing", "view", flag_value="missing", help="Ids missing between stored ones, and why.")
-@click.option("--requests", "view", flag_value="requests", help="Every request: status, time, bytes, hash.")
+@click.option("--requests", "view", flag_value="requests", help="Every request: status, time, bytes.")
 @click.option("--unreadable", "view", flag_value="unreadable", help="Entries that nobody can read, as bytes.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Lines of a view.")
 @answers(_show)

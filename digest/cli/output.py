@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import wraps
@@ -65,7 +65,8 @@ def answers(
         @wraps(command)
         def call(*args: object, as_json: bool, **given: object) -> None:
             options = {name: given.pop(name) for name in of_screen}
-            answer = command(*args, **given)
+            with redirect_stdout(sys.stderr) if as_json else nullcontext():  # where a digest for a console goes
+                answer = command(*args, **given)
             if as_json:
                 print_json(answer)
             else:

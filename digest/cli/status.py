@@ -147,7 +147,7 @@ def _show_subscriptions(status: Status, drift: str, room: int, *, folds: bool) -
     lines = [line for line in status.subscriptions if not line.is_personal]
     room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
-    header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "PAPERS")
+    header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "NEW PAPERS")
     rows = [_describe_subscription(status, line) for line in lines[:most]]
     yield table(header, rows, empty=drift or NONE_YET, folds=folds)
     if len(lines) > most:

@@ -196,7 +196,7 @@ def _require(name: str, known: Iterable[str], what: str) -> None:
     names = list(known)
     if name not in names:
         raise UnknownName(
-            f"digest.toml has no {what} {name!r}", hint=suggest(name, names, "There are") or "It has none."
+            f"digest.toml has no {what} {name!r}", hint=suggest(name, names, "It has") or "It has none yet."
         )
 
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 28}
-MOST_FILES, MOST_LINES = 207, {"digest": 48_748, "tests": 56_148}
+MOST_FILES, MOST_LINES = 207, {"digest": 48_749, "tests": 56_154}
 HEAVY = (
     "alembic",
     "anyio",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,12 +35,17 @@ def _show(answer: Answer, *, most: int) -> Iterator[Part]:
 @click.option("--most", default=1)
 @answers(_show, "most")
 def command() -> Answer:
+    sys.stdout.write("sent\n")  # as a digest for the console is
     return Answer(("one", "two"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "out", "err"),
-    [([], "one\n", "and more\n"), (["--most", "2"], "one\ntwo\n", "and more\n"), (["--json"], None, "")],
+    [
+        ([], "sent\none\n", "and more\n"),
+        (["--most", "2"], "sent\none\ntwo\n", "and more\n"),
+        (["--json"], None, "sent\n"),
+    ],
 )
 def test_an_answer_is_shown_as_its_screen_or_printed_as_it_is_and_gives_the_exit_code(
     arguments: list[str], out: str | None, err: str, capsys: pytest.CaptureFixture[str]
