@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
-FULLEST = {"digest/cli": 28}
-MOST_FILES, MOST_LINES = 207, {"digest": 48_749, "tests": 56_154}
+FULLEST = {"digest/cli": 32}
+MOST_FILES, MOST_LINES = 212, {"digest": 49_000, "tests": 56_500}
 HEAVY = (
     "alembic",
     "anyio",
