@@ -114,7 +114,7 @@ def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
 
 def test_an_unknown_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["run", "--dry-runn"]) == 2
-    assert "Did you mean '--dry-run'?" in capsys.readouterr().err
+    assert "Did you mean --dry-run?" in capsys.readouterr().err.replace("'", "")  # as click's release has it
 
 
 @pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
