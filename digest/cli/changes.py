@@ -79,7 +79,7 @@ def can_ask() -> bool:
 
 
 def agrees(question: str, *, usually: bool) -> bool:
-    """Whether something is to be done: as the options say, or as a person answers. Enter means `usually`."""
+    """Whether to go on: as the options say, or as a person answers. Enter means `usually`."""
     options = click.get_current_context().params
     if options["dry_run"] or options["yes"] or not can_ask():
         return not options["dry_run"]

@@ -115,7 +115,7 @@ def edit_subscription(
 
     Raises:
         UnknownName: there is no such subscription.
-        UsageError: what is to be taken out is not there, or nothing would be left.
+        UsageError: what should go is not there, or nothing would be left.
         ConfigurationError: no command can change it.
     """
     tables = _cut(text)

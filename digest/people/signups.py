@@ -87,7 +87,7 @@ def load_signup(conn: Connection, token_hash: str, kind: RequestKind | None, now
 
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
-    """Delete a request: its button was pressed, or nothing more is to be done."""
+    """Delete a request: its button was pressed, or nothing more follows."""
     conn.execute(delete(signups).where(signups.c.id == signup_id))
 
 

@@ -176,7 +176,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
 def _search_each(
     site: Site, report: PollReport, run: RecordedRun, until: Mapping[str, datetime], searched: Collection[str]
 ) -> None:
-    """Make one search for each query; after two in a row at which arXiv failed, it is left alone."""
+    """Make one search for each query; after two in a row at which arXiv failed, no more are made."""
     has_failed = False
     for text, earliest in until.items():
         size = PAGE if text in searched else WIDE_PAGE
