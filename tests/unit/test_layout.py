@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
-FULLEST = {"digest/cli": 32}
-MOST_FILES, MOST_LINES = 212, {"digest": 49_000, "tests": 56_500}
+FULLEST = {"digest/cli": 34}
+MOST_FILES, MOST_LINES = 220, {"digest": 50_500, "tests": 58_500}
 HEAVY = (
     "alembic",
     "anyio",
