@@ -155,6 +155,18 @@ class StoreSettings:
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
+    git_branch: str = declare(
+        values.read_name,
+        "",
+        "Instead of `store.url`, without a server: a branch of the git repository that digest.toml lies in. The "
+        "database is kept there, encrypted. Each command fetches it from `origin`, and pushes what it changes.",
+    )
+    state_key: bytes = declare(
+        values.read_state_key,
+        "",
+        "The key of what is on that branch. `digest init --start github` makes one.",
+        secrecy=Secrecy.SECRET,
+    )
     forget_unmatched_after: int = declare(
         values.read_retention,
         "90 days",

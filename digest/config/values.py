@@ -51,6 +51,9 @@ _KEY_PREFIX = "whsec_"
 _SHORTEST_KEY, _LONGEST_KEY = 24, 64
 """Bytes of a webhook's key (https://www.standardwebhooks.com, "Signature scheme")."""
 
+STATE_KEY_BYTES = 32
+"""AES-256."""
+
 
 def describe_type(value: object) -> str:
     """Name a TOML value's type in words."""
@@ -272,6 +275,18 @@ def read_signing_key(value: object) -> bytes:
         raise ConfigurationError(
             f"holds {len(key)} bytes, but must hold {_SHORTEST_KEY} to {_LONGEST_KEY}", hint=hint
         )
+    return key
+
+
+def read_state_key(value: object) -> bytes:
+    """Return the key of a state on a branch: 32 bytes in base64. No message repeats it."""
+    try:
+        key = b64decode(read_line(value), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != STATE_KEY_BYTES:
+        hint = "`digest init --start github` makes one, `digest db rotate-key` another."
+        raise ConfigurationError(f"is not {STATE_KEY_BYTES} bytes in base64", hint=hint)
     return key
 
 
