@@ -6,11 +6,12 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from secrets import token_bytes
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfoNotFoundError
@@ -24,6 +25,7 @@ from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.output import cut, find_width, fold, say, writing_files
+from digest.cli.starts import STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
     expand_home,
@@ -41,6 +43,7 @@ from digest.config.starter import (
     Question,
     complete_schedule,
     drop_unused,
+    hide_addresses,
     list_missing,
     list_open,
     log_in,
@@ -68,6 +71,8 @@ _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED
 _CATEGORIES, _SHARE = 5, 10
 """At most that many categories of a library are followed, each with one in that many of its papers."""
 
+_FROM = "The address mail comes from. With --start also: the wheel or commit that Digest is installed from."
+_START = "Write what it takes to run by itself, too."
 _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
@@ -80,13 +85,14 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
 @click.option("--login", metavar="NAME", default="", help="Your login name there, if it is not your address.")
 @click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
-@click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
+@click.option("--from", "sources", metavar="ADDRESS", multiple=True, help=_FROM)
 @click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")
 @click.option("--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token.")
 @click.option("--base-url", metavar="URL", help="The public address of `digest serve`, for feeds.")
 @click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
 @click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
 @click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
+@click.option("--start", type=click.Choice(list(STARTS)), help=_START)
 @click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
@@ -99,6 +105,8 @@ def command(
     zone: str,
     tests: bool | None,
     no_input: bool,
+    start: str | None,
+    sources: tuple[str, ...],
     **flags: Any,  # noqa: ANN401 - as many types as flags
 ) -> None:
     """Set up your own, step by step: asks a few questions and writes digest.toml.
@@ -112,10 +120,15 @@ def command(
     digest init --to you@gmail.com --provider gmail
     digest init --library thesis.bib --show 5 --to you@gmail.com --provider gmail
     digest init --query "abs:GPU" --to console --contact you@example.org
+    digest init --start github
     """  # noqa: D301 - click reads the backspace, which must be one
     environ = read_environment()
     target = path or find_config(ctx.obj["config_path"], environ)
-    _require_room(target)
+    chosen = STARTS.get(start or "")
+    _require_room(target, chosen.files if chosen else ())
+    flags["sender"], package = _part_sources(sources)
+    if chosen:
+        chosen.check(target, package)
     zone = zone or find_zone()
     known = _read_flags(flags, target, zone, environ)
     if known.library:
@@ -128,7 +141,7 @@ def command(
         _send_tests(read(drop_unused(known)))
 
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        known = _fill_in(known, zone)
+        known = _fill_in(known, zone, may_lack=bool(chosen and chosen.hides))
         if tests:
             send_tests(known)
     else:
@@ -136,9 +149,16 @@ def command(
         known = _run_dialogue(dialogue, known, tests=tests)
     known = drop_unused(known)
     config = read(known)
-    kept = {name: secret for name, secret in secrets.items() if name in (known.password_file, known.token_file)}
-    _save(target, _write(target, known), kept)
-    _report(target, config, kept)
+    public, files, steps = known, dict[str, str](), ""
+    if chosen:
+        facts = Facts(target=target, answers=known, config=config, package=package, draw=token_bytes)
+        files, steps = render_start(chosen, facts)
+        public = hide_addresses(known)[0] if chosen.hides else known
+    used = (public.password_file, public.token_file)
+    kept = {name: f"{secret}\n" for name, secret in secrets.items() if name in used}
+    private = {*kept, *(chosen.private if chosen else ())}
+    _save(target, _write(target, public, chosen.settings if chosen else {}), {**kept, **files}, private)
+    _report(target, config, [*kept, *files], steps)
 
 
 def find_zone() -> str:
@@ -150,13 +170,25 @@ def find_zone() -> str:
     return "UTC" if zone in (None, "Etc/UTC") else zone
 
 
-def _require_room(target: Path) -> None:
-    """Make sure, before anything is asked, that the file can be written."""
+def _require_room(target: Path, others: Iterable[str]) -> None:
+    """Make sure, before anything is asked, that the files can be written."""
     if target.exists():
         hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
         raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise UsageError(f"{target} can't be written", hint="Check the folder and its permissions.")
+    if there := [str(target.parent / one) for one in others if (target.parent / one).exists()]:
+        hint = "Move away what is there, or begin in an empty folder. Nothing was written."
+        raise UsageError(f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already", hint=hint)
+
+
+def _part_sources(sources: Sequence[str]) -> tuple[str, str]:
+    """Return the address and the package of the values of --from; "" for what is not there."""
+    packages = [one for one in sources if "://" in one]
+    addresses = [one for one in sources if "://" not in one]
+    if len(packages) > 1 or len(addresses) > 1:
+        raise UsageError(f"--from is there twice: {', '.join(sources)}", hint="Give one address, and one package.")
+    return "".join(addresses), read_package("".join(packages))
 
 
 def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
@@ -195,10 +227,12 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
     return log_in(known, provider, flags["login"], flags["region"])
 
 
-def _fill_in(known: Answers, zone: str) -> Answers:
-    """Return the answers with the usual ones where none is given."""
+def _fill_in(known: Answers, zone: str, *, may_lack: bool) -> Answers:
+    """Return the answers with the usual ones where none is given; some starts may lack secrets."""
     known = replace(
         known,
+        password_file=known.password_file or (None if may_lack else known.password_file),
+        token_file=known.token_file or (None if may_lack else known.token_file),
         sender=known.sender or known.address,
         when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
     )
@@ -287,31 +321,38 @@ def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str,
     """Read the file as it is about to be written, with the secrets that are still to be kept."""
     files = (known.password_file, known.token_file)
     typed = {_VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
-    return load_config(target, {**environ, **typed}, content=_write(target, known).encode())
+    return load_config(target, {**environ, **typed}, content=_write(target, known, {}).encode())
 
 
-def _write(target: Path, known: Answers) -> str:
+def _write(target: Path, known: Answers, more: Mapping[str, object]) -> str:
     """Return the text of the file.
 
     A file beside another one has a database of its own: in one they would end each other's subscriptions.
     """
-    return write_starter(known, database="" if target.name == "digest.toml" else make_name(target.stem))
+    url = "" if target.name == "digest.toml" else f"sqlite:///{make_name(target.stem)}.db"
+    return write_starter(known, {"store.url": url, **more})
 
 
-def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
-    """Write the secrets, each into a file that only its owner can read, and then the file."""
+def _save(target: Path, text: str, files: Mapping[str, str], private: Container[str]) -> None:
+    """Write the files, those that are private for their owner alone, and then digest.toml."""
     with writing_files():
-        for name, secret in secrets.items():
+        for name, content in files.items():
             file = target.parent / name
-            file.touch(0o600)
-            file.chmod(0o600)
-            file.write_text(f"{secret}\n", encoding="utf-8")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if name in private:
+                file.touch(0o600)
+                file.chmod(0o600)
+            file.write_text(content, encoding="utf-8")
         with target.open("x", encoding="utf-8") as opened:
             opened.write(text)
 
 
-def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
-    click.echo(f"\nWrote {target}{''.join(f' and {target.parent / name}' for name in secrets)}.")
+def _report(target: Path, config: Config, others: Sequence[str], steps: str) -> None:
+    *before, last = [str(target), *(str(target.parent / name) for name in others)]
+    say(f"\nWrote {', '.join(before)}{' and ' * bool(before)}{last}.")
+    if steps:
+        click.echo(steps)
+        return
     for warning in config.warnings:
         click.echo(f"  to do  {warning}")
     is_usual = find_config(None, read_environment()) == target

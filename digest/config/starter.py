@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -154,11 +154,23 @@ def make_name(text: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_") or "papers"
 
 
-def write_starter(known: Answers, *, database: str = "") -> str:
+def hide_addresses(known: Answers) -> tuple[Answers, dict[str, str]]:
+    """Return the answers as everybody may read them, and what they hide, by the names of variables."""
+    addresses = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
+    names = {one: f"READER{f'_{number}' * (number > 1)}" for number, one in enumerate(addresses, 1)}
+    shown = (replace(one, address=f"${names[one.address]}") if one.address in names else one for one in known.to)
+    hidden = {f"DIGEST_VALUE_{name}": address for address, name in names.items()}
+    hidden |= {"DIGEST_MAIL_FROM": known.sender, "DIGEST_MAIL_SMTP": known.smtp}
+    hidden |= {"DIGEST_ARXIV_CONTACT": known.contact}
+    public = replace(known, to=tuple(shown), sender="", smtp="", contact="", password_file="", token_file="")
+    return public, {name: value for name, value in hidden.items() if value}
+
+
+def write_starter(known: Answers, more: Mapping[str, object]) -> str:
     """Return the text of the file.
 
     Args:
-        database: of a file that may lie beside another one, without its ending; "" for the usual one.
+        more: further settings: key -> value.
     """
     lines: dict[str, object] = {
         "follow": known.queries if len(known.queries) > 1 else known.queries[0],
@@ -172,7 +184,7 @@ def write_starter(known: Answers, *, database: str = "") -> str:
         "slack.token_file": known.token_file,
         "web.base_url": known.base_url,
         "arxiv.contact": known.contact,
-        "store.url": database and f"sqlite:///{database}.db",
+        **more,
     }
     written = (f"{key} = {write_toml(value)}\n" for key, value in lines.items() if value)
     return f"# `digest help settings` lists all that can be written here.\n{''.join(written)}"

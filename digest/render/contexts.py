@@ -620,6 +620,21 @@ class AlarmContext:
     is_test: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowContext:
+    """`start/digest.yml` and others: what `digest init --start github` writes; only the shipped ones count.
+
+    Attributes:
+        schedule: when it starts: cron's five fields, and the zone of each.
+        requirement: where Digest is installed from, as pip takes it.
+        secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
+    """
+
+    schedule: tuple[tuple[str, str], ...]
+    requirement: str
+    secrets: Mapping[str, str]
+
+
 _TEMPLATES: dict[type[DataclassInstance], str] = {
     MailContext: "email/subject.txt email/text.txt email/digest.html",
     MailPaperContext: "email/paper.html email/paper.txt email/title.html email/title.txt",
@@ -644,6 +659,8 @@ _TEMPLATES: dict[type[DataclassInstance], str] = {
     ErrorContext: "web/error.html",
     StartContext: "web/start.html",
     TrialContext: "web/trial.html",
+    WorkflowContext: "start/digest.yml start/gitignore.txt start/requirements.txt start/secrets.env "
+    "start/github.txt",
 }
 CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in names.split()}
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 ESCAPED_SUFFIXES = (".html", ".xml", ".css", ".svg")
-TEXT_SUFFIXES = (".txt", ".js")
+TEXT_SUFFIXES = (".txt", ".js", ".yml", ".env")
 MARKDOWN_SUFFIXES = (".md",)
 _SUFFIXES = ESCAPED_SUFFIXES + TEXT_SUFFIXES + MARKDOWN_SUFFIXES
 SLACK_FOLDER = "slack/"

@@ -100,7 +100,7 @@ def test_words_make_a_name(text: str, name: str) -> None:
 
 def test_five_lines_make_a_digest() -> None:
     known = log_in(replace(ALL, to=(READER,), when="at once", contact=""), PROVIDERS["gmail"], "")
-    assert write_starter(known).splitlines()[1:] == [
+    assert write_starter(known, {}).splitlines()[1:] == [
         'follow = "cat:cs.PF"',
         'to = "mailto:you@gmail.com"',
         'when = "at once"',
@@ -112,7 +112,7 @@ def test_five_lines_make_a_digest() -> None:
 def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
     places = tuple(map(read_destination, ("slack:#papers", "feed")))
     known = replace(ALL, queries=("cat:cs.PF", "ti:x"), to=places, token_file="slack.token", when="")
-    assert tomllib.loads(write_starter(known, database="gpu")) == {
+    assert tomllib.loads(write_starter(known, {"store.url": "sqlite:///gpu.db"})) == {
         "follow": ["cat:cs.PF", "ti:x"],
         "to": ["slack:#papers", "feed"],
         "slack": {"token_file": "slack.token"},
@@ -123,7 +123,7 @@ def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
 
 @given(TEXTS)
 def test_any_query_comes_back_from_the_file_as_it_was_given(query: str) -> None:
-    assert tomllib.loads(write_starter(replace(ALL, queries=(query,)))).get("follow", "") == query
+    assert tomllib.loads(write_starter(replace(ALL, queries=(query,)), {})).get("follow", "") == query
 
 
 @given(st.recursive(st.one_of(TEXTS, st.integers(), st.booleans()), st.lists, max_leaves=5))
