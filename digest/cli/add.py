@@ -15,7 +15,7 @@ from digest.cli.commands import quote_as_called
 from digest.cli.context import opened_workbench, read_followed, write_sources
 from digest.cli.output import Part, ProgressLines
 from digest.config import edits
-from digest.config.addresses import read_destination
+from digest.config.addresses import write_destination
 from digest.config.starter import make_name
 from digest.inspect.queries import describe_volume, find_stored
 from digest.model.errors import UsageError
@@ -97,7 +97,7 @@ def plan_addition(
     if libraries:
         values["library"] = write_sources(libraries, file.path.parent)
     others = known.values()
-    for key, given in (("to", [str(read_destination(one)) for one in destinations]), ("when", when)):
+    for key, given in (("to", [*map(write_destination, destinations)]), ("when", when)):
         usual = [one.get(key) for one in others]
         if given:
             values[key] = given[0] if len(given) == 1 else given

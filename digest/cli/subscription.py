@@ -16,7 +16,7 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store, require_subscription, suggest_name
 from digest.cli.output import Part, answers, find_columns, labelled, print_json, say, table
 from digest.config import Config, edits
-from digest.config.addresses import read_destination
+from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
 from digest.inspect.subscriptions import (
     SubscriptionDetail,
@@ -364,7 +364,7 @@ def edit(ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists:
     file = open_file(ctx)
     values = dict(map(edits.read_assignment, changes))
     more, less = (
-        {"follow": lists[f"{verb}_query"], "to": [str(read_destination(one)) for one in lists[f"{verb}_to"]]}
+        {"follow": lists[f"{verb}_query"], "to": [*map(write_destination, lists[f"{verb}_to"])]}
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 
-from digest.config.values import read_each, read_line, read_lines, suggest
+from digest.config.values import find_variable, read_each, read_line, read_lines, suggest
 from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.libraries import ZOTERO
@@ -247,6 +247,11 @@ def read_destination(text: str) -> Destination:
         hint = f"A feed's file ends in {', '.join(FEED_SUFFIXES)}. A folder of pages ends in /."
         raise ConfigurationError(f"{text!r} is neither a feed's file nor a folder", hint=hint)
     return destination
+
+
+def write_destination(text: str) -> str:
+    """Return a destination as it is written in a file: in its one spelling, or as it is if it has a `$NAME`."""
+    return text.strip() if find_variable(text) else str(read_destination(text))
 
 
 def read_destinations(value: object) -> tuple[Destination, ...]:

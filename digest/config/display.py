@@ -28,8 +28,9 @@ class SettingRow:
 
 
 def show_settings(config: Config) -> tuple[SettingRow, ...]:
-    """Return every setting, saved query and subscription key."""
-    return tuple(SettingRow(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
+    """Return every setting, saved query and subscription key; what a variable fills in, as the file has it."""
+    rows = ((key, config.hidden.get(key, value)) for key, value in _list_values(config))
+    return tuple(SettingRow(key, value, config.origins.get(key, "")) for key, value in rows)
 
 
 def _list_values(config: Config) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from digest.config.addresses import choose_proxy, expand_home, find_remote_hosts, is_loopback, read_members
 from digest.config.display import write_toml
-from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
+from digest.config.draft import CONFIG_VARIABLE, DEFAULT_ORIGIN, ConfigDraft
 from digest.config.settings import (
     INCOMING,
     INHERITED,
@@ -73,6 +73,9 @@ def load_config(
     if not draft.values["arxiv.contact"]:
         parts["arxiv"]["contact"] = draft.values["arxiv.contact"] = draft.values["mail.from"]
     parts["mail"]["helo"] = draft.values["mail.helo"] or draft.values["mail.from"].rpartition("@")[2]
+    for key in ("arxiv.contact", "mail.helo"):
+        if "mail.from" in draft.hidden and draft.origins[key] == DEFAULT_ORIGIN:
+            draft.hidden[key] = draft.hidden["mail.from"]
     queries = _read_queries(draft)
     subscriptions = _read_subscriptions(draft, [query.name for query in queries])
     named = {query.name for query in queries}
@@ -97,6 +100,8 @@ def load_config(
         folder=draft.folder,
         warnings=tuple(draft.warnings),
         origins=MappingProxyType(draft.origins),
+        given=MappingProxyType(draft.given),
+        hidden=MappingProxyType(draft.hidden),
         choose_proxy=partial(choose_proxy, environ, draft.values["network.proxy"], draft.origins["network.proxy"]),
     )
 
@@ -285,7 +290,8 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     """Yield key, mistake and hint if settings contradict one another, or lack what others need."""
     values = draft.values
     is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
-    if not values["mail.from"] and any(one.kind is DestinationKind.MAIL for one in destinations):
+    has_from = values["mail.from"] or "mail.from" in draft.wrong
+    if not has_from and any(one.kind is DestinationKind.MAIL for one in destinations):
         hint = 'Write mail.from = "…" at the top of the file.'
         yield "mail.from", "is missing, but there are mailto: destinations", hint
     elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:

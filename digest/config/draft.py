@@ -16,6 +16,7 @@ from digest.model.errors import ConfigurationError
 T = TypeVar("T")
 
 PREFIX = "DIGEST_"
+VALUE_PREFIX = "DIGEST_VALUE_"
 FILE_SUFFIX = "_FILE"
 _FILE_KEY = "_file"
 CONFIG_VARIABLE = "DIGEST_CONFIG"
@@ -41,6 +42,8 @@ class ConfigDraft:
     Attributes:
         values: key → value of each single setting, the default if it could not be read.
         wrong: keys whose value has to be mended.
+        given: `$NAME` in the file → the text that its variable gives.
+        hidden: key → its value as the file has it, if that names such variables.
     """
 
     def __init__(self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
@@ -51,6 +54,8 @@ class ConfigDraft:
         self.origins: dict[str, str] = {}
         self.warnings: list[str] = []
         self.wrong: set[str] = set()
+        self.given: dict[str, str] = {}
+        self.hidden: dict[str, str] = {}
         self._path = path
         self._file_name = path.name if path else ""
         self._variables = {
@@ -114,16 +119,20 @@ class ConfigDraft:
             self.origins[key] = self._file_name
         if inherited is None:
             self.origins.setdefault(key, DEFAULT_ORIGIN)
-            if (given := self._find_in_variables(key, setting)) is not None:
-                written = given
+            given = self._find_in_variables(key, variable_of(key), takes_file=setting.takes_file)
+            if given is not None:
+                written = parse_variable(given, setting.default)
             elif file is not None and key not in self.wrong:
                 self.origins[key] = str(file)
                 written = self._read_file(f"{key}{_FILE_KEY}", file)
         elif written is None and setting.name in inherited:
-            self.origins[key] = INHERITED[setting.name].key
+            self.origins[key] = above = INHERITED[setting.name].key
+            self.hidden |= {key: self.hidden[above]} if above in self.hidden else {}
             return inherited[setting.name]
+        written = self._fill(key, written)
         if written is None and setting.default is None:
-            self.complain(key, "is missing", f"Write {setting.name} = …: {setting.help}")
+            if key not in self.wrong:
+                self.complain(key, "is missing", f"Write {setting.name} = …: {setting.help}")
             return None
         use = partial(setting.use, folder=self.folder)
         value = self.read(key, setting.default if written is None else written, use)
@@ -137,10 +146,36 @@ class ConfigDraft:
         self.values[key] = value
         return value
 
-    def _find_in_variables(self, key: str, setting: Setting) -> object:
-        """Return what a setting's variable says, or the file it names; None if neither is set."""
-        variable = variable_of(key)
-        variables = (variable, variable + FILE_SUFFIX) if setting.takes_file else (variable,)
+    def _fill(self, key: str, written: Any) -> Any:  # noqa: ANN401 - as it comes from TOML
+        """Return what the file says, variables in place of `$NAME`; None if one is not set, which is reported."""
+        texts = written if isinstance(written, list) else [written]
+        if self.origins.get(key) != self._file_name or not any(map(values.find_variable, texts)):
+            return written
+        filled, origins = [], []
+        for text in texts:
+            if (found := values.find_variable(text)) is None:
+                filled.append(text)
+                continue
+            prefix, name = found
+            variable, self.origins[key] = f"{VALUE_PREFIX}{name}", self._file_name
+            value = self._find_in_variables(key, variable)
+            origins.append(self.origins[key])
+            if value is not None:
+                self.given[f"${name}"] = value.strip()
+                filled.append(f"{prefix}{value.strip()}")
+            elif origins[-1] == self._file_name:
+                hint = f"Set {variable}, or {variable}{FILE_SUFFIX} to the path of a file that holds it."
+                self.complain(key, f"${name} has no value", hint)
+        self.hidden[key] = ", ".join(map(str, texts))
+        if isinstance(written, list):
+            self.origins[key] = ", ".join(dict.fromkeys([self._file_name, *origins]))
+        if len(filled) < len(texts):
+            return None
+        return filled if isinstance(written, list) else filled[0]
+
+    def _find_in_variables(self, key: str, variable: str, *, takes_file: bool = True) -> str | None:
+        """Return what a variable says, or the file that a second one names; None if neither is set."""
+        variables = (variable, variable + FILE_SUFFIX) if takes_file else (variable,)
         self._asked.update(variables)
         given = [name for name in variables if name in self._variables]
         if not given:
@@ -149,7 +184,7 @@ class ConfigDraft:
         if len(given) > 1:
             self.complain(key, f"is set, and so is {given[1]}", "Unset one of the two.")
         text = self._variables[given[0]]
-        return parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text)
+        return text if given[0] == variable else self._read_file(key, text)
 
     def _read_file(self, key: str, name: object) -> str | None:
         """Return the text of a secret's file; None if there is none."""
@@ -187,7 +222,10 @@ class ConfigDraft:
         """Report variables that misspell a setting, and warn of others that set nothing."""
         for name in sorted(set(self._variables) - self._asked):
             near = get_close_matches(name, sorted(self._asked), n=1, cutoff=_NEAR)
-            if near:
+            if name.startswith(VALUE_PREFIX):
+                word = name.removeprefix(VALUE_PREFIX).removesuffix(FILE_SUFFIX)
+                self.warnings.append(f"{name} is set, but no value of {self._file_name or 'a file'} is ${word}")
+            elif near:
                 self.complain(name, "sets nothing", f"Did you mean {near[0]}?")
             else:
                 self.warnings.append(f"{name} is set, but no setting or destination uses it")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from digest.config.addresses import read_destination
+from digest.config.addresses import write_destination
 from digest.config.display import write_toml
 from digest.config.document import ONLY, list_only
 from digest.config.draft import parse_variable
@@ -176,7 +176,7 @@ def read_assignment(text: str) -> tuple[str, object]:
         return key, word or None
     value = parse_variable(word, [] if key == "to" else settings[key].default)
     if key == "to" and isinstance(value, list):
-        value = [*map(str, map(read_destination, value))]
+        value = [*map(write_destination, value)]
     return key, None if value in ("", []) else value
 
 
@@ -208,7 +208,7 @@ def _change_list(there: object, added: Iterable[str], removed: Iterable[str], ke
     """Return a list with some items more and some fewer."""
 
     def spell(text: str) -> str:
-        return text.strip() if key == "follow" else str(read_destination(text))
+        return text.strip() if key == "follow" else write_destination(text)
 
     verb = "follow" if key == "follow" else "go to"
     left = {spell(one): one for one in _as_list(there)}

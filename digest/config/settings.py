@@ -420,6 +420,8 @@ class Config:
         path: the file read, None if there was none.
         folder: absolute; what relative paths in the configuration count from.
         origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
+        given: `$NAME` in the file → the text that its variable gives.
+        hidden: key → its value as the file has it, if that names such variables.
     """
 
     templates: Path | None = declare(
@@ -459,6 +461,8 @@ class Config:
     )
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    hidden: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     choose_proxy: ChooseProxy = field(default=lambda _: None, repr=False)
 
     def find_key(self, subscription: str, name: str) -> str:

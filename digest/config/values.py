@@ -16,7 +16,7 @@ from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.libraries import ZOTERO, ZoteroSource
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import NAME, NAME_RULE
+from digest.model.subscriptions import NAME, NAME_RULE, DestinationKind
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
@@ -47,12 +47,22 @@ _LONGEST_TEXT = 500
 _DAYS = re.compile(r"(\d{1,3}) days?")
 _MOST_DAYS = 365
 
+_FROM_VARIABLE = re.compile(
+    rf"\s*(?P<prefix>(?i:(?:{'|'.join([*DestinationKind])}|zotero):)?)\$(?P<name>[A-Z][A-Z0-9_]*)\s*", re.ASCII
+)
+
 _KEY_PREFIX = "whsec_"
 _SHORTEST_KEY, _LONGEST_KEY = 24, 64
 """Bytes of a webhook's key (https://www.standardwebhooks.com, "Signature scheme")."""
 
 STATE_KEY_BYTES = 32
 """AES-256."""
+
+
+def find_variable(text: object) -> tuple[str, str] | None:
+    """Return what stands before `$NAME`, as `mailto:`, and NAME, if a text is that alone; any other `$` is TeX."""
+    match = _FROM_VARIABLE.fullmatch(text) if isinstance(text, str) else None
+    return (match["prefix"], match["name"]) if match else None
 
 
 def describe_type(value: object) -> str:

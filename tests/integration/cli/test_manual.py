@@ -120,7 +120,9 @@ def test_each_part_of_a_configuration_can_be_used(text: str, tmp_path: Path) -> 
         place = whole if key in {*TABLES, *whole, "templates", "webhooks"} else whole["subscriptions"][-1]
         place[key] = {**place.get(key, {}), **value} if isinstance(value, dict) else value
     path.write_text(write_tables(whole), encoding="utf-8")
-    assert [said for said in load_config(path, {}).warnings if "DIGEST_" not in said] == []
+    given = {"QUERY": "cat:cs.PF", "READER": "ada@example.org", "CHANNEL": "#papers"}
+    environ = {f"DIGEST_VALUE_{name}": value for name, value in given.items()}
+    assert [said for said in load_config(path, environ).warnings if "DIGEST_" not in said] == []
 
 
 def test_each_other_block_can_be_read() -> None:

@@ -305,3 +305,17 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
         else:
             assert not lost or edit[0] == "title"
         text = after
+
+
+def test_a_value_from_a_variable_stays_as_it_is_written() -> None:
+    text = SHORT.replace('"console"', '["mailto:$READER", "console"]').replace('"cat:cs.PF"', '"$QUERY"')
+    change = dict([edits.read_assignment("to=mailto:$OTHER,$MORE"), edits.read_assignment("title=$TITLE")])
+    after = edits.edit_subscription(text, "digest", values=change)
+    assert added(text, edits.edit_subscription(text, "digest", values={"show": 5})) == ["show = 5"]
+    assert edits.list_subscriptions(after)["digest"] == {
+        "follow": "$QUERY", "to": ["mailto:$OTHER", "$MORE"], "title": "$TITLE"
+    }  # fmt: skip
+    less = edits.edit_subscription(text, "digest", remove={"to": ["mailto:$READER"]}, add={"to": ["mailto:$X"]})
+    assert edits.list_subscriptions(less)["digest"]["to"] == ["console", "mailto:$X"]
+    more = edits.add_subscription(text, {"name": "new", "follow": "cat:cs.PF", "to": "feed"})
+    assert edits.list_subscriptions(more)["digest"]["to"] == ["mailto:$READER", "console"]

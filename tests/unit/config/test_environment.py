@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import Config
+from digest.config import Config, show_settings
 from digest.config.values import write_signing_key
 from digest.model.errors import ConfigurationError
 
@@ -164,3 +164,51 @@ def test_a_secrets_file_that_cannot_be_used_is_refused_under_its_own_key(
     message = refuse(f'[mail]\nsmtp = "smtps://me@mx.example.org"\n{text}\n').message
     assert "mail.password_file: " in message
     assert words in message
+
+
+VALUES = {"DIGEST_VALUE_READER": "Ada@Example.org\n", "DIGEST_VALUE_QUERY": "abs:$O(n)$ AND abs:sorting"}
+FROM_VALUES = """
+mail.from = "$READER"
+title = "$READER"
+follow = ["$QUERY", "abs:$\\\\alpha$"]
+to = ["mailto:$READER", "slack:$CHANNEL"]
+"""
+
+
+def test_texts_of_the_file_come_from_variables_of_their_names(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "channel").write_text("#quiet\n")
+    config = load(top=FROM_VALUES, DIGEST_VALUE_CHANNEL_FILE="channel", DIGEST_SLACK_TOKEN="xoxb-1", **VALUES)
+    (one,) = config.subscriptions
+    assert list(map(str, one.destinations)) == ["mailto:ada@example.org", "slack:#quiet"]
+    assert one.queries == ("abs:$O(n)$ AND abs:sorting", "abs:$\\alpha$")
+    assert (config.mail.from_address, one.title) == ("ada@example.org", "Ada@Example.org")
+    assert config.warnings == ()
+    shown = {row.key: (row.value, row.origin) for row in show_settings(config)}
+    assert shown["to"] == (
+        "mailto:$READER, slack:$CHANNEL",
+        "digest.toml, DIGEST_VALUE_READER, DIGEST_VALUE_CHANNEL_FILE",
+    )
+    assert shown["mail.from"] == ("$READER", "DIGEST_VALUE_READER")
+    assert "example.org" not in str(shown).lower()
+    assert "sorting" not in str(shown)
+
+
+def test_a_variable_that_the_file_names_and_nobody_sets_is_an_error_at_each_place(refuse: Refuse) -> None:
+    error = refuse(top=FROM_VALUES, DIGEST_VALUE_QUERY="abs:sorting", DIGEST_VALUE_READER=" ")
+    assert "4 things to correct" in error.message
+    for place in ("mail.from", "title", "to"):
+        assert f"{place}: $READER has no value" in error.message
+    assert "to: $CHANNEL has no value" in error.message
+    assert "Set DIGEST_VALUE_READER, or DIGEST_VALUE_READER_FILE" in error.message
+
+
+def test_a_wrong_value_is_reported_under_its_variable(refuse: Refuse) -> None:
+    error = refuse('[mail]\nfrom = "$FROM"\n', DIGEST_VALUE_FROM="nobody")
+    assert error.message.startswith("DIGEST_VALUE_FROM: ")
+
+
+def test_a_value_that_the_file_does_not_name_is_remarked_on(load: Load) -> None:
+    text = 'title = "$5 and $READERS"\nfollow = "cat:cs.PF"\nto = "feed"\narxiv.contact = "a@example.org"\n'
+    config = load(text, top="", **VALUES)
+    assert config.subscriptions[0].title == "$5 and $READERS"
+    assert [one.split(" is set")[0] for one in config.warnings] == [*sorted(VALUES)]
