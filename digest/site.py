@@ -17,6 +17,7 @@ from digest.store import Store
 
 if TYPE_CHECKING:
     from digest.arxiv.client import ArxivClient
+    from digest.branch.step import Branch
     from digest.render import Renderer
 
 
@@ -54,6 +55,7 @@ class Site:
         open_transport: opens the transport of a kind of destination; called once for each kind in use.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         has_gate: the store keeps the gate that `client` asks; if not, another one does.
+        branch: the branch that the store is kept on, if it is on one.
     """
 
     config: Config
@@ -65,6 +67,7 @@ class Site:
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
     has_gate: bool = True
+    branch: Branch | None = None
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)

@@ -22,11 +22,12 @@ from sqlalchemy import Connection
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
+from digest.branch.step import opened_branch
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.values import complete_word, suggest
 from digest.inspect.here import Here
 from digest.model.clock import Clock, RemoteClock, SystemClock
-from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
+from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
 from digest.model.subscriptions import DueSubscription, SubscriptionState
@@ -113,15 +114,41 @@ def opened(
     *,
     progress: Progress | None = None,
     create: bool = True,
+    start_new: bool = False,
     warns: bool = False,
 ) -> Iterator[Site]:
-    """Open the installation the call means, and close it afterwards."""
+    """Open the installation the call means, and close it afterwards.
+
+    `create` and `start_new`: see `Branch.fetch`.
+    """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    owner, jitter = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", random.SystemRandom().random
-    clock = choose_clock(config)
-    with closing(open_site(config, clock, owner=owner, jitter=jitter, progress=progress, create=create)) as site:
-        yield site
+    clock, owner, jitter = choose_clock(config), _name_process(), random.SystemRandom().random
+    with ExitStack() as stack:
+        branch = None
+        if config.store.git_branch:
+            branch = stack.enter_context(opened_branch(config, clock, owner, create=create, start_new=start_new))
+        elif start_new:
+            raise UsageError("only a state on a branch is started new", hint="See git_branch under [store].")
+        opening = open_site(
+            config, clock, owner=owner, jitter=jitter, progress=progress, create=create, branch=branch
+        )
+        yield stack.enter_context(closing(opening))
+
+
+def _name_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+@contextmanager
+def _opened_database(config: Config, clock: Clock) -> Iterator[Store]:
+    """Open the database that is there, of an installation or of its branch; a first write takes the lease."""
+    if config.store.git_branch:
+        with opened_branch(config, clock, _name_process()) as branch:
+            yield branch.store
+    else:
+        with closing(open_store(config.store.url)) as store:
+            yield store
 
 
 class NamedQuery(NamedTuple):
@@ -152,7 +179,8 @@ class Workbench:
 
         Its errors say what to do if there is no network, and if nothing asks again by itself.
         """
-        with opened_client(self.config, self.clock, self.store) as client:
+        gate = None if self.config.store.git_branch else self.store  # whoever only asks takes no lease
+        with opened_client(self.config, self.clock, gate) as client:
             try:
                 yield client
             except ArxivUnreachable as error:
@@ -231,8 +259,8 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
     """Open the database of the installation the call means, and close it afterwards."""
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    with closing(open_store(config.store.url)) as store:
-        clock = choose_clock(config)
+    clock = choose_clock(config)
+    with _opened_database(config, clock) as store:
         yield Installation(config, clock, find_here(config, clock), store)
 
 
@@ -241,16 +269,14 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
     """Open what there is of an installation, and close it afterwards."""
     config = open_config_or_defaults(ctx.obj["config_path"])
     set_up_logging(ctx)
-    store = None
+    store, clock = None, choose_clock(config)
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:
         try:
-            store = open_store(config.store.url)
-            stack.callback(store.close)
+            store = stack.enter_context(_opened_database(config, clock))
             with store.read() as conn:
                 saved = {query.name: query.text for query in load_queries(conn)} | saved
         except StoreError as error:
             if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
-        clock = choose_clock(config)
         yield Workbench(config, clock, find_here(config, clock), store, saved)

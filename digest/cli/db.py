@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -11,8 +13,10 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import choose_clock, find_here, load, opened_store
+from digest.cli.context import choose_clock, find_here, load, opened, opened_store
 from digest.cli.output import Part, answers, showing_progress, table
+from digest.config import Config, read_environment
+from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.here import Here
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
@@ -131,7 +135,8 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
     with opened_store(ctx) as bench, showing_progress() as tell:
-        folder = (bench.store.path.parent if bench.store.path else bench.config.folder) / FOLDER
+        own = None if bench.config.store.git_branch else bench.store.path
+        folder = (own.parent if own else bench.config.folder) / FOLDER
         path = file or default_backup(folder, bench.here.now)
         rows = back_up(bench.store, path, tell, replace=force)
         removed = prune_backups(folder, keep) if keep is not None else ()
@@ -186,7 +191,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
     Afterwards do again what people did since: `digest subscription unsubscribe`, `digest feed revoke` and
     `digest feed rotate`.
     """
-    config = load(ctx)
+    config = _require_own(load(ctx))
     here = find_here(config, choose_clock(config))
     until = _read_moment(sent_until, here.zone, here.now)
     settled: list[Settled] = []
@@ -216,6 +221,16 @@ def restored(ctx: click.Context, sent_until: str | None) -> Settlement:
         with bench.store.begin() as conn:
             settled = settle(conn, until, source=bench.config.arxiv.source, now=here.now)
     return Settlement(here, until, settled)
+
+
+def _require_own(config: Config) -> Config:
+    """Refuse a state on a branch: there is no file of its own."""
+    if config.store.git_branch:
+        raise UsageError(
+            f"the database is on the branch {config.store.git_branch}",
+            hint="Each command fetches it. `digest db backup` writes a copy.",
+        )
+    return config
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
@@ -258,4 +273,39 @@ def migrate_store(ctx: click.Context) -> MigrationReport:
     uses the database before. With PostgreSQL, processes of the release before may go on until you replace
     them. A database of a later release is refused: exit code 3.
     """
-    return migrate(load(ctx).store.url)
+    return migrate(_require_own(load(ctx)).store.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The branch whose state has a new key."""
+
+    branch: str
+
+
+def _show_rotation(done: Rotation) -> Iterator[Part]:
+    yield f"The state on the branch {done.branch} is encrypted with the new key."
+    yield "Set the secret DIGEST_STORE_STATE_KEY of the repository to it, before the next run."
+    yield "Who has the old key can still read what was on the branch before, in a clone or at GitHub."
+
+
+@command.command("rotate-key")
+@answers(_show_rotation)
+@click.pass_context
+def rotate_key(ctx: click.Context) -> Rotation:
+    """Encrypt the state on a branch with a new key.
+
+    It prints the new key before it uses it.
+    """
+    if read_environment().get("GITHUB_ACTIONS"):
+        raise UsageError(
+            "the log of a workflow would show the key", hint="Call it in a clone on your own machine."
+        )
+    with opened(ctx, create=False) as site:
+        if site.branch is None:
+            raise UsageError(
+                "there is no key: the database is not on a branch", hint="See `digest help workflow`."
+            )
+        site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
+        click.echo(f"New key: {b64encode(key).decode()}", err=True)
+    return Rotation(site.config.store.git_branch)

@@ -166,7 +166,7 @@ def _examine(
         yield Finding(Verdict.UNCHECKED, "all else", "not checked", "Mend the configuration first.")
         return
     checks: dict[str, Find] = {
-        "database": lambda: check_database(config),
+        "database": lambda: check_database(config, choose_clock(config)),
         "disk": lambda: check_disk(config),
         "templates": lambda: check_own_templates(config),
         "feeds": lambda: check_feeds(config),
@@ -196,7 +196,7 @@ def _list_network_checks(config: Config) -> dict[str, Find]:
 def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
     """Ask arXiv through the installation's gate, or through this account's if there is no database yet."""
     try:
-        store = open_store(config.store.url)
+        store = None if config.store.git_branch else open_store(config.store.url)
     except StoreError:
         store = None
     with closing(store) if store else nullcontext(), opened_client(config, clock, store, quiet=True) as client:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +17,7 @@ from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
 from digest.inspect.status import Trouble, describe_breaker, find_mistakes, find_stuck, join_causes
 from digest.model.clock import write_age, write_day, write_with_zone
-from digest.model.errors import AnotherWorker, OutsideError, count
+from digest.model.errors import AnotherWorker, OutsideError, UsageError, count
 from digest.model.messages import DeliveryState
 from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
@@ -27,6 +28,11 @@ from digest.store.workers import load_job_turns, load_workers
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
+
+_WAIT = re.compile(r"([0-9]|[1-3][0-9]|4[0-5])m")
+_WAIT_HELP = (
+    "Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late."
+)
 
 _NAMED = 8
 """Announcements named one by one at most."""
@@ -153,12 +159,23 @@ def _print_deliveries(report: PassReport) -> Iterator[Part]:
         yield f"{count(report.feeds.written, 'feed file')} written."
 
 
+def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:  # noqa: ARG001 - click's hook
+    found = _WAIT.fullmatch(value.strip())
+    if found is None:
+        raise UsageError(f"{value!r} is no time to wait", hint="Write --wait 30m, of at most 45 minutes.")
+    return timedelta(minutes=int(found[1]))
+
+
 @click.command()
 @click.option("--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
+@click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
+@click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
 @answers(_show)
 @click.pass_context
-def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool) -> Run | Busy | Foresight:
+def command(
+    ctx: click.Context, *, poll_anyway: bool, dry_run: bool, longest_wait: timedelta, start_new: bool
+) -> Run | Busy | Foresight:
     """Do all that is due, once: ask arXiv, match, plan, deliver.
 
     Call it as often as you like. It asks arXiv no more often than arXiv's terms allow, and sends nothing
@@ -166,9 +183,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool) -> Run | Bu
     """
     if dry_run:
         return _look_ahead(ctx)
-    with opened(ctx, progress=ProgressLines(), warns=True) as site:
+    with opened(ctx, progress=ProgressLines(), start_new=start_new, warns=True) as site:
         try:
-            report = run_pass(site, poll_anyway=poll_anyway)
+            report = run_pass(site, poll_anyway=poll_anyway, longest_wait=longest_wait)
         except AnotherWorker as busy:
             return Busy(busy.message, _find_long_run(site))
         here = find_here(site.config, site.clock)

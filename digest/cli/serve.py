@@ -20,7 +20,7 @@ from digest.config import open_config
 from digest.config.addresses import split_bind
 from digest.inspect.status import find_next_check
 from digest.model.clock import write_with_zone
-from digest.model.errors import DigestError, StoreError
+from digest.model.errors import ConfigurationError, DigestError, StoreError
 from digest.serve.configuration import sync_config
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
@@ -65,7 +65,12 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     _listen(stop.set, reload.set)
     with suppress(AttributeError):  # by itself glibc keeps apart the memory that each thread once needed
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
-    load(ctx, warns=True)
+    if branch := load(ctx, warns=True).store.git_branch:
+        raise ConfigurationError(
+            f"`digest serve` would keep the state on the branch {branch} to itself",
+            hint="Without a server, `digest run` does all that is due. For a server, remove git_branch under"
+            " [store].",
+        )
     with ExitStack() as stack:
         site = stack.enter_context(opened(ctx))
         stack.enter_context(lock_worker(site.store))

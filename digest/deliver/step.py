@@ -37,6 +37,8 @@ from digest.store.attempts import (
     begin_sending,
     count_tries,
     hold_failed,
+    keep_message,
+    load_bare,
     load_message,
     mark_sent,
     mark_unsent,
@@ -138,20 +140,47 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
             answered, the process had to stop before the database was back: the answer is lost, and what
             became of the delivery is found out later.
     """
-    is_begun = False
+    begun = begin_one(site, report, delivery)
+    if begun is not None:
+        send_begun(site, report, *begun, is_ours)
+
+
+def begin_one(site: Site, report: DeliverReport, delivery: Delivery) -> tuple[Delivery, Message] | None:
+    """Store the intent to send a delivery that was claimed; None if nothing may be sent, which is marked."""
     try:
         transport = site.transport(delivery.destination.kind)
-        begun = _begin(site, report, delivery, transport.resolve(delivery.destination))
-        if begun is None:
-            return
-        is_begun, (delivery, message) = True, begun
-        receipt = transport.send(message, delivery.destination, is_ours)
+        return _begin(site, report, delivery, transport.resolve(delivery.destination))
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
+        _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=False))
+        return None
+
+
+def send_begun(site: Site, report: DeliverReport, delivery: Delivery, message: Message, is_ours: IsOurs) -> None:
+    """Send a delivery whose intent is stored, and mark what came of it."""
+    try:
+        receipt = site.transport(delivery.destination.kind).send(message, delivery.destination, is_ours)
         _mark_sent(site, delivery, receipt)
         report.note_sent(delivery.destination.kind)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
-        _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=is_begun))
+        _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=True))
+
+
+def restore_messages(site: Site) -> None:
+    """Make anew the bytes of messages in doubt that did not travel with the database."""
+    with site.store.read() as conn:
+        bare = load_bare(conn)
+    for delivery in bare:
+        try:
+            message = _render(site, delivery, anew=True)
+        except DigestError as error:  # it stays in doubt, and is shown so; the others go on
+            _log.error("delivery %d can't be made again: %s", delivery.id, error.message)
+            continue
+        with site.store.begin() as conn:
+            keep_message(conn, delivery.id, message)
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:

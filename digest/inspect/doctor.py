@@ -19,6 +19,7 @@ import dns.exception
 import dns.resolver
 
 from digest.arxiv.client import ArxivClient
+from digest.branch.step import opened_branch
 from digest.config import Config
 from digest.config.addresses import split_bind
 from digest.config.providers import find_provider
@@ -107,8 +108,12 @@ def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
             yield Finding(Verdict.PROBLEM, "queries", *(told if not share else (f"{place}: can't be read",)))
 
 
-def check_database(config: Config) -> Iterator[Finding]:
+def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
     """Open the database, see that it is of this release and can be written."""
+    if config.store.git_branch:
+        with opened_branch(config, clock, "doctor", create=True) as branch:
+            yield Finding(Verdict.OK, "database", f"{branch.describe()}, of this release")
+        return
     path = find_database_file(config)
     if path is not None and not path.exists():
         if os.access(path.parent, os.W_OK):

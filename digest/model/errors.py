@@ -10,7 +10,7 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 │   └── StoreError               the database cannot be used as it is
 │       ├── SchemaMismatch       it was written by another release
 │       └── StoreBusy            another process holds it
-│           └── AnotherWorker    and it does all the work there is
+│           └── AnotherWorker    and it does all the work there is  (LeaseHeld, of a state on a branch: exit 75)
 └── OutsideError                 exit 4   HTTP 502   the outside world did not answer well
     ├── ArxivError               …and that is arXiv
     │   ├── ArxivUnreachable     no connection, reset, or no answer in time

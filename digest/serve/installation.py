@@ -13,6 +13,7 @@ from functools import partial
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
+from digest.branch.step import Branch
 from digest.config import Config
 from digest.deliver.transports.registry import open_transport
 from digest.model.clock import Clock, Gate, SystemClock
@@ -48,12 +49,13 @@ def open_site(
     jitter: Callable[[], float],
     progress: Progress | None = None,
     create: bool = True,
+    branch: Branch | None = None,
 ) -> Site:
     """Open an installation for work. Close the site when done.
 
     `owner` is a name no other process has, for claims and leases.
     """
-    store = open_store(config.store.url, create=create)
+    store = branch.store if branch else open_store(config.store.url, create=create)
     gate = StoreGate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
     return Site(
         config=config,
@@ -64,6 +66,7 @@ def open_site(
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
+        branch=branch,
     )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
+from digest.deliver.rounds import deliver_in_rounds
 from digest.deliver.step import DeliverReport, hold_alike_refusals
 from digest.deliver.transports.registry import settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
+from digest.model.clock import write_with_zone
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.people.letters import queue_letters
@@ -30,6 +33,7 @@ from digest.store.attempts import HeldDeliveries, load_held
 from digest.store.gate import free_gate
 from digest.store.outbox import Waits, delete_expired, load_open_outbox, release_claims
 from digest.store.runs import abandon_running, load_last_start
+from digest.store.subscriptions import load_next_slot
 from digest.store.workers import delete_other_workers
 
 CLOCKS_DIFFER = timedelta(days=1)
@@ -75,13 +79,31 @@ class PassReport:
         ]
 
 
-def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = timedelta(0)) -> PassReport:
-    """Do everything that is due, once."""
-    with lock_worker(site.store), keep_beating(site):
+def run_pass(
+    site: Site,
+    *,
+    poll_anyway: bool = False,
+    patience: timedelta = timedelta(0),
+    longest_wait: timedelta = timedelta(0),
+) -> PassReport:
+    """Do everything that is due, once; what is due within `longest_wait` is waited for.
+
+    Raises:
+        AnotherWorker: another process does it.
+    """
+    with ExitStack() as stack:
+        if site.branch is not None:
+            site.branch.take_lease()
+            stack.enter_context(site.branch.watching(site.interrupt))
+        stack.enter_context(lock_worker(site.store))
+        stack.enter_context(keep_beating(site))
         recover(site)
         report = PassReport(sync_config(site))
         steps = Steps(site, report, poll_anyway=poll_anyway, patience=patience)
-        for step in (steps.poll, steps.match, steps.plan, steps.deliver, steps.publish, steps.watch):
+        steps.poll()
+        steps.match()
+        steps.wait(longest_wait)
+        for step in (steps.plan, steps.deliver, steps.publish, steps.watch):
             step()
         site.progress.end("deliver", report.deliver.describe(report.feeds.written))
         with site.store.read() as conn:
@@ -145,6 +167,21 @@ class Steps:
                 record_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
         return matched
 
+    def wait(self, longest: timedelta) -> None:
+        """Wait for the next slot, if it comes that soon, and see what was announced meanwhile."""
+        site, checked = self._site, self.report.poll
+        now = site.clock.now()
+        with site.store.read() as conn:
+            due_at = load_next_slot(conn, now)
+        if due_at is None or due_at - now > longest:
+            return
+        site.progress.begin("plan", f"waiting until {write_with_zone(due_at, site.config.zone, now)}")
+        site.clock.sleep((due_at - now).total_seconds())
+        if self.poll().was_due:
+            self.match()
+        else:
+            self.report.poll = checked
+
     def plan(self) -> PlanReport:
         """Freeze the digests that are due."""
         self.report.plan = plan(self._site, patience=self._patience)
@@ -157,7 +194,10 @@ class Steps:
         began_at = self._site.clock.now()
         queue_letters(self._site)
         self._site.progress.begin("deliver", "")
-        self.report.deliver = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
+        if self._site.branch is not None:
+            self.report.deliver = deliver_in_rounds(self._site, self._site.branch)
+        else:
+            self.report.deliver = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
         hold_alike_refusals(self._site, self.report.deliver, began_at)
         return self.report.deliver
 

@@ -76,6 +76,18 @@ def load_message(conn: Connection, delivery_id: int) -> Message | None:
     return Message(row.media_type, row.body, row.idempotency_key, row.name)
 
 
+def load_bare(conn: Connection) -> list[Delivery]:
+    """Return the deliveries that may have arrived and whose bytes are not here."""
+    is_bare = (ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.UNKNOWN, deliveries.c.body.is_(None))
+    return load_deliveries_of(conn, conn.execute(select(deliveries).where(*is_bare)).all())
+
+
+def keep_message(conn: Connection, delivery_id: int, message: Message) -> None:
+    """Store the bytes of a delivery."""
+    kept = {"body": message.body, "media_type": message.media_type, "name": message.name}
+    conn.execute(update(deliveries).where(deliveries.c.id == delivery_id).values(kept))
+
+
 def begin_sending(
     conn: Connection,
     delivery: Delivery,

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,7 +159,10 @@ class Store:
         url_masked: its address without the password, for messages.
         path: the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody
             who works on it. None on PostgreSQL.
+        before_write: called before each transaction that writes; it may refuse.
     """
+
+    before_write: Callable[[], None] | None = None
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -170,14 +173,23 @@ class Store:
         self._file = None if self.path is None else _identify(self.path)
         self._turn = None if self.path is None else threading.Lock()
 
+    def reopen(self) -> None:
+        """Take the file that is at its path now for the database."""
+        self.close()
+        self._file = None if self.path is None else _identify(self.path)
+
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self, *, is_allowed: bool = False) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back if anything is raised.
+
+        If `is_allowed`, `before_write` is not asked.
 
         Raises:
             StoreBusy: another process, or another thread of this one, writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
+        if self.before_write is not None and not is_allowed:
+            self.before_write()
         self.check_file()
         with (
             self._lock_writes(),

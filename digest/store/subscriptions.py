@@ -131,6 +131,14 @@ def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime |
     )
 
 
+def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
+    """Return when the next subscription is due after a moment."""
+    is_later = (subscriptions.c.state == SubscriptionState.ACTIVE, subscriptions.c.next_due_at > after)
+    later = select(func.min(subscriptions.c.next_due_at)).where(*is_later)
+    moment: datetime | None = conn.execute(later).scalar()
+    return moment
+
+
 def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
     """Let a subscription that nobody received begin with what is matched from now on."""
     newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()

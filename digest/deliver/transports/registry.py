@@ -26,6 +26,7 @@ class TransportEntry(NamedTuple):
             process that was paused while sending may go on.
         can_be_asked: the other side can be asked what it took.
         knows_repeats: the other side knows a repetition when it sees one, so that a second copy does no harm.
+        longest: how long one message may take, its answer included.
     """
 
     path: str
@@ -33,6 +34,7 @@ class TransportEntry(NamedTuple):
     settling: Callable[[Config], timedelta] = lambda _: timedelta(0)
     can_be_asked: bool = False
     knows_repeats: bool = False
+    longest: timedelta = timedelta(minutes=1)
 
 
 def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
@@ -52,7 +54,10 @@ def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[s
 
 TRANSPORTS: dict[DestinationKind, TransportEntry] = {
     DestinationKind.MAIL: TransportEntry(
-        f"{_ROOM}.smtp:SmtpTransport", _configure_mail, lambda config: config.mail.ambiguous_wait
+        f"{_ROOM}.smtp:SmtpTransport",
+        _configure_mail,
+        lambda config: config.mail.ambiguous_wait,
+        longest=timedelta(minutes=15),
     ),
     DestinationKind.SLACK: TransportEntry(
         f"{_ROOM}.slack:SlackTransport",

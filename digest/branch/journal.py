@@ -1,0 +1,127 @@
+"""The two files of the branch: `snapshot`, a database, and `journal`, who may change it and what changed since.
+
+Both are compressed, padded so that their length says little, and encrypted with AES-256-GCM. In front stand a word
+that names the format, the generation (a number that grows with each push) and the nonce. The file's name and
+the generation are authenticated with it: neither can be put in the place of another.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from digest.model.clock import write_with_zone
+from digest.model.errors import AnotherWorker, StoreError
+
+JOURNAL, SNAPSHOT = "journal", "snapshot"
+
+LEASE = timedelta(minutes=60)
+"""How long one run may work: the `timeout-minutes` of the workflow."""
+
+MARGIN = timedelta(minutes=5)
+"""How long after its end a lease still counts, for clocks differ and Slack shows late what it took."""
+
+MOST_CHANGES = 60_000
+"""Bytes of a journal; if more has changed, a snapshot is pushed."""
+
+NONCE_BYTES = 12
+_FORMAT = b"digest-state 1\n"
+_NUMBER = 8
+_STEPS = {JOURNAL: 4_096, SNAPSHOT: 65_536}
+"""Lengths are padded to multiples of these."""
+
+
+FOREIGN = (
+    "Set DIGEST_STORE_STATE_KEY to the key that this repository began with. If it is lost, delete the branch and"
+    " start new: `digest run --start-new`."
+)
+
+
+class LeaseHeld(AnotherWorker):
+    """Another run has the state."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h: the same may pass later
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What is on the branch beside the snapshot.
+
+    Attributes:
+        generation: how many pushes there were.
+        snapshot: in which of them the snapshot came.
+        owner: the run that has the lease, "" if none has.
+        until: the end of its lease; the beginning of 1970 if there is none.
+        changes: statements of SQL that make today's database of the snapshot.
+    """
+
+    generation: int
+    snapshot: int
+    owner: str
+    until: datetime
+    changes: str
+
+    def refuse_living(self, now: datetime) -> None:
+        """Refuse to take a lease that somebody has.
+
+        Raises:
+            LeaseHeld: it names the run, and until when.
+        """
+        if self.owner and now < self.until + MARGIN:
+            until = write_with_zone(self.until + MARGIN, None, now)
+            raise LeaseHeld(
+                f"the run {self.owner} is at work on this state, at the latest until {until}",
+                hint="Call it again then, or once that run has ended.",
+            )
+
+
+def write_journal(journal: Journal) -> bytes:
+    """Return a journal as bytes, to be sealed."""
+    return lzma.compress(json.dumps(asdict(journal) | {"until": journal.until.isoformat()}).encode())
+
+
+def read_journal(content: bytes) -> Journal:
+    """Return a journal from its bytes."""
+    found = json.loads(lzma.decompress(content))
+    return Journal(**(found | {"until": datetime.fromisoformat(found["until"])}))
+
+
+def seal(key: bytes, name: str, generation: int, content: bytes, nonce: bytes) -> bytes:
+    """Encrypt a file of the branch."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - for a state on a branch alone
+
+    head = _FORMAT + generation.to_bytes(_NUMBER) + nonce
+    told = len(content).to_bytes(_NUMBER) + content
+    padded = told.ljust(-(-len(told) // _STEPS[name]) * _STEPS[name], b"\0")
+    return head + AESGCM(key).encrypt(nonce, padded, _bind(name, generation))
+
+
+def unseal(key: bytes, name: str, sealed: bytes) -> tuple[int, bytes]:
+    """Decrypt a file of the branch; return its generation and content.
+
+    Raises:
+        StoreError: it is none of ours, or was made with another key, or was changed.
+    """
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - as above
+
+    if not sealed.startswith(_FORMAT):
+        raise StoreError(f"the branch holds a {name} that this release can't read", hint=FOREIGN)
+    rest = sealed[len(_FORMAT) :]
+    number, nonce, text = rest[:_NUMBER], rest[_NUMBER : _NUMBER + NONCE_BYTES], rest[_NUMBER + NONCE_BYTES :]
+    generation = int.from_bytes(number)
+    try:
+        told = AESGCM(key).decrypt(nonce, text, _bind(name, generation))
+    except (InvalidTag, ValueError) as error:
+        raise StoreError(
+            f"the {name} on the branch can't be decrypted: it was made with another key, or was changed",
+            hint=FOREIGN,
+        ) from error
+    length = int.from_bytes(told[:_NUMBER])
+    return generation, told[_NUMBER : _NUMBER + length]
+
+
+def _bind(name: str, generation: int) -> bytes:
+    return f"{name} {generation}".encode()

@@ -1,0 +1,159 @@
+"""Reads and moves the branch at `origin` with git itself, as the checkout around `digest.toml` is set up.
+
+The branch has one commit, which is replaced: a push names the commit that it replaces, and the remote refuses it
+if that is no longer there (https://git-scm.com/docs/git-push, "--force-with-lease"). A tag that is made with the
+branch tells one that was never there from one that was deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from digest.config import read_environment
+from digest.model.errors import ConfigurationError, DigestError, OutsideError
+
+BEGAN = "digest-state-began"
+"""The tag that is made with the branch, and stays."""
+
+TIMEOUT = 120.0
+"""Seconds one call of git may take."""
+
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",  # nobody is there to type a password
+    "GCM_INTERACTIVE": "never",
+    "GIT_LFS_SKIP_PUSH": "1",
+    "LC_ALL": "C",
+    "GIT_AUTHOR_NAME": "digest",
+    "GIT_AUTHOR_EMAIL": "digest@localhost",
+    "GIT_COMMITTER_NAME": "digest",
+    "GIT_COMMITTER_EMAIL": "digest@localhost",
+}
+_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30"
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """Where the branch and the tag of its beginning are at `origin`: commits, "" for none."""
+
+    commit: str
+    began: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file as git keeps it."""
+
+    id: str
+    content: bytes = field(repr=False)
+
+
+class Remote:
+    """A branch at `origin` of the checkout that a folder lies in."""
+
+    def __init__(self, folder: Path, branch: str) -> None:
+        self._folder, self.branch = folder, branch
+        self._ref, self._tag = f"refs/heads/{branch}", f"refs/tags/{BEGAN}"
+        environ = {name: text for name, text in read_environment().items() if not name.startswith("DIGEST_")}
+        self._environ = {"GIT_SSH_COMMAND": _SSH, **environ, **_QUIET}
+        self.refusal: DigestError | None = None
+
+    def ask(self) -> Tip:
+        """Ask `origin` where the branch is.
+
+        Raises:
+            OutsideError: it does not answer.
+            ConfigurationError: there is no git, no checkout, or no `origin`.
+        """
+        done = self._git("ls-remote", "origin", self._ref, self._tag)
+        if done is None or done.returncode:
+            raise self._explain(done, "can't be read")
+        lines = (line.split("\t") for line in done.stdout.decode().splitlines())
+        found = {name: commit for commit, name in lines}
+        return Tip(found.get(self._ref, ""), found.get(self._tag, ""))
+
+    def fetch(self, commit: str) -> dict[str, Blob]:
+        """Return the files of a commit at `origin`, by name.
+
+        Raises:
+            OutsideError: it can't be fetched; the branch may have been moved meanwhile.
+        """
+        done = self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", commit)
+        if done is None or done.returncode:
+            raise self._explain(done, "can't be fetched")
+        listed = (line.split(None, 3) for line in self._read("ls-tree", commit).decode().splitlines())
+        return {name: Blob(id_, self._read("cat-file", "blob", id_)) for _, _, id_, name in listed}
+
+    def write(self, files: Mapping[str, bytes | str]) -> tuple[str, dict[str, str]]:
+        """Store a commit of these files: bytes, or ids of blobs. Return its id, and those of its blobs."""
+        blobs = {
+            name: content
+            if isinstance(content, str)
+            else self._read("hash-object", "-w", "--stdin", given=content).decode().strip()
+            for name, content in sorted(files.items())
+        }
+        listing = "".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items())
+        tree = self._read("mktree", given=listing.encode()).decode().strip()
+        return self._read("commit-tree", "-m", "State of Digest, encrypted", tree).decode().strip(), blobs
+
+    def push(self, commit: str, tip: Tip) -> bool:
+        """Put a commit in the place of the one that was last seen; return whether `origin` plainly says yes.
+
+        With the branch the tag is made, too; `refusal` keeps what was said in place of a yes.
+        """
+        leases, moves = [f"--force-with-lease={self._ref}:{tip.commit}"], [f"{commit}:{self._ref}"]
+        if not tip.commit:
+            leases += ["--atomic", f"--force-with-lease={self._tag}:{tip.began}"]
+            moves.append(f"{commit}:{self._tag}")
+        done = self._git("push", "--porcelain", "--no-verify", *leases, "origin", *moves)
+        if done is not None and done.returncode == 0:
+            return True
+        self.refusal = self._explain(done, "does not take the state")
+        return False
+
+    def _read(self, *arguments: str, given: bytes = b"") -> bytes:
+        done = self._git(*arguments, given=given)
+        if done is None or done.returncode:
+            raise self._explain(done, "can't be kept in this checkout")
+        return done.stdout
+
+    def _git(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
+        """Run git in the checkout; None if it did not end in time."""
+        try:
+            process = subprocess.Popen(  # noqa: S603 - arguments of ours, and a name that the settings have judged
+                ["git", *arguments],  # noqa: S607 - git from the path
+                cwd=self._folder,
+                env=self._environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # what git itself has started is ended with it; Ctrl-C ends us alone
+            )
+        except OSError as error:
+            hint = "Install git, or remove git_branch under [store] in digest.toml."
+            raise ConfigurationError(f"git can't be started: {error.strerror}", hint=hint) from error
+
+        try:
+            out, err = process.communicate(given, TIMEOUT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def _explain(self, done: subprocess.CompletedProcess[bytes] | None, what: str) -> DigestError:
+        said = "" if done is None else done.stderr.decode(errors="replace").strip()
+        if "not a git repository" in said or "'origin' does not appear" in said:
+            return ConfigurationError(
+                f"{self._folder} is no checkout of a repository with a remote called origin",
+                hint="Clone your repository, and work in that folder; or remove git_branch under [store].",
+            )
+        last = said.splitlines()[-1].removeprefix("fatal: ") if said else f"no answer in {TIMEOUT:.0f} s"
+        return OutsideError(
+            f"the branch {self.branch} at origin {what}: {last}",
+            hint="Check the network, and whether you may write to the repository.",
+        )

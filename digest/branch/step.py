@@ -1,0 +1,288 @@
+"""The state of an installation on its branch, as one process works on it.
+
+Reading fetches it. Whoever is about to write takes the lease first: a push that names the run and until when. What
+was written is pushed before anything is sent, and at the end, when the lease is given up. Nothing is sent
+that the last push did not hold as `sending`: who takes over a lease finds there what may have arrived.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from digest.branch.differences import apply_differences, copy_for_travel, write_differences
+from digest.branch.journal import (
+    FOREIGN,
+    JOURNAL,
+    LEASE,
+    MARGIN,
+    MOST_CHANGES,
+    NONCE_BYTES,
+    SNAPSHOT,
+    Journal,
+    read_journal,
+    seal,
+    unseal,
+    write_journal,
+)
+from digest.branch.remote import BEGAN, Blob, Remote, Tip
+from digest.config import Config
+from digest.model.clock import Clock, monotonic
+from digest.model.errors import ConfigurationError, DigestError, OutsideError, StoreError, count
+from digest.store import Store, open_store
+from digest.store.outbox import release_claims
+
+_NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
+_TRIES = 3
+"""How often somebody who finds that the branch was moved meanwhile fetches it."""
+
+_CHANGES_AT_ALL = 50 * MOST_CHANGES
+"""Letters of changes that can't fit into a journal, however they are compressed."""
+
+_WATCH = 5.0
+"""Seconds between two looks at how much of the lease is left."""
+
+
+class Branch:
+    """What a process has of the state: a database in a folder of its own, and the lease once it writes.
+
+    Attributes:
+        store: the database as it was fetched, and as it was changed since. A first write takes the lease.
+    """
+
+    store: Store
+
+    def __init__(self, config: Config, clock: Clock, owner: str, folder: Path) -> None:
+        self._key = config.store.state_key
+        if not self._key:
+            raise ConfigurationError(
+                f"the state on the branch {config.store.git_branch} is encrypted, and there is no key",
+                hint="Set DIGEST_STORE_STATE_KEY. `digest init --start github` made it.",
+            )
+        self._clock, self._owner = clock, owner
+        self._remote = Remote(config.folder, config.store.git_branch)
+        self._path, self._base = folder / "digest.db", folder / "snapshot.db"
+        self._journal = Journal(0, 0, "", _NOBODY, "")
+        self._snapshot = ""
+        self._began = (clock.now(), monotonic())
+        self._has_lease = self._is_lost = False
+        self._pushing = threading.RLock()
+
+    def fetch(self, *, create: bool, start_new: bool = False) -> None:
+        """Bring the state here.
+
+        Args:
+            create: begin with an empty database where there was never a branch.
+            start_new: do so, too, where there was one.
+        """
+        for attempt in range(_TRIES):
+            self._tip = self._remote.ask()
+            if not self._tip.commit:
+                self._begin(create=create, start_new=start_new)
+                return
+            if start_new:
+                raise ConfigurationError(
+                    f"the branch {self._remote.branch} is there, so nothing was started new",
+                    hint="Delete it at origin first. All that was sent is forgotten then.",
+                )
+            try:
+                files = self._remote.fetch(self._tip.commit)
+            except OutsideError:
+                if attempt + 1 == _TRIES:
+                    raise
+            else:
+                self._read(files)
+                return
+
+    def _begin(self, *, create: bool, start_new: bool) -> None:
+        if self._tip.began and not start_new:
+            raise StoreError(
+                f"the branch {self._remote.branch} is gone from origin: it was there, as the tag {BEGAN} says",
+                hint="Push it back from a clone that has it. Or start new, with first digests:"
+                " `digest run --start-new`, the button of the workflow.",
+            )
+        if not create:
+            raise StoreError(
+                f"nothing has run yet: origin has no branch {self._remote.branch}", hint="`digest run` makes it."
+            )
+        self._open(create=True)
+
+    def _read(self, files: Mapping[str, Blob]) -> None:
+        """Make a database of the branch's files."""
+        if not {JOURNAL, SNAPSHOT} <= files.keys():
+            raise StoreError(f"the branch {self._remote.branch} is not the state of a Digest", hint=FOREIGN)
+        generation, content = unseal(self._key, JOURNAL, files[JOURNAL].content)
+        self._journal = read_journal(content)
+        made_in, content = unseal(self._key, SNAPSHOT, files[SNAPSHOT].content)
+        if (generation, made_in) != (self._journal.generation, self._journal.snapshot):
+            raise StoreError(
+                f"the branch {self._remote.branch} is torn: its snapshot and its journal do not belong together",
+                hint="Put back the branch as it was before somebody changed it. A clone may have it.",
+            )
+        self._snapshot = files[SNAPSHOT].id
+        self._base.write_bytes(lzma.decompress(content))
+        shutil.copyfile(self._base, self._path)
+        apply_differences(self._path, self._journal.changes)
+        self._open(create=False)
+
+    def _open(self, *, create: bool) -> None:
+        if hasattr(self, "store"):
+            self.store.reopen()
+        else:
+            self.store = open_store(f"sqlite:///{self._path}", create=create)
+
+    def describe(self) -> str:
+        """Say what there is at `origin`."""
+        where = f"on the branch {self._remote.branch} of origin"
+        return (
+            f"{where}, pushed {count(self._journal.generation, 'time')}"
+            if self._tip.commit
+            else f"{where}: none yet"
+        )
+
+    def take_lease(self) -> None:
+        """Become the one who may write and send; harmless if this process is.
+
+        What a run before named and did not end is `unknown` from this push on.
+
+        Raises:
+            LeaseHeld: another run has it.
+            OutsideError: `origin` does not take the push.
+        """
+        with self._pushing:
+            if self._has_lease:
+                return
+            for _ in range(_TRIES):
+                self._journal.refuse_living(self._clock.now())
+                self._began = (self._clock.now(), monotonic())
+                with self.store.begin(is_allowed=True) as conn:
+                    release_claims(conn, self._began[0])
+                if self._replace(self._owner, self._began[0] + LEASE, is_first=True):
+                    self._has_lease = True
+                    return
+                self.store.close()
+                for left in self._path.parent.glob("*.db*"):
+                    left.unlink()
+                self.fetch(create=True)
+            raise OutsideError("others push to the branch again and again", hint="Call it again later.")
+
+    def has_time(self, needed: timedelta = timedelta(0)) -> bool:
+        """Whether more than that is left of the lease, by the clock that went further."""
+        began, booted = self._began
+        gone = max(self._clock.now() - began, timedelta(seconds=monotonic() - booted))
+        return self._has_lease and not self._is_lost and LEASE - gone > needed
+
+    @contextmanager
+    def watching(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Break off whatever waits for the outside world when the lease is almost over."""
+        is_over = threading.Event()
+
+        def watch() -> None:
+            while not is_over.wait(_WATCH):
+                if not self.has_time(MARGIN / 2):
+                    interrupt()
+                    return
+
+        thread = threading.Thread(target=watch, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def rotate_key(self, key: bytes) -> None:
+        """Encrypt all with another key from the next push on."""
+        self.take_lease()
+        self._key, self._snapshot = key, ""
+
+    def push(self) -> None:
+        """Put the state as it is now on the branch, and keep the lease.
+
+        Raises:
+            OutsideError: `origin` does not say yes. Nothing more may be sent, and nothing more is pushed.
+        """
+        self.take_lease()
+        self._replace(self._owner, self._journal.until)
+
+    def finish(self) -> None:
+        """Push what was changed, and give the lease up; harmless if nothing was."""
+        if self._has_lease and not self._is_lost:
+            self._replace("", _NOBODY)
+            self._has_lease = False
+
+    def _replace(self, owner: str, until: datetime, *, is_first: bool = False) -> bool:
+        """Replace the commit. False if somebody else did, and this is the push that takes the lease."""
+        with self._pushing:
+            journal = replace(self._journal, generation=self._journal.generation + 1, owner=owner, until=until)
+            changes = write_differences(self._path, self._base) if self._snapshot else None
+            content = write_journal(replace(journal, changes=(changes or "")[:_CHANGES_AT_ALL]))
+            snapshot: bytes | str = self._snapshot
+            if changes is None or len(changes) > _CHANGES_AT_ALL or len(content) > MOST_CHANGES:
+                journal = replace(journal, snapshot=journal.generation, changes="")
+                content, snapshot = write_journal(journal), self._write_snapshot(journal.generation)
+            files = {JOURNAL: self._seal(JOURNAL, journal.generation, content), SNAPSHOT: snapshot}
+            commit, blobs = self._remote.write(files)
+            for _ in range(2):
+                if self._remote.push(commit, self._tip):
+                    break
+                try:
+                    tip = self._remote.ask()
+                except DigestError as error:
+                    raise self._lose(error) from error
+                if tip.commit == commit:
+                    break
+                if tip != self._tip:
+                    if is_first:
+                        return False
+                    raise self._lose(OutsideError("another run has replaced the state meanwhile"))
+            else:
+                raise self._lose(self._remote.refusal or OutsideError("the push was refused"))
+            self._tip, self._journal = Tip(commit, self._tip.began or commit), journal
+            self._snapshot = blobs[SNAPSHOT]
+            return True
+
+    def _lose(self, error: DigestError) -> OutsideError:
+        """Give up: what was named in the last push is in doubt for whoever comes next."""
+        self._is_lost = True
+        return OutsideError(
+            f"the state could not be kept: {error.message}",
+            hint="Nothing more is sent. What was sent since the last push is in doubt: the next run finds out, or"
+            " sends a mail once more."
+            if self._has_lease
+            else error.hint,
+        )
+
+    def _write_snapshot(self, generation: int) -> bytes:
+        fresh = self._base.with_suffix(".fresh")
+        fresh.unlink(missing_ok=True)
+        copy_for_travel(self._path, fresh)
+        fresh.replace(self._base)
+        return self._seal(SNAPSHOT, generation, lzma.compress(self._base.read_bytes()))
+
+    def _seal(self, name: str, generation: int, content: bytes) -> bytes:
+        return seal(self._key, name, generation, content, os.urandom(NONCE_BYTES))
+
+
+@contextmanager
+def opened_branch(
+    config: Config, clock: Clock, owner: str, *, create: bool = False, start_new: bool = False
+) -> Iterator[Branch]:
+    """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
+    with TemporaryDirectory(prefix="digest-") as folder:
+        branch = Branch(config, clock, owner, Path(folder))
+        branch.fetch(create=create, start_new=start_new)
+        branch.store.before_write = branch.take_lease
+        try:
+            yield branch
+        finally:
+            branch.finish()
+            branch.store.close()

@@ -1,0 +1,88 @@
+"""Sends in rounds if the state is on a branch: a push names there what a round sends, before any of it goes.
+
+What can be asked about, or is known to the other side when it comes again, is named as it is due. Of the rest
+a round names few: only they are in doubt if the process dies.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+from digest.branch.step import Branch
+from digest.deliver.step import DeliverReport, begin_one, restore_messages, send_begun, settle_one
+from digest.deliver.transports.registry import TRANSPORTS
+from digest.model.messages import Delivery, Message
+from digest.model.subscriptions import DestinationKind
+from digest.site import Site
+from digest.store.attempts import claim_unknown
+from digest.store.outbox import claim_deliveries, load_open_outbox, next_claimable_at
+
+_MOST = 1_000
+_MAILS, _POSTS = 10, 1
+"""Mails that a round names, and posts that nobody can ask about."""
+
+_SHORT_WAIT = timedelta(seconds=30)
+"""A run waits that long for the pace of a channel, or until Slack can be asked."""
+
+_SAFE = frozenset(kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats)
+_ROUND = (
+    (_SAFE, _MOST),
+    (frozenset({DestinationKind.MAIL}), _MAILS),
+    (frozenset(TRANSPORTS) - _SAFE - {DestinationKind.MAIL}, _POSTS),
+)
+
+
+def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
+    """Send what is due, as long as the lease lasts.
+
+    Raises:
+        OutsideError: a push was not taken, so nothing more is sent.
+    """
+    report = DeliverReport()
+    restore_messages(site)
+    while branch.has_time():
+        _settle(site, branch, report)
+        named = _name_round(site, report)
+        if named:
+            branch.push()
+            for delivery, message in named:
+                is_ours = partial(branch.has_time, TRANSPORTS[delivery.destination.kind].longest)
+                send_begun(site, report, delivery, message, is_ours)
+            site.progress.update(f"{report.total} sent")
+        elif not _wait(site):
+            break
+    return report
+
+
+def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
+    """Find out about what may have arrived."""
+    with site.store.begin() as conn:
+        doubtful = claim_unknown(conn, site.clock.now(), limit=_MOST)
+    for one in doubtful:
+        if branch.has_time(TRANSPORTS[one.delivery.destination.kind].longest):
+            settle_one(site, report, one)
+
+
+def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Message]]:
+    """Store the intent to send what one round sends."""
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        claimed = [
+            one
+            for kinds, limit in _ROUND
+            for one in claim_deliveries(conn, owner=site.owner, limit=limit, now=now, kinds=kinds)
+        ]
+    return [begun for one in claimed if (begun := begin_one(site, report, one)) is not None]
+
+
+def _wait(site: Site) -> bool:
+    """Wait until more can be done, if that is soon."""
+    now = site.clock.now()
+    with site.store.read() as conn:
+        moments = (next_claimable_at(conn, now), load_open_outbox(conn, now).in_doubt.first_at)
+    next_at = min(filter(None, moments), default=None)
+    if next_at is None or next_at - now > _SHORT_WAIT:
+        return False
+    site.clock.sleep(max((next_at - now).total_seconds(), 0.25))
+    return True
