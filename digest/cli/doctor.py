@@ -87,7 +87,7 @@ def _show(report: Report) -> Iterator[Part]:
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="Local checks only: no network.")
+@click.option("--quick", is_flag=True, help="Local checks only: no network. A healthcheck.")
 @click.option("--send", is_flag=True, help="Then send a test message to alarms.to and to each webhook.")
 @click.option(
     "--to", "destinations", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 import dns.exception
 import dns.resolver
+from sqlalchemy import Connection
 
 from digest.arxiv.client import ArxivClient
 from digest.branch.step import opened_branch
@@ -28,7 +30,9 @@ from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.slack import SlackClient, SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.deliver.transports.smtp_connection import Timeouts
+from digest.inspect.alarms import STALE_POLL
 from digest.inspect.findings import Finding, Verdict
+from digest.inspect.status import CALL, RESTART, find_job_troubles
 from digest.interest.libraries import name_source, read_source
 from digest.model.clock import Clock, read_rfc_date, write_age
 from digest.model.errors import (
@@ -47,7 +51,10 @@ from digest.query import NoteKind, parse_query
 from digest.render import Renderer
 from digest.render.check import check_templates, find_unused, list_templates
 from digest.store import open_store
+from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.engine import check_writable, head_revision
+from digest.store.runs import load_cursor
+from digest.store.workers import load_job_turns, load_workers
 from digest.wire import ExchangeError, ask_status
 
 _PATIENCE = 15.0
@@ -109,7 +116,7 @@ def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
 
 
 def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
-    """Open the database, see that it is of this release and can be written."""
+    """Open the database, see that it is of this release and can be written, and that somebody works on it."""
     if config.store.git_branch:
         with opened_branch(config, clock, "doctor", create=True) as branch:
             yield Finding(Verdict.OK, "database", f"{branch.describe()}, of this release")
@@ -126,13 +133,32 @@ def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
     try:
         with store.begin() as conn:
             check_writable(conn)
+        said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
+        yield Finding(Verdict.OK, "database", said, more=store.url_masked)
+        with store.read() as conn:
+            yield from _check_work(conn, config, clock)
     except StoreBusy as error:
         yield Finding(Verdict.WARNING, "database", error.message, error.hint)
-        return
     finally:
         store.close()
-    said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
-    yield Finding(Verdict.OK, "database", said, more=store.url_masked)
+
+
+def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Finding]:
+    """Say whether this machine's `digest serve` does its work, or, where there is none, whether runs go on."""
+    serving = {turn.owner for turn in load_job_turns(conn)}
+    workers = [one for one in load_workers(conn) if one.owner in serving and one.host == socket.gethostname()]
+    troubles = [(one.what, one.remedy) for one in find_job_troubles(conn, workers)]
+    troubles += [(one.detail, "") for one in load_stored_alarms(conn) if one.name in STUCK]
+    checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
+    if workers and all(one.is_gone for one in workers):
+        silence = timedelta(seconds=min(one.silent_for for one in workers))
+        troubles.insert(0, (f"`digest serve` has given no sign of life for {write_age(silence)}", RESTART))
+    elif not workers and checked_at and (age := clock.now() - checked_at) > STALE_POLL:
+        troubles.insert(0, (f"the last complete check of arXiv was {write_age(age)} ago", CALL))
+    for what, remedy in troubles:
+        yield Finding(Verdict.PROBLEM, "work", what, remedy)
+    if workers and not troubles:
+        yield Finding(Verdict.OK, "work", "`digest serve` is at work")
 
 
 def find_database_file(config: Config) -> Path | None:

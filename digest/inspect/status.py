@@ -93,8 +93,8 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
-_CALL = "Call `digest run` from cron, or keep `digest serve` running."
-_RESTART = "Start `digest serve` again."
+CALL = "Call `digest run` from cron, or keep `digest serve` running."
+RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
 
 
@@ -121,7 +121,7 @@ def find_troubles(
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
-        is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == _CALL
+        is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == CALL
         if intake and (is_idle or alarm.name is AlarmName.ANNOUNCEMENT):
             reason = intake[0].what.partition(": ")[2]
             intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
@@ -253,7 +253,7 @@ def _find_intake_troubles(
         )
     if complete is not None and now - complete > STALE_POLL:
         age = write_age(now - complete)
-        yield Trouble(f"the last complete check of arXiv was {age} ago", _LOG if has_worker else _CALL)
+        yield Trouble(f"the last complete check of arXiv was {age} ago", _LOG if has_worker else CALL)
 
 
 def describe_breaker(breaker: Breaker) -> tuple[str, str]:
@@ -316,7 +316,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         told_at = {alarm.name: alarm.sent_at for alarm in load_stored_alarms(conn)}
         troubles = (
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
-            *_find_job_troubles(conn, workers),
+            *find_job_troubles(conn, workers),
         )
         next_poll_at = max(
             find_next_check(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
@@ -345,7 +345,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         )
 
 
-def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
+def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
     """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
@@ -356,7 +356,7 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
             yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", _LOG)
         age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
         if is_stuck(turn.job, age):
-            yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", _RESTART)
+            yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", RESTART)
 
 
 def find_next_check(conn: Connection, source: str, now: datetime) -> datetime:

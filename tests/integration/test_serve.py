@@ -6,6 +6,7 @@ import signal
 import socket
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 
 import httpx
 
@@ -119,3 +120,25 @@ def test_a_second_signal_ends_it_at_once(world: World) -> None:
         code, seconds = served.stop()
     assert code == 128 + signal.SIGTERM
     assert seconds < 2
+
+
+def test_a_healthcheck_sees_that_serving_works_that_it_died_and_that_nothing_runs_any_more(world: World) -> None:
+    def examine(expect: int) -> str:
+        done = world.run("doctor", "--quick")
+        assert done.returncode == expect, done.stdout
+        return done.stdout
+
+    assert world.run("run").returncode == 0
+    assert "digest serve" not in examine(0)
+    with world.serve("--no-web") as served:
+        wait_until(lambda: "`digest serve` is at work" in world.run("doctor", "--quick").stdout)
+        served.process.kill()
+        served.process.wait(STOPPED_WITHIN)
+    with closing(sqlite3.connect(world.folder / "digest.db", timeout=10)) as connection, connection:
+        connection.execute("UPDATE workers SET seen_at = seen_at - 200")
+    assert re.search(r"✗ work +`digest serve` has given no sign of life for \d min", examine(1))
+    with closing(sqlite3.connect(world.folder / "digest.db", timeout=10)) as connection, connection:
+        connection.execute("UPDATE workers SET host = 'another'")
+    assert "✗" not in examine(0)
+    world.clock.sleep(timedelta(days=3).total_seconds())
+    assert "the last complete check of arXiv was 3 d" in examine(1)
