@@ -25,7 +25,7 @@ from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.output import cut, find_width, fold, say, writing_files
-from digest.cli.starts import STARTS, Facts, read_package, render_start
+from digest.cli.starts import SECRETS, STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
     expand_home,
@@ -145,13 +145,21 @@ def command(
         if tests:
             send_tests(known)
     else:
-        dialogue = Dialogue(target.parent, zone, environ, send_tests, secrets)
+        dialogue = Dialogue(target.parent, zone, environ, send_tests, secrets, hides=bool(chosen and chosen.hides))
         known = _run_dialogue(dialogue, known, tests=tests)
     known = drop_unused(known)
     config = read(known)
     public, files, steps = known, dict[str, str](), ""
     if chosen:
-        facts = Facts(target=target, answers=known, config=config, package=package, draw=token_bytes)
+        facts = Facts(
+            target=target,
+            answers=known,
+            config=config,
+            package=package,
+            today=choose_clock(config).now().date(),
+            environ=environ,
+            draw=token_bytes,
+        )
         files, steps = render_start(chosen, facts)
         public = hide_addresses(known)[0] if chosen.hides else known
     used = (public.password_file, public.token_file)
@@ -363,13 +371,14 @@ def _report(target: Path, config: Config, others: Sequence[str], steps: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One dialogue; `secrets` is given what was typed unseen, by the file it is kept in."""
+    """One dialogue; `secrets` is given what was typed unseen, by the file it is kept in unless all is in one."""
 
     folder: Path
     zone: str
     environ: Mapping[str, str]
     send_tests: Callable[[Answers], None]
     secrets: dict[str, str]
+    hides: bool = False
 
     def ask(self, known: Answers) -> Answers:
         """Ask for all that is open."""
@@ -398,7 +407,7 @@ class Dialogue:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
             case Question.TO:
-                return replace(known, to=(_ask_destination(),))
+                return replace(known, to=(_ask_destination(is_sent=self.hides),))
             case Question.PROVIDER:
                 return _ask_server(known)
             case Question.FROM:
@@ -451,7 +460,8 @@ class Dialogue:
         is_there = (self.folder / name).exists() and name not in self.secrets
         if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
             return name
-        _say(f"What you type is not shown. It goes into the file {name}, which only you can read.")
+        file = SECRETS if self.hides else name
+        _say(f"What you type is not shown. It goes into the file {file}, which only you can read.")
         self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
         return name
 
@@ -467,8 +477,9 @@ def _list_mended(known: Answers) -> dict[str, Answers]:
     }
 
 
-def _ask_destination() -> Destination:
-    match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
+def _ask_destination(*, is_sent: bool) -> Destination:
+    choices = ("mail", "a Slack channel", "a feed", "this terminal")
+    match _choose("Where shall it go?", choices[:2] if is_sent else choices):
         case "mail":
             return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))
         case "a Slack channel":

@@ -11,6 +11,7 @@ import click
 
 from digest.cli.context import find_here, opened
 from digest.cli.output import Aside, Part, ProgressLines, answers, table
+from digest.cli.starts import find_other_schedule
 from digest.cli.subscription import NONE_YET, describe_next_digest
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
@@ -40,12 +41,18 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests; `held` are the messages that need the operator."""
+    """What one pass did, without the papers of its digests.
+
+    Attributes:
+        held: the messages that need the operator.
+        schedule: what is amiss with that of the workflow; "" for nothing.
+    """
 
     here: Here
     report: PassReport
     breaker: Breaker
     held: tuple[Trouble, ...]
+    schedule: str
     failure: OutsideError | None
 
 
@@ -101,6 +108,7 @@ def _print_report(run: Run) -> Iterator[Part]:
     report, here = run.report, run.here
     yield from map(Aside, report.config.doubts)
     yield from (f"{remark}." for remark in report.config.remarks)
+    yield from [Aside(run.schedule)] * bool(run.schedule)
     yield from _print_poll(report.poll, run.breaker, here.now)
     yield from map(Aside, report.libraries.troubles)
     yield from _print_deliveries(report)
@@ -197,7 +205,8 @@ def command(
         hint = "`digest status` says what needs you. The rest is tried again by itself."
         failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-    return Run(here, report, breaker, held, failure)
+    schedule = find_other_schedule(site.config, here.now.year)
+    return Run(here, report, breaker, held, schedule, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

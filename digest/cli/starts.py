@@ -6,22 +6,32 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from digest import RELEASED_AS, __version__
 from digest.config import Config
+from digest.config.settings import INCOMING, variable_of
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
+from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UsageError
-from digest.model.subscriptions import OWN_DESTINATIONS
+from digest.model.subscriptions import OWN_DESTINATIONS, DestinationKind
+from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.render.contexts import WorkflowContext
 from digest.render.templates import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Schedule = tuple[tuple[str, str], ...]
+
 _PACKAGE = re.compile(r"https://[^\s#]+\.whl|git\+https://[^\s#]+@[0-9a-f]{40}")
+SECRETS, WORKFLOW = "secrets.env", ".github/workflows/digest.yml"
+_STARTS = re.compile(
+    r"""(?m)^ *- cron: *["']?([^"'#\n]*?)["']? *(?:#.*)?$(?:\n +timezone: *["']?([\w/+-]+)["']? *(?:#.*)?$)?"""
+)
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 
 
@@ -34,6 +44,8 @@ class Facts:
         answers: what it is written from.
         config: the file as read, with its secrets.
         package: where Digest is installed from, as pip takes it; "" for no place.
+        today: the day on which it is written.
+        environ: the variables here.
         draw: draws so many random bytes.
     """
 
@@ -41,6 +53,8 @@ class Facts:
     answers: Answers
     config: Config
     package: str
+    today: date
+    environ: Mapping[str, str]
     draw: Callable[[int], bytes]
 
 
@@ -107,14 +121,51 @@ def _see_github(facts: Facts) -> WorkflowContext:
         raise UsageError(
             f"a workflow can't keep {own[0]}", hint="Send it by mail, to Slack, Discord or a webhook."
         )
-    _, secrets = hide_addresses(answers)
-    key = b64encode(facts.draw(STATE_KEY_BYTES)).decode()
-    secrets = {"DIGEST_STORE_STATE_KEY": key, **secrets}
+    if far := [one for one in answers.library if one.startswith(("/", "..", "~"))]:
+        raise UsageError(f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml.")
+    secrets = {
+        "DIGEST_STORE_STATE_KEY": b64encode(facts.draw(STATE_KEY_BYTES)).decode(),
+        **hide_addresses(answers)[1],
+    }
     if answers.password_file != "":
         secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
     if answers.token_file != "":
         secrets["DIGEST_SLACK_TOKEN"] = config.slack.token
-    return WorkflowContext((), facts.package, {name: _quote(value) for name, value in secrets.items()})
+    for one in answers.to:
+        if one.kind in INCOMING:
+            secrets[variable_of(f"{INCOMING[one.kind].table}.{one.address}")] = ""
+        elif one.kind is DestinationKind.WEBHOOK:
+            secrets |= dict.fromkeys(
+                (variable_of(f"webhooks.{one.address}.{key}") for key in ("url", "secret")), ""
+            )
+    secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
+    secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
+    schedule, in_utc = _plan_schedule(config, facts.today.year)
+    hidden = {name: _quote(value) for name, value in secrets.items()}
+    return WorkflowContext(schedule, in_utc, facts.package, hidden)
+
+
+def _plan_schedule(config: Config, year: int) -> tuple[Schedule, Schedule]:
+    """Return when a workflow must start; and the same in UTC, () if that is the same."""
+    cadences = [one.cadence for one in config.subscriptions if one.has_digests]
+    cadences = cadences or [Cadence(CadenceKind.ANNOUNCEMENT)]
+    schedule, in_utc = plan_starts(cadences), plan_starts_in_utc(cadences, year)
+    return schedule, in_utc if in_utc != schedule else ()
+
+
+def find_other_schedule(config: Config, year: int) -> str:
+    """Return what to write into the workflow beside digest.toml if it starts at other times than `when` needs."""
+    file = config.folder / WORKFLOW
+    if config.path is None or not file.exists():
+        return ""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    found = {(cron, zone or "UTC") for cron, zone in _STARTS.findall(text)}
+    schedule, in_utc = map(set, _plan_schedule(config, year))
+    if found and found in (schedule, in_utc):
+        return ""
+    lines = "".join(f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule))
+    why = "starts at other times than `when` in digest.toml needs" if found else "has no schedule that can be read"
+    return f"{WORKFLOW} {why}. Below `schedule:` write:{lines}"
 
 
 def _quote(value: str) -> str:
@@ -129,12 +180,12 @@ def _quote(value: str) -> str:
 STARTS = {
     "github": Start(
         files={
-            ".github/workflows/digest.yml": "digest.yml",
+            WORKFLOW: "digest.yml",
             "requirements.txt": "requirements.txt",
             ".gitignore": "gitignore.txt",
-            "secrets.env": "secrets.env",
+            SECRETS: "secrets.env",
         },
-        private=frozenset({"secrets.env"}),
+        private=frozenset({SECRETS}),
         steps="github.txt",
         check=_check_github,
         see=_see_github,

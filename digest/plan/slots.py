@@ -5,15 +5,16 @@ Pure: the step that plans loads the facts, asks here, and writes down the answer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, announcement_moment, has_announcement, latest_announcement
-from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Subscription, Timing, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
@@ -27,6 +28,14 @@ _ANNOUNCEMENT = "mailing:"
 _RUN = "run:"
 
 _INSTANT = timedelta(microseconds=1)
+
+_EARLY, _CROWDED = 25, 15
+"""So many minutes before a turn a run is started, since it may start late; and never at a quarter, as many are."""
+
+_DAY_MINUTES = 24 * 60
+
+_ANNOUNCED = Cadence.parse("sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York")
+"""When a digest `on announcement` is expected: OAI-PMH shows it towards 22:30, `POLL_TIMES` allows it at 22:45."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,3 +367,47 @@ def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> b
     """Whether a heartbeat may have been due before: not to one that took no turn yet, unless checking failed."""
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""
+
+
+def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
+    """Return when runs that wait half an hour for a turn must start: cron's five fields, and their zone.
+
+    Each turn has a start before it, one 90 minutes later, and one before it waits no longer.
+    """
+    days: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for cadence in cadences:
+        turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
+        for later in {timedelta(), USUAL_WAIT, max(USUAL_WAIT, turn.wait)}:
+            start = turn.at.hour * 60 + turn.at.minute + later // timedelta(minutes=1) - _EARLY
+            start -= start % _CROWDED == 0
+            days[turn.zone, start % _DAY_MINUTES] |= {(day + 1 + start // _DAY_MINUTES) % 7 for day in turn.days}
+    hours: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
+    for (zone, start), weekdays in sorted(days.items()):
+        hours[zone, start % 60, tuple(sorted(weekdays))].append(start // 60)
+    return tuple(
+        (f"{minute} {','.join(map(str, found))} * * {_write_weekdays(weekdays)}", zone)
+        for (zone, minute, weekdays), found in hours.items()
+    )
+
+
+def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> tuple[tuple[str, str], ...]:
+    """Return the same for a clock that knows no zones: both in summer and in winter there is a start in time."""
+    monday = date(year, 1, 1) - timedelta(days=date(year, 1, 1).weekday())
+    turns = []
+    for cadence in cadences:
+        turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
+        zone = ZoneInfo(turn.zone)
+        for offset in {datetime(year, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}:
+            moment = datetime.combine(monday, turn.at) - (offset or timedelta())
+            weekdays = frozenset((day + (moment.date() - monday).days) % 7 for day in turn.days)
+            turns.append(replace(turn, days=weekdays, at=moment.time(), zone="UTC"))
+    return plan_starts(turns)
+
+
+def _write_weekdays(days: tuple[int, ...]) -> str:
+    """Write weekdays as cron reads them, Sunday being 0."""
+    if len(days) == 7:  # noqa: PLR2004 - a week
+        return "*"
+    if len(days) > 2 and days[-1] - days[0] == len(days) - 1:  # noqa: PLR2004 - two are shorter as a list
+        return f"{days[0]}-{days[-1]}"
+    return ",".join(map(str, days))

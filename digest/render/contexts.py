@@ -626,11 +626,13 @@ class WorkflowContext:
 
     Attributes:
         schedule: when it starts: cron's five fields, and the zone of each.
+        in_utc: the same where no zone can be named; nothing if it is the same.
         requirement: where Digest is installed from, as pip takes it.
         secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
     """
 
     schedule: tuple[tuple[str, str], ...]
+    in_utc: tuple[tuple[str, str], ...]
     requirement: str
     secrets: Mapping[str, str]
 

@@ -1,0 +1,117 @@
+"""`digest init --start`: what it writes without a terminal, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from digest.cli.starts import find_other_schedule
+from digest.config import load_config
+from tests.golden.test_starts import COMMIT
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+WHEEL = "https://example.org/preprint_digest-0.1.0-py3-none-any.whl"
+WORKFLOW = ".github/workflows/digest.yml"
+FLAGS = ("init", "--start", "github", "--query", "abs:GPU", "--zone", "Europe/Berlin")
+
+
+def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_wait(
+    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIGEST_DISCORD_TEAM", hook := "https://discord.com/api/webhooks/1/abc")
+    said = digest(
+        *FLAGS, "--from", WHEEL, "--from", "digest@example.org", "--contact", "https://example.org/me",
+        "--to", "a@example.org", "--to", "b@example.org", "--to", "#papers", "--to", "discord:team",
+        "--smtp", "smtp+starttls://digest@mail.example.org:587", "--to", "webhook:lab",
+    )  # fmt: skip
+    assert len(said.out.partition("next")[2].splitlines()) <= 10
+    assert "Fill in first what is empty" in said.out
+    assert (fresh / "requirements.txt").read_text() == f"{WHEEL}\n"
+    lines = (fresh / "secrets.env").read_text().splitlines()
+    assert lines[1].startswith("DIGEST_STORE_STATE_KEY=")
+    assert lines[2:] == [
+        "DIGEST_VALUE_READER=a@example.org",
+        "DIGEST_VALUE_READER_2=b@example.org",
+        "DIGEST_MAIL_FROM=digest@example.org",
+        "DIGEST_MAIL_SMTP=smtp+starttls://digest@mail.example.org:587",
+        "DIGEST_ARXIV_CONTACT=https://example.org/me",
+        "DIGEST_MAIL_PASSWORD=",
+        "DIGEST_SLACK_TOKEN=",
+        f"DIGEST_DISCORD_TEAM={hook}",
+        "DIGEST_WEBHOOKS_LAB_URL=",
+        "DIGEST_WEBHOOKS_LAB_SECRET=",
+    ]
+    config = load_config(fresh / "digest.toml", dict(line.split("=", 1) for line in lines[1:]))
+    assert (config.store.git_branch, config.store.forget_unmatched_after) == ("digest-state", 3)
+    public = "".join(one.read_text() for one in fresh.rglob("*") if one.is_file() and one.name != "secrets.env")
+    assert "example.org" not in public.replace(WHEEL, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "is at no package index"),
+        (("--from", "preprint-digest==0.1.0", "--from", "a@example.org"), "--from is there twice"),
+        (("--from", "git+https://github.com/example/digest@main"), "names neither a wheel nor a commit"),
+        (("--from", COMMIT, "--to", "console"), "a workflow can't keep console"),
+        (("--from", COMMIT, "--to", "#papers", "--library", "../thesis.bib"), "outside the repository"),
+        (("--from", COMMIT, "other.toml"), "writes digest.toml, under that name"),
+    ],
+)
+def test_what_a_workflow_cannot_do_is_refused_and_nothing_is_written(
+    tmp_path: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "thesis.bib").write_text("@misc{a, title={On nothing}}")
+    (folder := tmp_path / "work").mkdir()
+    monkeypatch.chdir(folder)
+    assert words in digest(*FLAGS, "--contact", "a@example.org", *arguments, expect=2).err
+    assert list(folder.iterdir()) == []
+
+
+def test_it_writes_over_no_file_and_into_no_folder_that_github_does_not_read(
+    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fresh / ".gitignore").write_text("mine")
+    assert ".gitignore is there already" in digest(*FLAGS, "--from", COMMIT, expect=2).err
+    assert [(one.name, one.read_text()) for one in fresh.iterdir()] == [(".gitignore", "mine")]
+    (fresh / ".git").mkdir()
+    (fresh / "below").mkdir()
+    monkeypatch.chdir(fresh / "below")
+    assert "GitHub reads workflows at the top alone" in digest(*FLAGS, "--from", COMMIT, expect=2).err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "said"),
+    [
+        ("", "", ""),
+        ('"', "'", ""),
+        (r"    - cron: .*\n      timezone: .*\n|(?<=    )# (?=- cron)", "", ""),
+        ("35 8", "35 7", "starts at other times"),
+        ("Europe/Berlin", "UTC", "starts at other times"),
+        (r".*timezone: .*\n", "", "starts at other times"),
+        ("- cron", "- crom", "has no schedule that can be read"),
+    ],
+)
+def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is_told(
+    fresh: Path, digest: Shell, pattern: str, text: str, said: str
+) -> None:
+    digest(*FLAGS, "--from", COMMIT, "--to", "#papers", "--contact", "a@example.org")
+    workflow = fresh / WORKFLOW
+    workflow.write_text(re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text())
+    config = load_config(fresh / "digest.toml", {"DIGEST_ARXIV_CONTACT": "a@example.org"})
+    assert said in find_other_schedule(config, 2026)
+    assert bool(said) == bool(find_other_schedule(config, 2026))
+
+
+def test_a_run_names_the_lines_and_with_them_it_is_content(world: World, digest: Shell) -> None:
+    (world.folder / WORKFLOW).parent.mkdir(parents=True)
+    (world.folder / WORKFLOW).write_text('on:\n  schedule:\n    - cron: "35 6 * * *"\n')
+    said = digest("run").err
+    assert f"{WORKFLOW} starts at other times than `when` in digest.toml needs" in said
+    lines = said.partition("write:\n")[2]
+    assert '- cron: "5 7 * * *"' in lines
+    (world.folder / WORKFLOW).write_text(f"on:\n  schedule:\n{lines}")
+    assert WORKFLOW not in digest("run").err
