@@ -25,6 +25,9 @@ _MAILS, _POSTS = 10, 1
 _SHORT_WAIT = timedelta(seconds=30)
 """A run waits that long for the pace of a channel, or until Slack can be asked."""
 
+_LEAST = timedelta(minutes=3)
+"""With less left of the lease nothing is named: the last push takes its time."""
+
 _SAFE = frozenset(kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats)
 _ROUND = (
     (_SAFE, _MOST),
@@ -41,7 +44,7 @@ def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
     """
     report = DeliverReport()
     restore_messages(site)
-    while branch.has_time():
+    while branch.has_time(_LEAST):
         _settle(site, branch, report)
         named = _name_round(site, report)
         if named:
