@@ -13,6 +13,7 @@ from digest.branch.journal import LEASE, MARGIN, LeaseHeld
 from digest.branch.step import Branch
 from digest.model.errors import OutsideError, StoreError
 from digest.model.messages import DeliveryState
+from digest.model.subscriptions import DestinationKind
 from digest.serve.steps import run_pass
 from digest.store.outbox import load_outbox
 from tests.integration.branch.conftest import EVENING, NAMED, Repository, git
@@ -103,7 +104,7 @@ def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(repos
         sent.append(1)
         raise Death
 
-    for kind in ("mailto", "slack"):
+    for kind in (DestinationKind.MAIL, DestinationKind.SLACK):
         site.transport(kind).send = die  # type: ignore[method-assign, assignment]
     with pytest.raises(Death):
         run_pass(site)
