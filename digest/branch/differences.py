@@ -1,7 +1,7 @@
 """What changed in a SQLite database since a copy of it, as statements of SQL; and a copy that is fit to travel.
 
-The rendered bytes of messages stay at home: they are made again from the frozen digest. So do the processes at
-work, which the other side could not ask anyway.
+The rendered bytes of messages stay at home: they are made again from the frozen digest. Their `media_type` says
+that they were there. So do the processes at work, which the other side could not ask anyway.
 """
 
 from __future__ import annotations

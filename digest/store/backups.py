@@ -65,7 +65,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
             SELECT count(*) FROM deliveries WHERE state = 'sent' AND NOT EXISTS (SELECT 1 FROM attempts
                 WHERE attempts.delivery_id = deliveries.id AND attempts.outcome = 'sent')""",
         "what may have been sent is kept": """
-            SELECT count(*) FROM deliveries WHERE state IN ('sending', 'unknown') AND body IS NULL""",
+            SELECT count(*) FROM deliveries WHERE state IN ('sending', 'unknown') AND media_type IS NULL""",
         "only what is being sent has an open attempt": """
             SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
             WHERE attempts.ended_at IS NULL AND deliveries.state <> 'sending'""",

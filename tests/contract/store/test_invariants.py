@@ -27,7 +27,7 @@ BREAKERS = {
     "a claim on a delivery has an end": "UPDATE deliveries SET state = 'claimed'",
     "every attempt is on record": "UPDATE deliveries SET attempts = attempts + 1 WHERE id = 1",
     "what was sent was attempted": "UPDATE attempts SET outcome = 'held'",
-    "what may have been sent is kept": "UPDATE deliveries SET body = NULL",
+    "what may have been sent is kept": "UPDATE deliveries SET body = NULL, media_type = NULL",
     "only what is being sent has an open attempt": "UPDATE attempts SET ended_at = NULL",
     "nothing was sent to a destination that had unsubscribed": """INSERT INTO suppressions
         SELECT destination, '', 'page', '2020-01-01 00:00:00.000000' FROM deliveries WHERE id = 1""",

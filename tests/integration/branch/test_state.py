@@ -116,6 +116,7 @@ def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(repos
         counts = load_outbox(conn, repository.world.clock.now()).counts
     assert counts[DeliveryState.UNKNOWN] == 2
     after.finish()
+    assert "Sound" in repository(folder, "db", "check")
     slack, mail = len(repository.world.slack.messages), len(repository.world.mail.mails)
     repository(repository.clone("two"), "run")
     assert len(repository.world.slack.messages) > slack
