@@ -26,7 +26,6 @@ TOPICS = (
     "slack",
     "feeds",
     "people",
-    "workflow",
     "running",
     "machines",
     "backups",
