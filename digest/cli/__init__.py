@@ -5,6 +5,8 @@ Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration �
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
 from digest import __version__
@@ -28,13 +30,22 @@ def cli(ctx: click.Context, config_path: str | None, *, verbose: bool) -> None:
 
     Each paper comes once. `digest COMMAND --help` says more about a command.
     """
+    if isinstance(ctx.obj, ExitStack):
+        from digest.cli.output import veiled  # noqa: PLC0415 - not for `--help`
+
+        ctx.obj.enter_context(veiled(config_path))
     ctx.obj = {"config_path": config_path, "verbose": verbose}
 
 
 def run_cli(args: list[str] | None = None) -> int:
     """Run a command line; return its exit code. Errors become what is wrong and what to do, on stderr."""
+    with ExitStack() as veils:
+        return _run(args, veils)
+
+
+def _run(args: list[str] | None, veils: ExitStack) -> int:
     try:
-        result = cli.main(args=args, prog_name=find_name(), standalone_mode=False)
+        result = cli.main(args=args, prog_name=find_name(), standalone_mode=False, obj=veils)
     except click.exceptions.Abort:
         click.echo("stopped", err=True)
         return 130

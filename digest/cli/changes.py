@@ -14,7 +14,7 @@ from functools import wraps
 import click
 
 from digest.cli.commands import name_command, quote_as_called
-from digest.cli.context import opened_store
+from digest.cli.context import load, opened_store
 from digest.cli.output import Aside, Part, json_option, list_fields, print_json, show, wants_json
 from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
@@ -145,6 +145,9 @@ def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
     if change.file.list_before()[0].exists():
         yield f"`{name_command()}{option} config undo` brings back the file before that change."
     ctx = click.get_current_context()
+    if load(ctx).store.git_branch:
+        yield "Commit it and push it: the workflow reads what is in the repository."
+        return
     with suppress(ConfigurationError), opened_store(ctx) as bench, bench.store.read() as conn:
         if any(not worker.is_gone for worker in load_workers(conn)):
             yield "`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file."

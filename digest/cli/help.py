@@ -26,6 +26,7 @@ TOPICS = (
     "slack",
     "feeds",
     "people",
+    "workflow",
     "running",
     "machines",
     "backups",

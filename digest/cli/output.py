@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias
 
 import click
 
 from digest.model.clock import monotonic
-from digest.model.errors import DigestError, UsageError
+from digest.model.errors import ConfigurationError, DigestError, UsageError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -292,3 +295,73 @@ class ProgressLines:
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
             click.echo(f"\r\x1b[K {self._verb:<8} {text[: find_width() - 11]}", nl=False, err=self._err)
+
+
+class _Veil(io.RawIOBase):
+    """Writes to a stream, whole lines alone, and these as a mask shows them."""
+
+    name = ""
+
+    def __init__(self, stream: TextIO, mask: Callable[[str], str]) -> None:
+        self._stream, self._mask = stream, mask
+        self._begun, self._lock = b"", threading.Lock()
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever holds bytes
+        with self._lock:
+            lines, end, begun = (self._begun + data).rpartition(b"\n")
+            self._begun = begun
+            self._stream.write(self._mask((lines + end).decode("utf-8", "replace")))
+            self._stream.flush()
+        return len(data)
+
+    def end(self) -> None:
+        """End the last line."""
+        self.write(b"\n" * bool(self._begun))
+
+
+@contextmanager
+def veiled(option: str | None) -> Iterator[None]:
+    """Keep what is private from the log of a workflow on GitHub: where a repository is public, all can read it.
+
+    It is kept from it if the database is on a branch, as that of a workflow is; `option` names the configuration.
+    """
+    if (mask := _find_mask(option)) is None:
+        yield
+        return
+    veils = [_Veil(one, mask) for one in (sys.stdout, sys.stderr)]
+    out, err = (io.TextIOWrapper(one, "utf-8", "replace", newline="\n", write_through=True) for one in veils)
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - a mistake of ours, as Python would show it
+            traceback.print_exc()
+            raise SystemExit(1) from None
+        finally:
+            for veil in veils:
+                veil.end()
+
+
+def _find_mask(option: str | None) -> Callable[[str], str] | None:
+    from digest.config import find_config, open_config_or_defaults, read_environment  # noqa: PLC0415 - slow
+
+    environ = read_environment()
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return None
+    from digest.inspect.findings import build_mask, list_public_log, list_unread  # noqa: PLC0415 - slow
+
+    try:
+        config = open_config_or_defaults(option)
+    except ConfigurationError as error:
+        path = find_config(option, environ)
+        file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
+            return None
+        given = [value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")]
+        return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
+    return build_mask(list_public_log(config)) if config.store.git_branch else None

@@ -221,7 +221,7 @@ def split_bind(bind: str) -> tuple[str, int]:
 
 
 def read_destination(text: str) -> Destination:
-    """Read where a digest goes into the one spelling by which it is stored; a path is still as written.
+    """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
 
     A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
     `mailto:@members.txt`, is not read yet.
@@ -333,21 +333,13 @@ def resolve_store_url(url: str, folder: Path) -> str:
 
 
 def resolve_destinations(destinations: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
-    """Write paths among destinations in one way: relative to the folder if below it, else absolute.
-
-    So they stay the same destinations where the folder moves, or the database meets another one.
-    """
+    """Make the paths among destinations absolute."""
     return tuple(
-        Destination(place.kind, f"{_see_from(folder, place.address)}{'/' * place.address.endswith('/')}")
+        Destination(place.kind, f"{resolve_path(place.address, folder)}{'/' * place.address.endswith('/')}")
         if place.kind is DestinationKind.FILE
         else place
         for place in destinations
     )
-
-
-def _see_from(folder: Path, path: str) -> Path:
-    base, whole = Path(os.path.normpath(folder)), Path(os.path.normpath(folder / expand_home(path)))
-    return whole.relative_to(base) if whole.is_relative_to(base) else whole
 
 
 def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:

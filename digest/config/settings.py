@@ -483,15 +483,6 @@ class Config:
         is_alone = written.has_one_reader and subscription.has_one_reader
         return "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
 
-    @property
-    def open_queries(self) -> frozenset[str] | None:
-        """What others may read of saved queries: those it has in the open; None if it hides none."""
-        keys = ("follow", "exclude", "read_first", "read_last")
-        if not any(key.startswith("queries.") or key.endswith(keys) for key in self.hidden):
-            return None
-        given = {" ".join(text.split()) for text in self.given.values()}
-        return frozenset(one.text for one in self.queries if " ".join(one.text.split()) not in given)
-
     def list_texts(self) -> list[tuple[str, str]]:
         """Return where each query of the file is written, also those for one subscription alone, and its text."""
         named = {query.name for query in self.queries}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -30,34 +30,12 @@ _SPAN = timedelta(days=FEED_DAYS)
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
-    return _make_feed(conn, site, [due], ("subscription", str(due.id)), due.subscription.title, url=self_url)
-
-
-def load_site_feed(conn: Connection, site: Site, dues: Sequence[DueSubscription], folder: str, title: str) -> Feed:
-    """Make the feed of a folder of pages: a paper comes once, whichever of the subscriptions brought it."""
-    feed = _make_feed(conn, site, dues, ("site", folder), title)
-    if site.config.open_queries is None:
-        return feed
-    hidden = (replace(one, entry=replace(one.entry, reasons=(), queries=())) for one in feed.entries)
-    return replace(feed, entries=tuple(hidden))
-
-
-def _make_feed(
-    conn: Connection,
-    site: Site,
-    dues: Sequence[DueSubscription],
-    whose: tuple[str, str],
-    title: str,
-    *,
-    url: str = "",
-) -> Feed:
-    wordings = {one: query for due in dues for one, query in _read_wordings(load_wordings(conn, due.id)).items()}
-    matched = {one.change.id: one for due in dues for one in load_matched(conn, due)}
-    name = (secrets.derive_token(load_secret(conn), "feed entries"), *whose)
-    home, refs = site.config.web.base_url, make_refs_url(site.config)
-    began = min(due.created_at for due in dues)
-    empty = Feed(secrets.feed_uri(*name), title, began, url, home, (), refs_url=refs)
-    return plan_feed([*matched.values()], wordings, name, empty)
+    wordings = _read_wordings(load_wordings(conn, due.id))
+    scope = secrets.derive_token(load_secret(conn), "feed entries")
+    name, home, refs = (scope, "subscription", str(due.id)), site.config.web.base_url, make_refs_url(site.config)
+    id_, title = secrets.feed_uri(*name), due.subscription.title
+    empty = Feed(id_, title, due.created_at, self_url, home, (), refs_url=refs)
+    return plan_feed(load_matched(conn, due), wordings, name, empty)
 
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
@@ -87,10 +65,9 @@ def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:
 
 @dataclass
 class FeedReport:
-    """How many feed files and pages of sites were written because they changed, and which could not be."""
+    """Which feed files were written because their content changed, and which could not be."""
 
     written: int = 0
-    pages: int = 0
     failures: list[str] = field(default_factory=list)
 
 

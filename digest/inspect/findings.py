@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from digest.config import Config
+from digest.config.values import write_signing_key
 from digest.interest.libraries import name_source
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
+from digest.model.secrets import redact
 from digest.model.subscriptions import DestinationKind
+from digest.query.tree import Prefix
+from digest.query.words import STOP_WORDS
 
 _log = logging.getLogger("digest.doctor")
 
@@ -42,6 +48,14 @@ _VALUES = (
     (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
 )
 """Values of the file, as mistakes in it repeat them."""
+
+
+_IS_QUERY = re.compile(rf"\b(?:{'|'.join(Prefix)}):")
+_WORD = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
+_SHORTEST = 3
+"""Letters of the shortest word, and of the shortest value, that is hidden wherever it stands."""
+
+_PLAIN_WORDS = {*map(str.lower, Prefix), *STOP_WORDS, "andnot"}
 
 
 class Verdict(StrEnum):
@@ -130,8 +144,10 @@ def _hide(text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Patte
 
 def list_secrets(config: Config) -> dict[str, str]:
     """Return what no screen shows at all, each with what is shown in its place."""
-    secrets = [config.slack.token, config.mail.password, config.alarms.ping_url]
-    secrets += [one.url for one in config.webhooks.values()]
+    secrets = [config.slack.token, config.mail.password, config.alarms.ping_url, config.zotero.key]
+    secrets += [b64encode(config.store.state_key).decode()] if config.store.state_key else []
+    for one in config.webhooks.values():
+        secrets += [one.url, write_signing_key(one.secret)]
     secrets += [url for urls in config.incoming.values() for url in urls.values()]
     return {secret: "<secret>" for secret in secrets if secret}
 
@@ -163,3 +179,48 @@ def list_private(config: Config) -> dict[str, str]:
     sources = [source for one in config.subscriptions for source in (*one.library, *one.not_like)]
     private |= dict.fromkeys((name_source(config, source) for source in sources), "<library>")
     return {literal: word for literal, word in private.items() if literal}
+
+
+def list_public_log(config: Config) -> dict[str, str]:
+    """Return what no log that strangers read may hold; words of queries and values from variables, too."""
+    values = _list_values([*config.given.values(), *_find_quoted(" ".join(config.warnings))])
+    return values | _list_words(text for _, text in config.list_texts()) | list_private(config)
+
+
+def list_unread(said: str, file: str, variables: Iterable[str]) -> dict[str, str]:
+    """Return the same where the configuration can't be read: what its error, its file and the variables say."""
+    values = [*_find_quoted(said), *_find_quoted(file), *variables]
+    return _list_words(filter(_IS_QUERY.search, values)) | _list_values(values)
+
+
+def build_mask(private: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what hides in a text what is private, as it is or as JSON and URLs spell it, and what looks so."""
+    spelled = {
+        one.lower(): word
+        for literal, word in private.items()
+        for one in (literal, json.dumps(literal)[1:-1], quote(literal), quote_plus(literal))
+    }
+    any_of = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))) or "(?!)"
+    # A word may follow what JSON or a URL writes for a sign: `\\n`, `%22`.
+    begin = r"(?:(?<![^\W_])|(?<=\\[bfnrt])|(?<=%[0-9a-f]{2}))"
+    pattern = re.compile(rf"{begin}({any_of})(?:e?s)?(?![^\W_])", re.IGNORECASE)
+
+    def mask(text: str) -> str:
+        text = pattern.sub(lambda match: spelled.get(match[1].lower(), "…"), text)
+        return redact(_hide(text, {}, _SHAPES[:-2]))
+
+    return mask
+
+
+def _list_words(texts: Iterable[str]) -> dict[str, str]:
+    wholes = (whole.lower() for text in texts for whole in _WORD.findall(text))
+    found = {one for whole in wholes for one in (whole, *re.split("[.-]", whole))} - _PLAIN_WORDS
+    return {one: "<query>" for one in found if sum(map(str.isalpha, one)) >= _SHORTEST}
+
+
+def _find_quoted(text: str) -> list[str]:
+    return [found[0][1:-1] for shape, _ in _QUOTED for found in shape.finditer(text)]
+
+
+def _list_values(texts: Iterable[str]) -> dict[str, str]:
+    return {text: "<value>" for text in texts if len(text) >= _SHORTEST}

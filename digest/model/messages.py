@@ -25,9 +25,6 @@ FEED_DAYS = 30
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
 
-HIDDEN_QUERY = "a query that is not shown"
-"""What others read in place of a saved query that the operator hides."""
-
 IsOurs: TypeAlias = "Callable[[], bool]"
 """Tells whether the claim on a message still holds: asked right before the point of no return."""
 
@@ -250,21 +247,6 @@ class Digest:
             replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries))) for group in self.groups
         ]  # only the first has reasons
         return replace(self, entries=tuple(hidden), groups=tuple(groups))
-
-    def hide_queries(self, shown: frozenset[str] | None) -> Digest:
-        """Return it without saved queries that others may not read, nor why papers matched; None hides nothing."""
-        if shown is None:
-            return self
-        names = {name: name if name != text else HIDDEN_QUERY for name, text in self.queries if text not in shown}
-        queries = tuple(
-            (names.get(name, name), HIDDEN_QUERY if name in names else text) for name, text in self.queries
-        )
-        entries = [
-            replace(one, reasons=(), queries=tuple(names.get(name, name) for name in one.queries))
-            for one in self.entries
-        ]
-        groups = [replace(one, title=names.get(one.title, one.title), reasons=()) for one in self.groups]
-        return replace(self, queries=queries, entries=tuple(entries), groups=tuple(groups))
 
 
 def _hide_title(reason: str, entry: DigestEntry) -> str:

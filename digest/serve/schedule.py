@@ -21,7 +21,6 @@ from digest.deliver.dispatch import LANES, Lane
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import DigestError, StoreError
-from digest.model.subscriptions import DestinationKind
 from digest.serve.configuration import sync_config
 from digest.serve.installation import Heartbeat
 from digest.serve.steps import PassReport, Steps
@@ -76,8 +75,7 @@ class Jobs:
         self.remarks: dict[str, str] = {}
         self._site, self._is_stopping = site, is_stopping
         self._steps = Steps(site, PassReport())
-        self._published: tuple[int | None, int] | None = None
-        self._pages = 0
+        self._published_run: int | None = None
 
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
@@ -133,7 +131,6 @@ class Jobs:
         """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
-        self._pages += report.sent.get(DestinationKind.FILE, 0)
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
@@ -148,17 +145,17 @@ class Jobs:
                 self.metrics.deliveries.labels(line.partition(":")[0], outcome).inc()
 
     def publish(self) -> None:
-        """Write feeds that are files and folders that are sites, if something was matched or sent since."""
+        """Write the feeds that are files, if something was matched since."""
         with self._site.store.read() as conn:
-            newest = load_newest_match_run(conn), self._pages
-        if newest != self._published:
+            newest = load_newest_match_run(conn)
+        if newest != self._published_run:
             feeds = self._steps.publish()
             for failure in feeds.failures:
                 log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
             if not feeds.failures:
-                self._published = newest
-            if feeds.written or feeds.pages:
-                log_event(Verb.RENDER, "published", files=feeds.written + feeds.pages)
+                self._published_run = newest
+            if feeds.written:
+                log_event(Verb.RENDER, "published", files=feeds.written)
 
     def watch(self) -> None:
         """Tell the operator what should have happened and has not."""
@@ -191,7 +188,7 @@ class Jobs:
         except BaseException:
             site.config = before
             raise
-        self._published = None
+        self._published_run = None
         fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
         _log.info("the new digest.toml is in use", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):

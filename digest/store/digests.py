@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
-from sqlalchemy import Connection, Row, and_, bindparam, func, insert, not_, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
@@ -65,10 +65,6 @@ _READY: dict[str, Any] = {
 _MOMENTS = ("checked_at", "last_shown_at", "failing_since")
 
 FIRST_DIGEST_NEXT = "first digest with the next run"
-
-
-Frozen: TypeAlias = "tuple[Row[Any], dict[str, Any]]"
-"""A digest as `thaw_digest` takes it: its row and its JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
 
 def load_frozen(
     conn: Connection, subscription: str, *, before: int = 0, after: int = 0, limit: int = 1
-) -> list[Frozen]:
+) -> list[tuple[Row[Any], dict[str, Any]]]:
     """Return digests of a subscription as `thaw_digest` takes them, newest first, whose numbers are before one.
 
     If `after` is given, those after that one, oldest first.
@@ -201,38 +197,19 @@ def load_summaries(
     found = _NAMED.order_by(digests.c.id.desc()).limit(limit)
     if subscription_ids is not None:
         found = found.where(digests.c.subscription_id.in_(subscription_ids))
-    return [_summarise(row) for row in conn.execute(found)]
-
-
-def load_site_digests(
-    conn: Connection, subscription_ids: Collection[int], destination: Destination
-) -> list[DigestSummary]:
-    """Return the digests of some subscriptions that a folder shows, newest first.
-
-    These are those it got, and those planned before it was a destination; not the first digests of others.
-    """
-    there = and_(deliveries.c.digest_id == digests.c.id, deliveries.c.destination == destination_key(destination))
-    columns = [digests.c[one.name] for one in fields(DigestSummary) if one.name != "subscription"]
-    found = (
-        select(*columns, subscriptions.c.name.label("subscription"))
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-        .outerjoin(deliveries, there)
-        .where(
-            digests.c.subscription_id.in_(subscription_ids),
-            digests.c.occasion != Occasion.LETTER,
-            or_(
-                deliveries.c.state == DeliveryState.SENT,
-                and_(deliveries.c.id.is_(None), not_(digests.c.slot.startswith("new:"))),
-            ),
+    return [
+        DigestSummary(
+            id=row.id,
+            subscription=row.subscription,
+            title=row.title,
+            slot=row.slot,
+            occasion=Occasion(row.occasion),
+            planned_at=row.planned_at,
+            papers=row.papers,
+            shown=row.shown,
         )
-        .order_by(digests.c.id.desc())
-    )
-    return [_summarise(row) for row in conn.execute(found)]
-
-
-def _summarise(row: Any) -> DigestSummary:  # noqa: ANN401 - a row of `digests`
-    named = {one.name: getattr(row, one.name) for one in fields(DigestSummary)}
-    return DigestSummary(**{**named, "occasion": Occasion(row.occasion)})
+        for row in conn.execute(found)
+    ]
 
 
 def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int]) -> None:

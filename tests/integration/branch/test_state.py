@@ -188,6 +188,11 @@ def test_rotating_the_key_shuts_out_the_old_one(repository: Repository) -> None:
     assert len(repository.world.mail.mails) == 1
 
 
+def test_an_edited_file_is_to_be_pushed(repository: Repository) -> None:
+    folder = repository.clone("one")
+    assert "push it" in repository(folder, "add", "cat:cs.DC", "--to", "console", "--name", "dc", "--yes")
+
+
 def test_serve_and_what_works_on_a_file_are_refused(repository: Repository) -> None:
     folder = repository.clone("one")
     assert "digest run" in repository(folder, "serve", expect=3)

@@ -33,8 +33,8 @@ FENCES = [fence for page in PAGES.values() for fence in re.findall(r"(?ms)^```(\
 TYPED = re.compile(r"(?m)(?:^|[ =/])digest ((?:[a-z]|--).*)$")
 COMMANDS = {line for language, text in FENCES if language in {"sh", "cron", "ini"} for line in TYPED.findall(text)}
 COMMANDS |= {line for page in PAGES.values() for line in re.findall(r"`digest ([^`]+)`", page)}
-COMMANDS -= {"demo", "serve", "db copy --to postgresql://digest@db.example.org/digest"}
-"""These are run in test_demo.py, test_serve.py and test_restoring.py."""
+COMMANDS -= {"demo", "serve", "db copy --to postgresql://digest@db.example.org/digest", "db rotate-key"}
+"""These are run in test_demo.py, test_serve.py, test_restoring.py and branch/test_state.py."""
 
 MADE_UP = {  # what the examples say, and what goes by that name in the installation
     "381": "13",
@@ -91,7 +91,13 @@ def test_each_command_does_what_a_reader_types_it_for(
     for said, meant in MADE_UP.items():
         line = line.replace(said, meant)
     # Nobody answers what these ask, and one of the saved queries here can't be read.
-    asks = {"init", 'init --to "#papers"', "add", "subscription remove reader@digest.example"}
+    asks = {
+        "init",
+        "init --start github",
+        'init --to "#papers"',
+        "add",
+        "subscription remove reader@digest.example",
+    }
     digest(*shlex.split(line), expect=2 if line in asks else int(line.startswith("doctor")))
 
 
