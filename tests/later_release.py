@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from digest.cli import run_cli
 from digest.store import engine
 
 LATER = "0002"
@@ -50,3 +52,8 @@ def later_release(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "MIGRATIONS", migrations)
         yield
+
+
+if __name__ == "__main__":  # `python -m tests.later_release FOLDER run`: its command line, as a process of its own
+    engine.MIGRATIONS = Path(sys.argv.pop(1))
+    sys.exit(run_cli(sys.argv[1:]))

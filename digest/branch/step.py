@@ -36,11 +36,15 @@ from digest.branch.journal import (
 from digest.branch.remote import BEGAN, Blob, Remote, Tip
 from digest.config import Config
 from digest.model.clock import Clock, monotonic
-from digest.model.errors import ConfigurationError, DigestError, OutsideError, StoreError, count
-from digest.store import Store, open_store
+from digest.model.errors import ConfigurationError, DigestError, OutsideError, SchemaMismatch, StoreError, count
+from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
+_OTHER_RELEASE = (
+    "Install the newer of the two releases here, and write it into requirements.txt. Its `digest run`, or"
+    " `digest db migrate`, brings an older state up."
+)
 _TRIES = 3
 """How often somebody who finds that the branch was moved meanwhile fetches it."""
 
@@ -56,9 +60,13 @@ class Branch:
 
     Attributes:
         store: the database as it was fetched, and as it was changed since. A first write takes the lease.
+        migrates: whether a state of an older release is brought up here. The push that takes the lease carries it.
+        migrated: what that did; None if the state was of this release.
     """
 
     store: Store
+    migrates = False
+    migrated: MigrationReport | None = None
 
     def __init__(self, config: Config, clock: Clock, owner: str, folder: Path) -> None:
         self._key = config.store.state_key
@@ -134,10 +142,20 @@ class Branch:
         self._open(create=False)
 
     def _open(self, *, create: bool) -> None:
+        url = f"sqlite:///{self._path}"
+        try:
+            if self.migrates and not create:
+                done = migrate(url)
+                self.migrated = done if done.before != done.after else None
+            opened = open_store(url, create=create)
+        except SchemaMismatch as error:
+            told = error.message.replace(url, f"on the branch {self._remote.branch}")
+            raise SchemaMismatch(told, hint=_OTHER_RELEASE) from error
         if hasattr(self, "store"):
+            opened.close()
             self.store.reopen()
         else:
-            self.store = open_store(f"sqlite:///{self._path}", create=create)
+            self.store = opened
 
     def describe(self) -> str:
         """Say what there is at `origin`."""
@@ -274,11 +292,18 @@ class Branch:
 
 @contextmanager
 def opened_branch(
-    config: Config, clock: Clock, owner: str, *, create: bool = False, start_new: bool = False
+    config: Config,
+    clock: Clock,
+    owner: str,
+    *,
+    create: bool = False,
+    start_new: bool = False,
+    migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
     with TemporaryDirectory(prefix="digest-") as folder:
         branch = Branch(config, clock, owner, Path(folder))
+        branch.migrates = migrates
         branch.fetch(create=create, start_new=start_new)
         branch.store.before_write = branch.take_lease
         try:

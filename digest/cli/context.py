@@ -115,11 +115,12 @@ def opened(
     progress: Progress | None = None,
     create: bool = True,
     start_new: bool = False,
+    migrates: bool = False,
     warns: bool = False,
 ) -> Iterator[Site]:
     """Open the installation the call means, and close it afterwards.
 
-    `create` and `start_new`: see `Branch.fetch`.
+    `create` and `start_new`: see `Branch.fetch`; `migrates`: see `Branch`.
     """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
@@ -127,7 +128,10 @@ def opened(
     with ExitStack() as stack:
         branch = None
         if config.store.git_branch:
-            branch = stack.enter_context(opened_branch(config, clock, owner, create=create, start_new=start_new))
+            opening_branch = opened_branch(
+                config, clock, owner, create=create, start_new=start_new, migrates=migrates
+            )
+            branch = stack.enter_context(opening_branch)
         elif start_new:
             raise UsageError("only a state on a branch is started new", hint="See git_branch under [store].")
         opening = open_site(

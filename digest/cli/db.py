@@ -21,13 +21,14 @@ from digest.inspect.here import Here
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.plan.restored import Settled, settle
-from digest.store import lock_worker, migrate
+from digest.store import lock_worker
 from digest.store.backups import (
     FOLDER,
     INVARIANTS,
     RestoreReport,
     Violation,
     back_up,
+    bring_up,
     copy_store,
     count_rows,
     default_backup,
@@ -35,7 +36,7 @@ from digest.store.backups import (
     prune_backups,
     restore_backup,
 )
-from digest.store.engine import MigrationReport
+from digest.store.engine import MigrationReport, head_revision
 
 
 @click.group(cls=CommandGroup)
@@ -261,6 +262,8 @@ def _show_migrated(done: MigrationReport) -> Iterator[Part]:
         yield f"At revision {done.after} already, nothing to do."
     else:
         yield f"Revision {done.before} → {done.after}."
+    if done.kept is not None:
+        yield f"The database before is kept: {done.kept}. Remove it once all goes well."
 
 
 @command.command("migrate")
@@ -269,11 +272,18 @@ def _show_migrated(done: MigrationReport) -> Iterator[Part]:
 def migrate_store(ctx: click.Context) -> MigrationReport:
     """Bring the database up to this release, or make one.
 
-    Make a backup first. If the change fails, the database stays as it was. With SQLite, stop everything that
-    uses the database before. With PostgreSQL, processes of the release before may go on until you replace
-    them. A database of a later release is refused: exit code 3.
+    If the change fails, the database stays as it was. With SQLite, stop Digest before; a copy of the file is kept
+    beside it. With PostgreSQL, make a backup before; processes of the release before may go on until you replace
+    them. A state on a branch is fetched, changed and pushed. What a later release wrote is refused: exit code 3.
     """
-    return migrate(_require_own(load(ctx)).store.url)
+    config = load(ctx)
+    if not config.store.git_branch:
+        return bring_up(config.store.url)
+    with opened(ctx, create=False, migrates=True) as site:
+        if site.branch and site.branch.migrated:
+            site.branch.take_lease()
+            return site.branch.migrated
+    return MigrationReport(head_revision(), head_revision())
 
 
 @dataclass(frozen=True, slots=True)

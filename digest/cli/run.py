@@ -191,7 +191,7 @@ def command(
     """
     if dry_run:
         return _look_ahead(ctx)
-    with opened(ctx, progress=ProgressLines(), start_new=start_new, warns=True) as site:
+    with opened(ctx, progress=ProgressLines(), start_new=start_new, migrates=True, warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway, longest_wait=longest_wait)
         except AnotherWorker as busy:

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,18 @@ from sqlalchemy import Connection, func, insert, make_url, select, text, update
 
 from digest.model.errors import StoreError, UsageError
 from digest.store.dialect import be_patient, metadata
-from digest.store.engine import Store, connect, current_revision, explain_file, migrate, open_store
+from digest.store.engine import (
+    MigrationReport,
+    Store,
+    connect,
+    current_revision,
+    explain_file,
+    head_revision,
+    known_revisions,
+    migrate,
+    open_store,
+    upgrade,
+)
 from digest.store.outbox import PORTION
 from digest.store.schema import gate, installation, marks
 from digest.store.workers import lock_file
@@ -333,6 +344,26 @@ class RestoreReport:
     place: Path
     kept: Path | None
     rows: dict[str, int]
+
+
+def bring_up(url: str) -> MigrationReport:
+    """Do as `migrate`; the file of an older SQLite database is locked meanwhile, and a copy of it kept beside it.
+
+    Raises:
+        AnotherWorker: a process works on it.
+        SchemaMismatch: it was written by a newer release.
+        StoreError: it can't be copied or changed. Then it is as it was.
+    """
+    with closing(connect(url, create=True)) as store:
+        with store.read() as conn:
+            is_older = current_revision(conn) in known_revisions()[:-1]
+        if store.path is None or not is_older:
+            return upgrade(store)
+        kept = store.path.with_name(f"{store.path.name}.before-{head_revision()}")
+        with lock_file(store.path), _unfinished(kept) as copy:
+            _copy_file(store.path, copy)
+            copy.replace(kept)
+            return replace(upgrade(store), kept=kept)
 
 
 def restore_backup(

@@ -64,6 +64,8 @@ _MAKE_ROOM = "Make room on its disk. Nothing stored is lost. Running processes t
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database, and often says something else than that."""
 
+_MADE_BEFORE = "If it was made before the first release, move the file away: `digest run` makes it anew."
+
 _HINTS = {
     "is full": _MAKE_ROOM,
     "no space left": _MAKE_ROOM,
@@ -71,6 +73,7 @@ _HINTS = {
     "read-only": "Connect to the primary, or end its read-only mode.",
     "unable to open": "Check that the folder is there and writable for this account, and that its disk has room.",
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
+    "no such column": _MADE_BEFORE,
     "malformed": "Restore the latest backup: the file is damaged.",
     "disk i/o": "Check the disk and its free space. If the file is damaged, restore the latest backup.",
     "password": "Check the name and the password in url under [store].",
@@ -399,10 +402,11 @@ _revision_table = table("alembic_version", column("version_num", Text))
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a migration did: the revision `before` ("" for an empty database) and `after`."""
+    """What a migration did: the revision `before` ("" for an empty database), that `after`, the copy it `kept`."""
 
     before: str
     after: str
+    kept: Path | None = None
 
 
 def head_revision() -> str:
@@ -437,7 +441,9 @@ def check_revision(revision: str, where: str) -> None:
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Make a backup, then run `digest db migrate`. On PostgreSQL other processes may continue.",
+            hint="Stop Digest, then run `digest db migrate`: it keeps a copy of the file first."
+            if where.startswith("sqlite")
+            else "Make a backup with pg_dump, then run `digest db migrate`. Other processes may go on meanwhile.",
         )
     raise SchemaMismatch(
         f"the database {where} is at revision {revision}, which is newer than this release's {head}",

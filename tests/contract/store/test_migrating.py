@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 
 from digest.model.errors import StoreBusy
+from digest.model.messages import DeliveryState
 from digest.store import MigrationReport, Store, engine, migrate, open_store
+from digest.store.backups import load_violations
 from digest.store.dialect import metadata
+from digest.store.schema import deliveries
 from tests.later_release import LATER, later_release
+from tests.schema_before import REVISION, load_postgresql, load_sqlite
 from tests.threads import do_together
 
 
@@ -20,6 +24,21 @@ def test_a_new_database_has_exactly_the_tables_the_code_knows(store: Store) -> N
     with store.begin() as conn:
         context = MigrationContext.configure(conn, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
+
+
+def test_what_the_release_before_left_gets_exactly_these_tables_and_stays_sound(
+    make_empty: Callable[[], str],
+) -> None:
+    url = make_empty()
+    load_postgresql(url) if url.startswith("postgresql") else load_sqlite(Path(url.removeprefix("sqlite:///")))
+    assert migrate(url) == MigrationReport(REVISION, engine.head_revision())
+    opened = open_store(url)
+    with opened.read() as conn:
+        context = MigrationContext.configure(conn, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        assert load_violations(conn) == []
+        assert set(conn.execute(select(deliveries.c.state)).scalars()) == set(DeliveryState)
+    opened.close()
 
 
 def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store) -> None:

@@ -1,0 +1,198 @@
+"""A database of the release before, as a killed process left it: each start refuses it, is upgraded, and goes on.
+
+The release that comes is made up. Its mail server is a new one, so that all mails counted came after the upgrade.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from digest.branch.step import Branch
+from digest.config import load_config
+from digest.store import migrate
+from digest.store.workers import lock_file
+from tests.fakes.archive import DemoPaper
+from tests.integration.branch.conftest import git
+from tests.integration.web.world import Served, World, live_in, make_paper, wait_until
+from tests.later_release import LATER, later_release, write_later_release
+from tests.postgres_servers import create_database
+from tests.schema_before import DIED, NEWS, REVISION, STATES, TO, load_postgresql, load_sqlite
+
+NEXT = make_paper(15_004, "A paper of the day after", datetime(2026, 12, 1, 12, 0, tzinfo=UTC))
+EVENING = datetime(2026, 12, 2, 3, 47, tzinfo=UTC)
+"""It is out."""
+
+OWED = dict.fromkeys(STATES, 0) | dict.fromkeys(("ready", "claimed", "sending", "unknown"), 1)
+"""Mails of the digest that was under way, by state: what may have arrived comes once more under its Message-ID."""
+ALL = dict.fromkeys(STATES, 1) | {"suppressed": 0}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """Give what the release before left, an hour later; Slack has what was being sent to it."""
+    with live_in(tmp_path, DIED + timedelta(seconds=30)) as world:
+        world.arxiv.add(NEWS)
+        world.write_config(to=TO)
+        load_sqlite(tmp_path / "digest.db")
+        with closing(sqlite3.connect(tmp_path / "digest.db")) as connection:
+            found = connection.execute(
+                "SELECT body FROM deliveries WHERE state = 'sending' AND destination LIKE 'sl%'"
+            )
+            (body,) = found.fetchone()
+        headers = {"Authorization": f"Bearer {world.slack.token}", "Content-Type": "application/json"}
+        httpx.post(f"{world.slack.url}chat.postMessage", content=body, headers=headers).raise_for_status()
+        world.clock.sleep(3_600)
+        yield world
+
+
+def told(world: World, paper: DemoPaper) -> tuple[dict[str, int], int]:
+    """Return how many mails told each reader of a paper, and how many posts the channel."""
+    mails = [mail.recipients for mail in world.mail.mails if paper.title in str(mail.message)]
+    posts = [one for one in world.slack.messages if not one.thread_ts and paper.title in json.dumps(one.blocks)]
+    return {state: mails.count((f"{state}@example.org",)) for state in STATES}, len(posts)
+
+
+def dump(world: World) -> list[str]:
+    with closing(sqlite3.connect(world.folder / "digest.db")) as connection:
+        return [*connection.iterdump()]
+
+
+def announce(world: World) -> None:
+    world.arxiv.add(NEXT)
+    world.clock.sleep((EVENING - world.clock.now()).total_seconds())
+
+
+def live_on(world: World) -> None:
+    """Run again and again until the next day's papers were told, and see that all came once."""
+    for _ in range(3):
+        assert world.run("run").returncode == 0
+        world.clock.sleep(600)
+    assert told(world, NEWS) == (OWED, 1)
+    announce(world)
+    for _ in range(2):
+        world.run("run")
+        world.clock.sleep(600)
+    assert (told(world, NEWS), told(world, NEXT)) == ((OWED, 1), (ALL, 1))
+    assert world.run("db", "check").returncode == 0
+
+
+def wait_until_told(world: World, paper: DemoPaper, mails: dict[str, int]) -> None:
+    """Let time pass for what serves."""
+
+    def is_told() -> bool:
+        world.clock.sleep(5)
+        return told(world, paper) == (mails, 1)
+
+    wait_until(is_told, 45)
+
+
+def serve_later(world: World) -> Served:
+    return world.serve(program=f"tests.later_release {world.folder / 'later'}")
+
+
+def test_a_run_is_refused_until_the_upgrade_and_then_sends_what_was_owed_once(world: World) -> None:
+    before = dump(world)
+    with later_release(world.folder / "later"):
+        for command in (("run",), ("status",), ("doctor", "--quick")):
+            done = world.run(*command)
+            said = " ".join((done.stdout + done.stderr).split())
+            assert done.returncode == (1 if "doctor" in command else 3)
+            assert f"is at revision {REVISION}, this release needs {LATER}" in said
+            assert "run `digest db migrate`: it keeps a copy" in said
+        assert (dump(world), world.mail.mails) == (before, ())
+        done = json.loads(world.run("db", "migrate", "--json").stdout)
+        assert (done["before"], done["after"]) == (REVISION, LATER)
+        live_on(world)
+    Path(done["kept"]).replace(world.folder / "digest.db")
+    assert dump(world) == before, "the release before can go back to it"
+
+
+def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_stop(world: World) -> None:
+    folder, before = write_later_release(world.folder / "later"), dump(world)
+    words = [sys.executable, "-m", "tests.later_release", str(folder), "serve"]
+    done = subprocess.run(  # noqa: S603 - our own command
+        words, cwd=world.folder, env=world.environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert "digest db migrate" in done.stderr
+    assert (dump(world), world.mail.mails) == (before, ())
+    with later_release(folder):
+        with lock_file(world.folder / "digest.db"):
+            assert "already works on this database" in world.run("db", "migrate").stderr
+        assert world.run("db", "migrate").returncode == 0
+    with serve_later(world) as served:
+        wait_until_told(world, NEWS, OWED)
+        served.stop()
+    announce(world)
+    with serve_later(world):
+        wait_until_told(world, NEXT, ALL)
+    assert told(world, NEWS) == (OWED, 1)
+
+
+def test_replicas_are_replaced_one_by_one_and_send_all_once(world: World, postgresql_server: Engine) -> None:
+    url = create_database(postgresql_server, "before")
+    load_postgresql(url)
+    migrate(url)
+    world.environ["DIGEST_STORE_URL"] = url
+    later = write_later_release(world.folder / "later")
+    with world.serve("--no-web") as old, later_release(later):
+        assert "Make a backup with pg_dump" in " ".join(world.run("run").stderr.split())
+        assert migrate(url).after == LATER
+        with serve_later(world) as one:
+            wait_until_told(world, NEWS, OWED)
+            assert old.stop()[0] == 0
+            announce(world)
+            with serve_later(world):
+                one.stop()
+                wait_until_told(world, NEXT, ALL)
+    assert told(world, NEWS) == (OWED, 1)
+
+
+@pytest.mark.parametrize("command", [("run",), ("db", "migrate")])
+def test_a_state_on_a_branch_is_upgraded_under_the_lease_and_an_older_release_leaves_it(
+    world: World, command: tuple[str, ...]
+) -> None:
+    git(world.folder, "init", "--quiet", "--bare", "origin.git")
+    git(world.folder, "init", "--quiet")
+    git(world.folder, "remote", "add", "origin", str(world.folder / "origin.git"))
+    world.environ |= {"DIGEST_STORE_GIT_BRANCH": "state", "DIGEST_STORE_STATE_KEY": b64encode(bytes(32)).decode()}
+    (world.folder / "run").mkdir()
+    killed = Branch(
+        load_config(world.folder / "digest.toml", world.environ), world.clock, "killed", world.folder / "run"
+    )
+    killed.fetch(create=True)
+    killed.take_lease()
+    killed.store.close()
+    (world.folder / "digest.db").replace(world.folder / "run" / "digest.db")
+    killed.store.reopen()
+    killed.push()
+    killed.store.close()
+    pushed = git(world.folder, "ls-remote", "origin")
+    with later_release(world.folder / "later"):
+        refused = world.run("status")
+        assert refused.returncode == 3
+        said = " ".join(refused.stderr.split())
+        assert f"on the branch state is at revision {REVISION}, this release needs {LATER}" in said
+        assert world.run("doctor", "--quick").returncode == 1
+        assert world.run(*command).returncode == (0 if command == ("run",) else 75), "the lease is another's"
+        assert (git(world.folder, "ls-remote", "origin"), world.mail.mails) == (pushed, ())
+        world.clock.sleep(3_600 + 300)
+        assert world.run(*command).returncode == 0
+        live_on(world)
+    pushed = git(world.folder, "ls-remote", "origin")
+    older = world.run("run")
+    assert older.returncode == 3
+    assert "is newer than this release's" in " ".join(older.stderr.split())
+    assert git(world.folder, "ls-remote", "origin") == pushed
