@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 34}
-MOST_FILES, MOST_LINES = 220, {"digest": 50_500, "tests": 58_500}
+MOST_FILES, MOST_LINES = 220, {"digest": 51_200, "tests": 60_000}
 HEAVY = (
     "alembic",
     "anyio",
