@@ -126,7 +126,7 @@ def command(
     target = path or find_config(ctx.obj["config_path"], environ)
     chosen = STARTS.get(start or "")
     _require_room(target, chosen.files if chosen else ())
-    flags["sender"], package = _part_sources(sources)
+    flags["sender"], package = _part_sources(sources, is_start=chosen is not None)
     if chosen:
         chosen.check(target, package)
     zone = zone or find_zone()
@@ -190,12 +190,16 @@ def _require_room(target: Path, others: Iterable[str]) -> None:
         raise UsageError(f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already", hint=hint)
 
 
-def _part_sources(sources: Sequence[str]) -> tuple[str, str]:
+def _part_sources(sources: Sequence[str], *, is_start: bool) -> tuple[str, str]:
     """Return the address and the package of the values of --from; "" for what is not there."""
     packages = [one for one in sources if "://" in one]
     addresses = [one for one in sources if "://" not in one]
     if len(packages) > 1 or len(addresses) > 1:
         raise UsageError(f"--from is there twice: {', '.join(sources)}", hint="Give one address, and one package.")
+    if packages and not is_start:
+        raise UsageError(
+            f"--from {packages[0]} is no mail address", hint="Only --start needs a wheel or a commit."
+        )
     return "".join(addresses), read_package("".join(packages))
 
 

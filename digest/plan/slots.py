@@ -14,7 +14,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, announcement_moment, has_announcement, latest_announcement
-from digest.model.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Subscription, Timing, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
@@ -29,7 +29,7 @@ _RUN = "run:"
 
 _INSTANT = timedelta(microseconds=1)
 
-_EARLY, _CROWDED = 25, 15
+_EARLY, _AGAIN, _CROWDED = 25, 90, 15
 """So many minutes before a turn a run is started, since it may start late; and never at a quarter, as many are."""
 
 _DAY_MINUTES = 24 * 60
@@ -372,14 +372,14 @@ def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> b
 def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
     """Return when runs that wait half an hour for a turn must start: cron's five fields, and their zone.
 
-    Each turn has a start before it, one 90 minutes later, and one before it waits no longer.
+    Each turn has a start before it, and another 90 minutes later.
     """
     days: dict[tuple[str, int], set[int]] = defaultdict(set)
     for cadence in cadences:
         turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
-        for later in {timedelta(), USUAL_WAIT, max(USUAL_WAIT, turn.wait)}:
-            start = turn.at.hour * 60 + turn.at.minute + later // timedelta(minutes=1) - _EARLY
-            start -= start % _CROWDED == 0
+        first = turn.at.hour * 60 + turn.at.minute - _EARLY
+        first -= first % _CROWDED == 0
+        for start in (first, first + _AGAIN):
             days[turn.zone, start % _DAY_MINUTES] |= {(day + 1 + start // _DAY_MINUTES) % 7 for day in turn.days}
     hours: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
     for (zone, start), weekdays in sorted(days.items()):

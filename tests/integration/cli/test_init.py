@@ -167,6 +167,7 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
     for arguments, words in (
         (("--query", "ti:(gpu"), "never closed"),
         (("--to", "nobody"), "is not a destination"),
+        (("--from", "https://example.org/x.whl"), "is no mail address"),
         (("--to", "a@live.com", "--provider", "outlook"), "takes no passwords"),
         ((*rest, "no/digest.toml"), "can't be written"),
         ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from digest import RELEASED_AS, __version__
+from digest.branch.journal import LEASE
 from digest.cli.starts import find_other_schedule
 from digest.config import load_config
 from tests.golden.test_starts import COMMIT
@@ -81,6 +84,14 @@ def test_it_writes_over_no_file_and_into_no_folder_that_github_does_not_read(
     (fresh / "below").mkdir()
     monkeypatch.chdir(fresh / "below")
     assert "GitHub reads workflows at the top alone" in digest(*FLAGS, "--from", COMMIT, expect=2).err
+
+
+def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_has_it(
+    fresh: Path, digest: Shell
+) -> None:
+    digest(*FLAGS, "--from", COMMIT, "--to", "#papers", "--contact", "a@example.org")
+    assert f"timeout-minutes: {LEASE // timedelta(minutes=1)}\n" in (fresh / WORKFLOW).read_text()
+    assert RELEASED_AS in ("", f"preprint-digest=={__version__}")
 
 
 @pytest.mark.parametrize(
