@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
+import shutil
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from digest import RELEASED_AS, __version__
+from digest.cli.commands import SECOND_NAME
 from digest.config import Config
 from digest.config.settings import INCOMING, variable_of
 from digest.config.starter import Answers, hide_addresses
@@ -33,6 +38,10 @@ _STARTS = re.compile(
     r"""(?m)^ *- cron: *["']?([^"'#\n]*?)["']? *(?:#.*)?$(?:\n +timezone: *["']?([\w/+-]+)["']? *(?:#.*)?$)?"""
 )
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
+_ODD = re.compile(r"[^\w@+,./-]")
+_NEW_OWNER = ("digest", 1000, 1000)
+_CONTAINER = {"compose.yaml": "compose.yml", "Containerfile": "containerfile.txt", "Caddyfile": "caddyfile.txt"}
+_UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +68,33 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What templates see of a machine of one's own; `missing` is what is still to be written of `secrets`.
+
+    The words of `command` call this very program. Account and numbers are those of who calls; as root, new ones.
+    """
+
+    command: str
+    folder: str
+    file: str
+    user: str
+    uid: int
+    gid: int
+    is_root: bool
+    host: str
+    smtp: str
+    requirement: str
+    secrets: Mapping[str, str]
+    missing: Mapping[str, str]
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """One way to let Digest run by itself.
 
     Attributes:
-        files: what it writes: path from the folder of digest.toml -> template of `start/`.
+        files: what it writes: path from the folder of digest.toml -> template of `start/`; none if that is empty.
         private: those of them that only their owner may read.
         steps: the template of what to do next, ten lines at most.
         check: refuses, before anything is asked, what this start can't do; given target and package.
@@ -85,6 +116,7 @@ def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str]:
     """Return the files of a start, by their paths, and what to do next."""
     templates, seen = Templates((), find_shipped_templates()), start.see(facts)
     files = {path: templates.render(f"start/{name}", seen).rstrip() + "\n" for path, name in start.files.items()}
+    files = {path: text for path, text in files.items() if text.strip()}
     return files, templates.render(f"start/{start.steps}", seen)
 
 
@@ -107,9 +139,13 @@ def _check_github(target: Path, package: str) -> None:
         raise UsageError(
             f"{folder} is inside a git repository; GitHub reads workflows at the top alone", hint=hint
         )
+    _require_package(package, "a workflow")
+
+
+def _require_package(package: str, what: str) -> None:
     if not package:
         raise UsageError(
-            f"version {__version__} is at no package index, so a workflow can't install it from there",
+            f"version {__version__} is at no package index, so {what} can't install it from there",
             hint="Say where it is: --from https://….whl, or --from git+https://…@ and the 40 digits of a commit. "
             "Whoever takes the name at an index first could run their program with your secrets.",
         )
@@ -177,6 +213,62 @@ def _quote(value: str) -> str:
     return '"' + re.sub(r'(["\\$`])', r"\\\1", value) + '"'
 
 
+def _check_compose(_target: Path, package: str) -> None:
+    _require_package(package, "an image")
+
+
+def _check_machine(target: Path, _package: str) -> None:
+    words = [*_find_program(), str(target.absolute())]
+    if "archive-v0" in Path(words[0]).parts:  # the cache from which uvx runs what is not installed
+        raise UsageError("uvx installs nothing that could be started later", hint="Call `uv tool install` first.")
+    if odd := next(filter(_ODD.search, words), ""):
+        hint = "Choose a folder whose path has only letters, digits and . _ -, as /srv/digest."
+        raise UsageError(f"{odd} can't stand in a unit or a crontab", hint=hint)
+
+
+def _check_systemd(target: Path, package: str) -> None:
+    _check_machine(target, package)
+    for place in (str(target.absolute()), _find_program()[0], sys.base_prefix):
+        if not os.getuid() and place.startswith("/root/"):
+            hint = "Call it as the account that shall run it, or put all into a folder such as /srv/digest."
+            raise UsageError(f"no other account can read {place}, and nothing should run as root", hint=hint)
+
+
+def _find_program() -> list[str]:
+    """Return the words that call this very program from any folder."""
+    if Path(sys.argv[0]).name == "__main__.py":
+        return [sys.executable, "-m", "digest"]
+    return [str(Path(shutil.which(sys.argv[0]) or sys.argv[0]).absolute())]
+
+
+def _see_server(facts: Facts) -> Machine:
+    answers, package, target, uid = facts.answers, facts.package, facts.target.absolute(), os.getuid()
+    files = {"DIGEST_MAIL_PASSWORD": answers.password_file, "DIGEST_SLACK_TOKEN": answers.token_file}
+    for one in answers.to:
+        table = INCOMING[one.kind].table if one.kind in INCOMING else "webhooks"
+        parts = {DestinationKind.WEBHOOK: (".url", ".secret")}.get(one.kind, ("",) * (one.kind in INCOMING))
+        files |= dict.fromkeys((variable_of(f"{table}.{one.address}{part}") for part in parts), None)
+    secrets = {name: file or name.lower()[7:].replace("_", ".", 1) for name, file in files.items() if file != ""}
+    user, uid, gid = (pwd.getpwuid(uid).pw_name, uid, os.getgid()) if uid else _NEW_OWNER
+    places = [one for one in facts.config.subscriptions[0].destinations if one.kind is DestinationKind.FILE]
+    with_url = f"{SECOND_NAME}[postgres] @ {package}"
+    return Machine(
+        command=" ".join((*_find_program(), "--config", str(target))),
+        folder=str(target.parent),
+        file=target.name,
+        user=user,
+        uid=uid,
+        gid=gid,
+        is_root=not os.getuid(),
+        host=facts.config.web.host,
+        smtp=answers.smtp,
+        requirement=with_url if "://" in package else package.replace("==", "[postgres]=="),
+        secrets=secrets,
+        missing={name: file for name, file in secrets.items() if files[name] is None},
+        writes=tuple(dict.fromkeys(str(Path(one.address).parent) for one in places)),
+    )
+
+
 STARTS = {
     "github": Start(
         files={
@@ -191,5 +283,8 @@ STARTS = {
         see=_see_github,
         settings={"store.git_branch": "digest-state", "store.forget_unmatched_after": "3 days"},
         hides=True,
-    )
+    ),
+    "compose": Start(files=_CONTAINER, steps="compose.txt", check=_check_compose, see=_see_server),
+    "systemd": Start(files=_UNITS, steps="systemd.txt", check=_check_systemd, see=_see_server),
+    "cron": Start(files={}, steps="cron.txt", check=_check_machine, see=_see_server),
 }

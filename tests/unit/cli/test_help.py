@@ -82,7 +82,9 @@ def test_the_name_of_a_command_shows_the_help_of_that_command() -> None:
 def test_any_other_word_is_searched_for_in_all_pages(words: list[str]) -> None:
     assert ask(*words).stdout.splitlines()[2:] == [
         "  running    A container",
-        " " * 15 + "docker build --tag digest .",
+        " " * 15 + "docker compose up --detach --build",
+        "  running    Upgrade",
+        " " * 15 + "compose | `docker compose stop digest` | change the release in…",
     ]
 
 
