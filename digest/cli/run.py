@@ -157,14 +157,15 @@ def _print_deliveries(report: PassReport) -> Iterator[Part]:
         ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
         digests = count(len(report.plan.digests), "digest")
         yield f"{digests} planned, {count(sent, 'message')} sent ({ways})."
-    elif not report.feeds.written:
+    elif not (report.feeds.written or report.feeds.pages):
         waits = report.waiting or report.in_doubt.number or report.held.ids
         is_quiet = not (report.plan.digests or report.plan.held_by_quiet_hours or report.troubles or waits)
         yield "Nothing new to send." if is_quiet else "Nothing was sent."
     if report.deliver.suppressed:
         yield f"{report.deliver.suppressed} not sent: the reader unsubscribed."
-    if report.feeds.written:
-        yield f"{count(report.feeds.written, 'feed file')} written."
+    published = {"feed file": report.feeds.written, "page": report.feeds.pages}
+    if any(published.values()):
+        yield f"{', '.join(count(number, what) for what, number in published.items() if number)} written."
 
 
 def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:  # noqa: ARG001 - click's hook

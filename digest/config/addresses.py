@@ -221,7 +221,7 @@ def split_bind(bind: str) -> tuple[str, int]:
 
 
 def read_destination(text: str) -> Destination:
-    """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
+    """Read where a digest goes into the one spelling by which it is stored; a path is still as written.
 
     A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
     `mailto:@members.txt`, is not read yet.
@@ -333,13 +333,18 @@ def resolve_store_url(url: str, folder: Path) -> str:
 
 
 def resolve_destinations(destinations: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
-    """Make the paths among destinations absolute."""
+    """Write paths below the folder, which may move, as seen from it; others absolute."""
     return tuple(
-        Destination(place.kind, f"{resolve_path(place.address, folder)}{'/' * place.address.endswith('/')}")
+        Destination(place.kind, f"{_see_from(folder, place.address)}{'/' * place.address.endswith('/')}")
         if place.kind is DestinationKind.FILE
         else place
         for place in destinations
     )
+
+
+def _see_from(folder: Path, path: str) -> Path:
+    whole = Path(os.path.normpath(folder / expand_home(path)))
+    return whole.relative_to(folder) if whole.is_relative_to(folder) else whole
 
 
 def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:

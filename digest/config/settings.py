@@ -483,6 +483,12 @@ class Config:
         is_alone = written.has_one_reader and subscription.has_one_reader
         return "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
 
+    @property
+    def hides_queries(self) -> bool:
+        """Whether the file hides a query behind a variable; then nobody else reads any query."""
+        keys = ("follow", "exclude", "read_first", "read_last")
+        return any(key.startswith("queries.") or key.endswith(keys) for key in self.hidden)
+
     def list_texts(self) -> list[tuple[str, str]]:
         """Return where each query of the file is written, also those for one subscription alone, and its text."""
         named = {query.name for query in self.queries}

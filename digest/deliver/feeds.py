@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -30,12 +30,28 @@ _SPAN = timedelta(days=FEED_DAYS)
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
-    wordings = _read_wordings(load_wordings(conn, due.id))
-    scope = secrets.derive_token(load_secret(conn), "feed entries")
-    name, home, refs = (scope, "subscription", str(due.id)), site.config.web.base_url, make_refs_url(site.config)
-    id_, title = secrets.feed_uri(*name), due.subscription.title
-    empty = Feed(id_, title, due.created_at, self_url, home, (), refs_url=refs)
-    return plan_feed(load_matched(conn, due), wordings, name, empty)
+    empty = Feed("", due.subscription.title, due.created_at, self_url, site.config.web.base_url, ())
+    return _make_feed(conn, site, [due], ("subscription", str(due.id)), empty)
+
+
+def load_site_feed(conn: Connection, site: Site, dues: Sequence[DueSubscription], folder: str, title: str) -> Feed:
+    """Make the feed of a folder of pages: a paper comes once, whichever of the subscriptions brought it."""
+    empty = Feed("", title, min(due.created_at for due in dues), "", site.config.web.base_url, ())
+    feed = _make_feed(conn, site, dues, ("site", folder), empty)
+    if not site.config.hides_queries:
+        return feed
+    hidden = (replace(one, entry=replace(one.entry, reasons=(), queries=())) for one in feed.entries)
+    return replace(feed, entries=tuple(hidden))
+
+
+def _make_feed(
+    conn: Connection, site: Site, dues: Sequence[DueSubscription], whose: tuple[str, str], empty: Feed
+) -> Feed:
+    wordings = {one: it for due in dues for one, it in _read_wordings(load_wordings(conn, due.id)).items()}
+    matched = {one.change.id: one for due in dues for one in load_matched(conn, due)}
+    name = (secrets.derive_token(load_secret(conn), "feed entries"), *whose)
+    empty = replace(empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config))
+    return plan_feed([*matched.values()], wordings, name, empty)
 
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
@@ -65,9 +81,10 @@ def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:
 
 @dataclass
 class FeedReport:
-    """Which feed files were written because their content changed, and which could not be."""
+    """How many feed files and pages of sites were written because they changed, and which could not be."""
 
     written: int = 0
+    pages: int = 0
     failures: list[str] = field(default_factory=list)
 
 

@@ -117,10 +117,10 @@ class DeliverReport:
         with self._lock:
             self.suppressed += 1
 
-    def describe(self, feeds: int) -> str:
-        """Say how much went which way, and how many feed files were written."""
+    def describe(self, feeds: int, pages: int) -> str:
+        """Say how much went which way, and how many feed files and pages of sites were written."""
         words = [f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
-        words += [f"feed {feeds} ✓"] * bool(feeds)
+        words += [f"feed {feeds} ✓"] * bool(feeds) + [f"pages {pages} ✓"] * bool(pages)
         words += [f"shortened {len(self.shortened)}"] * bool(self.shortened)
         others = {"waiting": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
         words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
@@ -237,6 +237,8 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
         with site.store.begin() as conn:
             remember_preferences(conn, maker, to, at=site.clock.now())
     links = maker.links(to, digest, generation)
+    if to.kind is DestinationKind.FILE and site.config.hides_queries:
+        digest = digest.hide_queries()
     return site.renderer.render(digest, delivery, links, identity)
 
 

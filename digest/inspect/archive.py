@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
-from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
+from digest.deliver.pages import view_past
 from digest.model.papers import Reason
 from digest.plan.links import LinkMaker
 from digest.query import PaperIndex, Query, find_reasons
 from digest.render.contexts import PastView
-from digest.render.digests import view_digest
-from digest.render.papers import PaperView
-from digest.render.text import write_long_day
-from digest.store.digests import find_texts, load_frozen, thaw_digest
+from digest.store.digests import Frozen, load_frozen
 from digest.store.papers import load_versions
 
 PAGE, _TITLES, _BATCH = 50, 3, 10
@@ -62,23 +57,10 @@ def search_past(
 def _view(
     conn: Connection,
     maker: LinkMaker,
-    frozen: tuple[Row[Any], dict[str, Any]],
+    frozen: Frozen,
     places: Sequence[int],
     reasons: Mapping[int, tuple[Reason, ...]] | None = None,
 ) -> PastView:
-    """Show the first papers at some places of a digest; why they are there is said anew where it is given."""
-    row, content = frozen
     shown = places[: _TITLES if reasons is None else MOST_FOUND]
-    part = {**content, "entries": [content["entries"][place] for place in shown]}
-    digest = thaw_digest(row, part, load_versions(conn, find_texts(part)))
-    papers = []
-    for place, entry in zip(shown, digest.entries, strict=True):
-        why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
-        papers.append(PaperView(replace(entry, reasons=why), place + 1))
-    return PastView(
-        view_digest(digest),
-        write_long_day(digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()).split(" ", 2)[2],
-        f"../d/{maker.web_token(digest.subscription, digest.slot)}",
-        tuple(papers),
-        len(places) - len(shown),
-    )
+    url = f"../d/{maker.web_token(frozen[0].subscription, frozen[0].slot)}"
+    return view_past(conn, frozen, url, shown, total=len(places), reasons=reasons)

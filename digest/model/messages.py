@@ -25,6 +25,9 @@ FEED_DAYS = 30
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
 
+HIDDEN_QUERY = "a query that is not shown"
+"""What others read in place of a saved query that the operator hides."""
+
 IsOurs: TypeAlias = "Callable[[], bool]"
 """Tells whether the claim on a message still holds: asked right before the point of no return."""
 
@@ -247,6 +250,13 @@ class Digest:
             replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries))) for group in self.groups
         ]  # only the first has reasons
         return replace(self, entries=tuple(hidden), groups=tuple(groups))
+
+    def hide_queries(self) -> Digest:
+        """Return it as those may read it who must not know what is asked for: nor, then, why a paper matched."""
+        entries = tuple(replace(one, queries=(), reasons=()) for one in self.entries)
+        by_query = self.group_by is Grouping.QUERY
+        groups = [replace(one, title="Papers" if by_query else one.title, reasons=()) for one in self.groups]
+        return replace(self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups))
 
 
 def _hide_title(reason: str, entry: DigestEntry) -> str:

@@ -32,6 +32,8 @@ _PARTS = {
     "web/frame.html": "what all pages share",
     "web/live.js": "shows the trial of a query while it is typed",
     "web/digest.js": "filters a digest's papers by words, and moves among them by keys",
+    "web/fold.js": "writes words as they are compared",
+    "web/site.js": "finds papers in the digests of a site by their titles",
     "web/favicon.svg": "the pages' icon",
 }
 """Templates that others include, and what pages load. They see what those see; style sheets see nothing."""
@@ -127,6 +129,7 @@ def _list_attempts(renderer: Renderer) -> Iterator[Callable[[], object]]:
             yield partial(render_mail_text, papers, digest, links)
             yield partial(_try_slack, templates, digest, links)
             yield partial(renderer.render_page, digest, replace(links, **dict.fromkeys(_TURNS, links.home)))
+            yield partial(renderer.render_site_page, digest, links, "")
             for name in posts:
                 yield partial(write_post, templates, name, digest, links)
         yield partial(renderer.render_terminal, digest, width=80, color=False, limit=None)

@@ -2,7 +2,7 @@
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
 Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
-`cut_line(text, columns, lines)`. HTML templates have `read_style(name)`.
+`cut_line(text, columns, lines)`. HTML templates have `read_style(name)` and `read_script(name)`.
 """
 
 from __future__ import annotations
@@ -125,11 +125,13 @@ class PageContext(DigestContext):
         opinions: what its one reader wants of papers like some, `more` or `less`, by their ids.
         token: tells the server that this page posts.
         action: the address its forms post to, which is also the token of the digest's page.
+        is_static: it is a file of a site: what it needs is in it, and its feeds are beside it.
     """
 
     opinions: Mapping[str, str] = field(default_factory=dict)
     token: str = ""
     action: str = ""
+    is_static: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +321,7 @@ class PersonContext(WebContext):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveContext(WebContext):
-    """`web/archive.html`: the past digests of a subscription, or what a search found in them.
+    """`web/archive.html`, `web/site.html`: the past digests of a subscription, or what a search found in them.
 
     Attributes:
         title: what the subscription is called.
@@ -329,6 +331,7 @@ class ArchiveContext(WebContext):
         problem: why that can't be read, with `message`, `pointer()` and `hint`; None if it can.
         go_on: the address of what is older, "" if there is nothing more.
         is_public: everybody may find it.
+        is_shared: it has digests of several subscriptions.
     """
 
     title: str
@@ -338,6 +341,7 @@ class ArchiveContext(WebContext):
     problem: QueryError | None = None
     go_on: str = ""
     is_public: bool = False
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -648,7 +652,7 @@ _TEMPLATES: dict[type[DataclassInstance], str] = {
     TerminalContext: "terminal/digest.txt",
     MissedContext: "terminal/missed.txt web/missed.html",
     PageContext: "web/digest.html web/likes.html",
-    ArchiveContext: "web/archive.html",
+    ArchiveContext: "web/archive.html web/site.html",
     FeedContext: "web/feed.html",
     UnsubscribeContext: "web/unsubscribe.html web/unsubscribed.html",
     PreferencesContext: "web/preferences.html",

@@ -48,6 +48,9 @@ CONSOLE_WIDTH = 80
 LONGEST_POST = 2000
 """Characters of a message in Markdown: what the strictest of the places that show it takes."""
 
+SITE_INDEX, SITE_FEEDS = "index.html", ("feed.atom", "feed.json")
+"""Files of a site beside its pages."""
+
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 _SLACK_ALARM = "slack/alarm.txt"
@@ -115,8 +118,9 @@ class Renderer:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
-                text = self.render_page(digest.hide_library(), links)  # others may read it, as on a site
-                return _write_message("text/html", text.encode(), digest, delivery, ".html")
+                beside = Links(home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0])
+                body, name = self.render_site_page(digest, beside, ""), name_page(digest.subscription, digest.slot)
+                return Message("text/html", body, delivery.idempotency_key, name)
             case DestinationKind.FILE | DestinationKind.FEED:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")
             case kind:
@@ -139,11 +143,15 @@ class Renderer:
         )
         return lay_out_lines(self.templates.render("terminal/digest.txt", context), width, color=color)
 
-    def render_page(self, digest: Digest, links: Links) -> str:
+    def render_page(self, digest: Digest, links: Links, *, is_static: bool = False) -> str:
         """Render the whole digest as a page of its own: every paper with its abstract, no image."""
         groups = group_papers(digest, view_papers(digest))
-        context = PageContext(digest=view_digest(digest), groups=groups, links=links)
+        context = PageContext(digest=view_digest(digest), groups=groups, links=links, is_static=is_static)
         return self.templates.render("web/digest.html", context)
+
+    def render_site_page(self, digest: Digest, links: Links, made: str) -> bytes:
+        """Render a digest's page for a site, which others may read; `made`: see `mark_page`."""
+        return mark_page(self.render_page(digest.hide_library(), links, is_static=True), made)
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""
@@ -190,6 +198,16 @@ class Renderer:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""
         style = self.templates.read_source("web/style.css")
         return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
+
+
+def mark_page(html: str, made: str) -> bytes:
+    """Return a page of a site with the mark by which it is known again, and the name of all it was made of."""
+    return html.replace("<head>", f'<head>\n<meta name="generator" content="Digest {made}">', 1).encode()
+
+
+def name_page(subscription: str, slot: str) -> str:
+    """Return the file name of a digest's page on a site; no other digest has it, as a slot says where it ends."""
+    return f"{_UNNAMEABLE.sub('-', slot)}-{subscription}.html"
 
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:

@@ -7,6 +7,7 @@ one by one. `default:email/digest.html` is always the shipped file, so a templat
 
 from __future__ import annotations
 
+import hashlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from jinja2 import nodes
 from jinja2.utils import missing
 from markupsafe import Markup
 
+from digest import __version__
 from digest.model.errors import TemplateError, count
 from digest.render.terminal import cut_line
 from digest.render.text import (
@@ -64,7 +66,7 @@ class Templates:
         self._markdown = _build_environment(self._plain, finalize=markdown_escape)
         self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
         self._escaped = _build_environment(self._plain, autoescape=True)
-        self._escaped.globals.update(read_style=self._read_style)
+        self._escaped.globals.update(read_style=self._read_style, read_script=self._read_style)
 
     def names(self) -> list[str]:
         """Return the names of all templates, sorted."""
@@ -84,6 +86,12 @@ class Templates:
     def is_own(self, path: Path) -> bool:
         """Whether a template's file is the operator's."""
         return not path.is_relative_to(self._shipped)
+
+    @cached_property
+    def mark(self) -> str:
+        """Names all templates as they read, with the release: it changes when what they render may change."""
+        read = "".join(self.find_file(name).read_text("utf-8", "replace") for name in self.names())
+        return hashlib.sha256(f"{__version__} {read}".encode()).hexdigest()
 
     def find_blocks(self, name: str) -> tuple[str, ...]:
         """Return the names of a template's blocks, in order."""
@@ -119,10 +127,12 @@ class Templates:
         )
 
     def _read_style(self, name: str) -> Markup:
-        style = self.read_source(name)
-        if "</" in style:
-            raise TemplateError(f"{name}: a style sheet cannot hold </", hint="Write it as \\3c / in CSS strings.")
-        return Markup(style)  # noqa: S704 - the operator's own file, and it cannot end its element
+        text = self.read_source(name)
+        if "</" in text and not name.endswith(".svg"):  # a picture becomes part of an address
+            raise TemplateError(
+                f"{name}: a style sheet or script cannot hold </", hint="Write it as \\3c / there."
+            )
+        return Markup(text)  # noqa: S704 - the operator's own file, and it cannot end its element
 
     def _parse(self, name: str) -> nodes.Template:
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))

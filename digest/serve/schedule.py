@@ -21,6 +21,7 @@ from digest.deliver.dispatch import LANES, Lane
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import DigestError, StoreError
+from digest.model.subscriptions import DestinationKind
 from digest.serve.configuration import sync_config
 from digest.serve.installation import Heartbeat
 from digest.serve.steps import PassReport, Steps
@@ -75,7 +76,8 @@ class Jobs:
         self.remarks: dict[str, str] = {}
         self._site, self._is_stopping = site, is_stopping
         self._steps = Steps(site, PassReport())
-        self._published_run: int | None = None
+        self._published: tuple[int | None, int] | None = None
+        self._pages = 0
 
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
@@ -131,6 +133,7 @@ class Jobs:
         """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
+        self._pages += report.sent.get(DestinationKind.FILE, 0)
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
@@ -145,17 +148,17 @@ class Jobs:
                 self.metrics.deliveries.labels(line.partition(":")[0], outcome).inc()
 
     def publish(self) -> None:
-        """Write the feeds that are files, if something was matched since."""
+        """Write feeds that are files and folders that are sites, if something was matched or sent since."""
         with self._site.store.read() as conn:
-            newest = load_newest_match_run(conn)
-        if newest != self._published_run:
+            newest = load_newest_match_run(conn), self._pages
+        if newest != self._published:
             feeds = self._steps.publish()
             for failure in feeds.failures:
                 log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
             if not feeds.failures:
-                self._published_run = newest
-            if feeds.written:
-                log_event(Verb.RENDER, "published", files=feeds.written)
+                self._published = newest
+            if feeds.written or feeds.pages:
+                log_event(Verb.RENDER, "published", files=feeds.written + feeds.pages)
 
     def watch(self) -> None:
         """Tell the operator what should have happened and has not."""
@@ -188,7 +191,7 @@ class Jobs:
         except BaseException:
             site.config = before
             raise
-        self._published_run = None
+        self._published = None
         fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
         _log.info("the new digest.toml is in use", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
+from digest.deliver.pages import publish_sites
 from digest.deliver.rounds import deliver_in_rounds
 from digest.deliver.step import DeliverReport, hold_alike_refusals
 from digest.deliver.transports.registry import settling_times
@@ -105,7 +106,7 @@ def run_pass(
         steps.wait(longest_wait)
         for step in (steps.plan, steps.deliver, steps.publish, steps.watch):
             step()
-        site.progress.end("deliver", report.deliver.describe(report.feeds.written))
+        site.progress.end("deliver", report.deliver.describe(report.feeds.written, report.feeds.pages))
         with site.store.read() as conn:
             left = load_open_outbox(conn, site.clock.now())
             report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
@@ -202,8 +203,8 @@ class Steps:
         return self.report.deliver
 
     def publish(self) -> FeedReport:
-        """Write the feeds that are files."""
-        self.report.feeds = publish_feeds(self._site)
+        """Write the feeds that are files, and the folders that are sites."""
+        self.report.feeds = publish_sites(self._site, publish_feeds(self._site))
         return self.report.feeds
 
     def watch(self) -> WatchReport:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
@@ -64,7 +64,14 @@ _READY: dict[str, Any] = {
 
 _MOMENTS = ("checked_at", "last_shown_at", "failing_since")
 
+_ALL = 1_000_000
+_NOT_THERE = {*DeliveryState, "new:"} - {DeliveryState.SENT}
+
 FIRST_DIGEST_NEXT = "first digest with the next run"
+
+
+Frozen: TypeAlias = "tuple[Row[Any], dict[str, Any]]"
+"""A digest as `thaw_digest` takes it: its row and its JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +158,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
 
 def load_frozen(
     conn: Connection, subscription: str, *, before: int = 0, after: int = 0, limit: int = 1
-) -> list[tuple[Row[Any], dict[str, Any]]]:
+) -> list[Frozen]:
     """Return digests of a subscription as `thaw_digest` takes them, newest first, whose numbers are before one.
 
     If `after` is given, those after that one, oldest first.
@@ -165,6 +172,20 @@ def load_frozen(
     )
     rows = conn.execute(found.where(digests.c.id < before) if before else found)
     return [(row, json.loads(row.content)) for row in rows]
+
+
+def load_site_digests(conn: Connection, subscription: str, destination: Destination) -> list[Frozen]:
+    """Return the digests of a subscription that a folder shows, newest first.
+
+    These are those it got, and those planned before it was a destination; not the first digests of others.
+    """
+    there = deliveries.c.destination == destination_key(destination)
+    states = {
+        row.digest_id: row.state
+        for row in conn.execute(select(deliveries.c.digest_id, deliveries.c.state).where(there))
+    }
+    found = load_frozen(conn, subscription, limit=_ALL)
+    return [one for one in found if states.get(one[0].id, one[0].slot[:4]) not in _NOT_THERE]
 
 
 def load_earlier_digests(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:

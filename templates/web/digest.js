@@ -3,9 +3,8 @@
 (() => {
   const papers = [...document.querySelectorAll(".paper")];
   const form = document.querySelector(".filter");
-  const plain = { ø: "o", ł: "l", đ: "d", ð: "d", ı: "i", ß: "ss", æ: "ae", œ: "oe", þ: "th" };
-  const fold = (text) =>
-    text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(/[øłđðıßæœþ]/g, (letter) => plain[letter]);
+{% include "web/fold.js" %}
+
   const findDetails = (paper) => (paper.matches("details") ? paper : paper.querySelector(".whole"));
   let clear = () => {};
 

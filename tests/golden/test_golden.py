@@ -206,6 +206,7 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "archive": ArchiveContext("demo-team", (QueryView("gpu", "abs:GPU"),), _show_past(0), go_on="?before=7"),
         "archive-search": ArchiveContext("demo-team", (), _show_past(9), "gpu", home=SAMPLE_LINKS.home),
         "archive-mistake": ArchiveContext("demo-team", (), (), "gpu (", _read_mistake("gpu (")),
+        "site": ArchiveContext("demo-team, gpu", (), _show_past(9), is_shared=True),
         "feed": FeedContext("demo-team", view_papers(sample_digest()), "x.atom", "x.json", home=SAMPLE_LINKS.home),
         "stored": StoredContext(STORED, contact="ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
@@ -232,7 +233,7 @@ def _read_mistake(text: str) -> QueryError:
 
 def _shorten(page: str) -> str:
     """Leave out the style and the middle of three thousand made-up names: a golden file is there to be read."""
-    page = re.sub("<style>.*?</style>\n", "", page, flags=re.DOTALL)
+    page = re.sub("<(style|script type).*?</(style|script)>\n", "", page, flags=re.DOTALL)
     before, first, rest = page.partition("<bdi>Given10 Family10</bdi>,\n")
     return before + first + rest.rpartition("<bdi>Given3300 Family3300</bdi>,\n")[2] if first else page
 

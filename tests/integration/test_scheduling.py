@@ -165,11 +165,12 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
 
 
 def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:
-    world.write_config(to=("file:feed.atom",))
-    path = world.folder / "feed.atom"
+    world.write_config(to=("file:feed.atom", "file:site/"))
+    path, first = world.folder / "feed.atom", world.folder / "site" / "index.html"
     with scheduled(world, SELDOM | {"plan": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
-        wait_until(lambda: schedule.jobs._published_run is not None)
+        wait_until(lambda: (schedule.jobs._published or (0, 0))[1] == 1)  # after the digest was sent
+        assert "#paper-1" in first.read_text("utf-8")
         path.unlink()
         threading.Event().wait(0.5)
         assert not path.exists()

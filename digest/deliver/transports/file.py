@@ -16,6 +16,7 @@ from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
+from digest.render.renderer import SITE_INDEX
 
 _SUFFIXES = {
     "message/rfc822": ".eml",
@@ -24,6 +25,16 @@ _SUFFIXES = {
     "text/plain": ".txt",
     "application/atom+xml": ".atom",
 }
+
+_MARKS = {
+    ".html": b'<meta name="generator" content="Digest ',
+    ".js": b"// Digest ",
+    ".atom": b"<generator>Digest</generator>",
+    ".json": b'"name": "Digest"',
+}
+"""By what each file of a site is known as ours; it is near the start."""
+
+_HEAD = 4_096
 
 _HINTS = {
     errno.ENOSPC: "The disk is full: make room; Digest tries again by itself.",
@@ -42,7 +53,8 @@ class FolderTransport:
     """Writes each message into the folder its destination names, below `root` if that is relative.
 
     A message's file name is a function of the message, and a file that already holds its bytes counts as taken.
-    Another message that wants the same name gets its own, so nothing is ever overwritten.
+    Another message that wants the same name gets its own, so nothing is ever overwritten. But a page of a site
+    that has its name is this digest's, whatever it links to by now.
     """
 
     def __init__(self, *, root: Path) -> None:
@@ -64,7 +76,7 @@ class FolderTransport:
             path, is_there = self._locate(message, destination)
             if is_there:
                 return Receipt(str(path), "was there already")
-            write_if_changed(path, message.body)
+            (write_own if _is_page(message.body) else write_if_changed)(path, message.body)
             return Receipt(str(path), "written")
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
@@ -81,6 +93,8 @@ class FolderTransport:
     def _locate(self, message: Message, destination: Destination) -> tuple[Path, bool]:
         """Return the message's path, and whether it is there already."""
         path = self._folder(destination) / _choose_name(message)
+        if _is_page(message.body):
+            return path, _is_page(read_head(path))
         try:
             if path.exists() and not holds(path, message.body):
                 path = path.with_stem(f"{path.stem}-{message.idempotency_key}")
@@ -98,6 +112,29 @@ def _choose_name(message: Message) -> str:
             hint="A name has no folder, no leading dot and no control characters.",
         )
     return name
+
+
+def _is_page(start: bytes) -> bool:
+    return _MARKS[".html"] in start[:_HEAD]
+
+
+def read_head(path: Path) -> bytes:
+    """Return how a file begins, b"" if it is not there."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise classify_disk_error(path, error) from error
+
+
+def write_own(path: Path, data: bytes) -> bool:
+    """Do as `write_if_changed`, but never over a file that is not of ours, nor beside such a first page."""
+    for one in (path, path.with_name(SITE_INDEX)):
+        if (head := read_head(one)) and _MARKS[one.suffix] not in head:
+            raise DeliveryError(f"{one} is not of Digest, so it stays as it is: move it, or name another folder")
+    return write_if_changed(path, data)
 
 
 def write_if_changed(path: Path, data: bytes) -> bool:

@@ -98,7 +98,7 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, 
         Destination(DestinationKind.MAIL, "reader@example.org"),
         Destination(DestinationKind.FEED),
     )
-    assert static.destinations == (Destination(DestinationKind.FILE, str(tmp_path / "feeds" / "gpu.atom")),)
+    assert static.destinations == (Destination(DestinationKind.FILE, "feeds/gpu.atom"),)
 
 
 def test_a_file_that_says_nothing_gets_arxivs_and_slacks_real_addresses(load: Load) -> None:

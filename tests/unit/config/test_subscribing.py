@@ -114,13 +114,13 @@ def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_su
     assert not any(texts[1] in key for key in config.origins)
 
 
-def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load) -> None:
+def test_a_file_destination_is_seen_from_the_folder_and_a_name_of_slack_kept(load: Load) -> None:
     config = load(
         QUERIES + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),
         DIGEST_SLACK_TOKEN="x",
     )
     out, feed, channel, console = config.subscriptions[0].destinations
-    assert [str(out), str(feed)] == [f"file:{config.folder}/out/", f"file:{config.folder}/Gpu.ATOM"]
+    assert [str(out), str(feed)] == ["file:out/", "file:Gpu.ATOM"]
     assert str(channel) == "slack:C0123456789"
     assert str(console) == "console"
 

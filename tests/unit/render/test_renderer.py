@@ -25,18 +25,18 @@ def render(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) ->
 
 
 @pytest.mark.parametrize(
-    ("to", "media_type", "suffix"),
+    ("to", "media_type", "name"),
     [
-        ("mailto:a@b.example", "message/rfc822", ".eml"),
-        ("slack:#x", "application/json", ".json"),
-        ("slack-webhook:team", "application/json", ".json"),
-        ("file:digests", "text/html", ".html"),
-        ("console", "text/plain", ".txt"),
+        ("mailto:a@b.example", "message/rfc822", "demo-team-mailing-2026-11-19.eml"),
+        ("slack:#x", "application/json", "demo-team-mailing-2026-11-19.json"),
+        ("slack-webhook:team", "application/json", "demo-team-mailing-2026-11-19.json"),
+        ("file:digests", "text/html", "mailing-2026-11-19-demo-team.html"),
+        ("console", "text/plain", "demo-team-mailing-2026-11-19.txt"),
     ],
 )
-def test_a_destination_gets_its_medium(render: Render, to: str, media_type: str, suffix: str) -> None:
+def test_a_destination_gets_its_medium(render: Render, to: str, media_type: str, name: str) -> None:
     message = render(to)
-    assert (message.media_type, message.name) == (media_type, f"demo-team-mailing-2026-11-19{suffix}")
+    assert (message.media_type, message.name) == (media_type, name)
     assert message.idempotency_key == KEY
     assert message.body
 

@@ -90,6 +90,7 @@ def test_a_missing_template_names_the_folders_and_those_there_are(tmp_path: Path
 def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_another() -> None:
     parts = {"email/style.css", "email/media.css", "web/style.css", "web/frame.html", "web/subscribe_form.html"}
     parts |= {"web/paper.html", "web/live.js", "web/digest.js", "web/favicon.svg"}
+    parts |= {"web/fold.js", "web/site.js", "web/site_head.html"}
     parts |= {
         "slack/rest.txt",
         "slack/title.txt",
