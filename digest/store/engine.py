@@ -515,7 +515,9 @@ def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
 
 
 def check_writable(conn: Connection) -> None:
-    """Do all that a write needs and change nothing: an error tells why nothing can be written."""
+    """Ask for each column and do all that a write needs, and change nothing: an error tells what is wrong."""
+    for made in metadata.sorted_tables:
+        conn.execute(select(made).limit(0))
     conn.execute(update(installation).where(false()).values(sent_until=None))
 
 

@@ -119,6 +119,17 @@ def test_a_run_is_refused_until_the_upgrade_and_then_sends_what_was_owed_once(wo
     assert dump(world) == before, "the release before can go back to it"
 
 
+def test_tables_that_no_release_made_are_told_by_a_run_and_by_the_doctor(world: World) -> None:
+    with closing(sqlite3.connect(world.folder / "digest.db")) as connection:
+        connection.execute("ALTER TABLE subscriptions RENAME COLUMN library TO books")
+    for command, code in ((("run",), 3), (("doctor", "--quick"), 1)):
+        done = world.run(*command)
+        assert done.returncode == code
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "no such column: subscriptions.library" in said
+        assert "made before the first release, move the file away" in said
+
+
 def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_stop(world: World) -> None:
     folder, before = write_later_release(world.folder / "later"), dump(world)
     words = [sys.executable, "-m", "tests.later_release", str(folder), "serve"]
