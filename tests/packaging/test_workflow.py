@@ -42,7 +42,7 @@ def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> s
     text, _, keep_alive = (folder / ".github/workflows/digest.yml").read_text().partition("  keep-alive:")
     steps = [block or line for block, line in STEPS.findall(text)]
     assert len(steps) == 4
-    assert "gh api" in keep_alive
+    call(folder, environ, "bash", "-n", "-c", "".join(STEPS.findall(keep_alive)[0]))
     return "".join(call(folder, environ, "bash", "-e", "-c", step) for step in steps)
 
 
