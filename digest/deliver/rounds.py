@@ -6,16 +6,17 @@ a round names few: only they are in doubt if the process dies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
 from digest.branch.step import Branch
 from digest.deliver.step import DeliverReport, begin_one, restore_messages, send_begun, settle_one
 from digest.deliver.transports.registry import TRANSPORTS
-from digest.model.messages import Delivery, Message
+from digest.model.messages import Delivery, DeliveryState, Message
 from digest.model.subscriptions import DestinationKind
 from digest.site import Site
-from digest.store.attempts import claim_unknown
+from digest.store.attempts import claim_unknown, mark_unsent
 from digest.store.outbox import claim_deliveries, load_open_outbox, next_claimable_at
 
 _MOST = 1_000
@@ -49,9 +50,13 @@ def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
         named = _name_round(site, report)
         if named:
             branch.push()
-            for delivery, message in named:
-                is_ours = partial(branch.has_time, TRANSPORTS[delivery.destination.kind].longest)
-                send_begun(site, report, delivery, message, is_ours)
+            try:
+                while named:
+                    delivery, message = named.pop(0)
+                    is_ours = partial(branch.has_time, TRANSPORTS[delivery.destination.kind].longest)
+                    send_begun(site, report, delivery, message, is_ours)
+            finally:
+                _give_back(site, [delivery for delivery, _ in named])
             site.progress.update(f"{report.total} sent")
         elif not _wait(site):
             break
@@ -77,6 +82,13 @@ def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Messa
             for one in claim_deliveries(conn, owner=site.owner, limit=limit, now=now, kinds=kinds)
         ]
     return [begun for one in claimed if (begun := begin_one(site, report, one)) is not None]
+
+
+def _give_back(site: Site, named: Sequence[Delivery]) -> None:
+    """Say of messages that a run was stopped before they were sent: nobody need doubt that."""
+    for delivery in named:
+        with site.store.begin() as conn:
+            mark_unsent(conn, delivery, DeliveryState.READY, "the run was stopped before", site.clock.now())
 
 
 def _wait(site: Site) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -121,6 +122,24 @@ def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(repos
     repository(repository.clone("two"), "run")
     assert len(repository.world.slack.messages) > slack
     assert len(repository.world.mail.mails) == mail + 1
+
+
+def test_what_a_stopped_run_had_named_and_not_begun_is_in_no_doubt(repository: Repository) -> None:
+    folder = repository.clone("one")
+    repository(folder, "run")
+    repository.world.clock.set(MORNING)
+    branch = repository.open(folder)
+    with closing(repository.open_site(folder, branch)) as site:
+
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        site.transport(DestinationKind.SLACK).send = stop  # type: ignore[method-assign, assignment]
+        with pytest.raises(KeyboardInterrupt):
+            run_pass(site)
+    branch.finish()
+    listed = repository(folder, "delivery", "list")
+    assert re.findall(r"(?m)^1 +(\S+).*reader@", listed) == ["waiting"]
 
 
 def test_a_branch_that_is_gone_starts_new_only_by_name(repository: Repository) -> None:
