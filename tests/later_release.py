@@ -13,7 +13,7 @@ import pytest
 from digest.cli import run_cli
 from digest.store import engine
 
-LATER = "0002"
+LATER = f"{int(engine.head_revision()) + 1:04}"
 
 _REVISION = '''
 """A later release's: two more columns, and one more table."""

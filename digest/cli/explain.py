@@ -174,8 +174,9 @@ def _describe_announcement(here: Here, history: PaperHistory) -> str:
 
 
 def _describe_absence(answer: Explanation, history: PaperHistory) -> str:
-    if history.forgotten_at is not None:
-        return f"known, matched nothing, forgotten on {answer.here.write_day(history.forgotten_at)}"
+    if history.is_forgotten:
+        on = f" on {answer.here.write_day(history.forgotten_at)}" if history.forgotten_at else ""
+        return f"known, matched nothing, forgotten{on}"
     if answer.source == "query":
         return f"only what saved queries bring is stored; `digest explain {answer.paper} QUERY` asks arXiv"
     if history.newest is None:

@@ -299,7 +299,7 @@ class PaperHistory:
     """All that is known of a paper and a subscription.
 
     `newest` is the last of all stored papers. Each place of `feeds` has why it does not show the paper, "" if it
-    does. Of a paper that was forgotten because it matched nothing only that moment is known (UTC).
+    does. Of a paper that was forgotten because it matched nothing only that moment is known (UTC), if at all.
     """
 
     subscription: str
@@ -313,6 +313,7 @@ class PaperHistory:
     newest: ArxivId | None = None
     feeds: tuple[tuple[Destination, str], ...] = ()
     unsubscribed: tuple[DestinationStatus, ...] = ()
+    is_forgotten: bool = False
     forgotten_at: datetime | None = None
     order: Order | None = None
 
@@ -342,7 +343,7 @@ def explain_paper(
     )
     if known is None:
         gone = load_forgotten(conn, [id_]).get(id_)
-        return replace(trail, forgotten_at=gone.forgotten_at if gone else None)
+        return replace(trail, is_forgotten=gone is not None, forgotten_at=gone.at if gone else None)
     history = load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}

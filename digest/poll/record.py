@@ -495,7 +495,7 @@ def store_changes(
     gone = load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
     changes = _compare_by_rule([paper for paper in papers if paper.id not in gone], known, rule, as_of)
     for paper in keep_latest(paper for paper in papers if paper.id in gone):
-        changes += compare_forgotten(paper, gone[paper.id].forgotten_version, gone[paper.id].forgotten_hash)
+        changes += compare_forgotten(paper, gone[paper.id].version, gone[paper.id].begun_hash)
     save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
     return changes
 

@@ -8,12 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, exists, func, select, update
+from sqlalchemy import Connection, bindparam, exists, func, select, union, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap
 from digest.store.dialect import dialect_insert
-from digest.store.schema import gaps, papers
+from digest.store.papers import HAS_USUAL_ID, SLOT, list_packed, load_packed
+from digest.store.schema import forgotten, gaps, papers
 
 
 class GapState(StrEnum):
@@ -36,14 +37,12 @@ class GapLine:
 
 def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
     """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
-    latest = select(papers.c.month).where(papers.c.archive == "").distinct()
+    months = (select(table.c.month).where(table.c.archive == "") for table in (papers, forgotten))
     found: dict[int, set[int]] = {}
-    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(2)).scalars():
-        length = len("YYMM.") + (5 if month >= FIVE_DIGITS_SINCE else 4)
-        numbers = select(papers.c.number).where(
-            papers.c.month == month, papers.c.archive == "", func.length(papers.c.arxiv_id) == length
-        )
+    for month in sorted(conn.execute(union(*months)).scalars())[-2:]:
+        numbers = select(papers.c.number).where(papers.c.month == month, HAS_USUAL_ID)
         found[month] = set(conn.execute(numbers).scalars())
+        found[month] |= list_packed(load_packed(conn, [("", month)]).get(("", month), b""))
     return found
 
 
@@ -87,17 +86,12 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 
 def close_found_gaps(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
-    is_stored = exists().where(
-        and_(
-            papers.c.month == gaps.c.month,
-            papers.c.number == gaps.c.number,
-            papers.c.archive == "",
-            func.length(papers.c.arxiv_id) == case((gaps.c.month >= FIVE_DIGITS_SINCE, 10), else_=9),
-        )
-    )
+    is_stored = exists().where(papers.c.month == gaps.c.month, papers.c.number == gaps.c.number, HAS_USUAL_ID)
+    version = func.substr(forgotten.c.papers, SLOT * gaps.c.number + 1, 1)
+    is_packed = exists().where(forgotten.c.archive == "", forgotten.c.month == gaps.c.month, version > b"\0")
     found = (
         update(gaps)
-        .where(gaps.c.state != GapState.FOUND, is_stored)
+        .where(gaps.c.state != GapState.FOUND, is_stored | is_packed)
         .values(state=GapState.FOUND, ended_at=at, reason="")
     )
     return conn.execute(found).rowcount

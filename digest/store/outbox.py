@@ -32,13 +32,15 @@ from sqlalchemy import (
     update,
 )
 
+from digest import __version__
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
 from digest.store.engine import Store
-from digest.store.papers import forget_unmatched
+from digest.store.papers import forget_unmatched, pack_forgotten
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
 from digest.store.subscriptions import delete_near_days
+from digest.store.workers import load_workers
 
 CLAIM_LEASE = 60.0
 """Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
@@ -71,6 +73,9 @@ _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
 """How many days each is kept from the end of a digest's deliveries.
 Papers that matched, matches and digests are kept for ever."""
+
+PACKED_AFTER = timedelta(days=14)
+"""How long a forgotten paper keeps its row."""
 
 PORTION = 500
 """Rows deleted in one transaction, so that others need not wait long, or copied at once."""
@@ -357,11 +362,17 @@ def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> d
     """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
 
     Deliveries go with all others of their digest, once the last of them has had its time. Papers that matched
-    nothing are forgotten after their own days, 0 for never.
+    nothing are forgotten after their own days, 0 for never; these end at midnight, so that the day's next check
+    forgets nothing more.
     """
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unmatched_days:
         forget = partial(forget_unmatched, at=now, limit=PORTION)
-        _delete_all(store, forget, now - timedelta(unmatched_days))
+        _delete_all(store, forget, today - timedelta(unmatched_days))
+        with store.read() as conn:
+            is_shared = any(one.release != __version__ and not one.is_gone for one in load_workers(conn))
+        if not is_shared:  # a release before may not find what is packed
+            _delete_all(store, partial(pack_forgotten, limit=PORTION), today - PACKED_AFTER)
     return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
 
 

@@ -5,20 +5,21 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, null, select, true, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, case, delete, exists, func, null, select, true, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.errors import StoreBusy
-from digest.model.papers import ArxivId, Author, Paper
+from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId, Author, Paper
 from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.schema import changes as changes_table
-from digest.store.schema import cursors, marks, papers, poll_runs, versions
+from digest.store.schema import cursors, forgotten, forgotten_days, marks, papers, poll_runs, versions
 
 _BATCH = 1_000
 """Papers read at once: a month has twenty thousand."""
@@ -33,6 +34,27 @@ _LATEST = (
 STORED = "changes"
 MATCHED = "matched"
 FORGOTTEN = "forgotten"
+
+_LENGTH = case((papers.c.month >= FIVE_DIGITS_SINCE, len("YYMM.NNNNN")), else_=len("YYMM.NNNN"))
+HAS_USUAL_ID = (papers.c.archive == "") & (func.length(papers.c.arxiv_id) == _LENGTH)
+"""Whether a paper has an id of today's kind, spelled as arXiv does."""
+
+_CAN_BE_PACKED = HAS_USUAL_ID | (papers.c.archive != "")
+
+SLOT = 4
+"""Bytes of a packed paper, at this many times its number: its version, 0 for none, and how its hash begins."""
+
+_BEGUN = 6
+"""Hexadecimal digits of a hash that stay: of 16 million new wordings one is taken for the old one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What stays of a paper that matched nothing: how its hash begins; `at` is when (UTC), None for long ago."""
+
+    version: int
+    begun_hash: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +152,11 @@ def assign_announcements(conn: Connection, announcements: Mapping[int, date]) ->
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
     """Return how many papers each announcement of a span of Eastern dates brought, if any."""
-    counted = (
-        select(papers.c.announcement, func.count())
-        .where(papers.c.announcement >= first, papers.c.announcement <= last)
-        .group_by(papers.c.announcement)
-    )
-    return {row[0]: row[1] for row in conn.execute(counted)}
+    day = papers.c.announcement
+    counted = select(day, func.count()).where(day >= first, day <= last).group_by(day)
+    packed = select(forgotten_days).where(forgotten_days.c.announcement.between(first, last))
+    counts = Counter({row[0]: row[1] for row in conn.execute(counted)})
+    return counts + Counter({row[0]: row[1] for row in conn.execute(packed)})
 
 
 def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
@@ -222,18 +243,72 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
     return known
 
 
-def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Row[Any]]:
-    """Return what stays of those of some papers that were forgotten: their rows of `papers`."""
-    was_forgotten = select(papers).where(papers.c.forgotten_at.is_not(None))
-    rows = select_by(conn, was_forgotten, papers.c.arxiv_id, map(str, ids))
-    return {ArxivId.parse(row.arxiv_id): row for row in rows}
+def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Forgotten]:
+    """Return what stays of those of some papers that were forgotten."""
+    asked = {str(id_): id_ for id_ in ids}
+    rows = select_by(conn, select(papers), papers.c.arxiv_id, asked)
+    found = {
+        asked[row.arxiv_id]: Forgotten(row.forgotten_version, row.forgotten_hash, row.forgotten_at)
+        for row in rows
+        if row.forgotten_at is not None
+    }
+    others = asked.keys() - {row.arxiv_id for row in rows}  # a paper that came again has both, and its row counts
+    packed = load_packed(conn, {(asked[text].archive, asked[text].month) for text in others})
+    for id_ in map(asked.__getitem__, others):
+        start = SLOT * id_.number
+        version, *begun = packed.get((id_.archive, id_.month), b"")[start : start + SLOT] or b"\0"
+        if version and (id_.archive or id_.digits == 4 + (id_.month >= FIVE_DIGITS_SINCE)):
+            found[id_] = Forgotten(version, bytes(begun).hex())
+    return found
+
+
+def load_packed(conn: Connection, months: Iterable[tuple[str, int]]) -> dict[tuple[str, int], bytes]:
+    """Return what is packed of archives ("" for ids of today) and months; look into `papers` before."""
+    of_month = tuple_(forgotten.c.archive, forgotten.c.month)
+    return {(row.archive, row.month): row.papers for row in select_by(conn, select(forgotten), of_month, months)}
+
+
+def list_packed(packed: bytes) -> set[int]:
+    """Return the numbers of the papers of one month that are packed."""
+    return {number for number, version in enumerate(packed[::SLOT]) if version}
+
+
+def pack_forgotten(conn: Connection, before: datetime, limit: int) -> int:
+    """Put 4 bytes in the place of each row of a paper forgotten before a moment (UTC); return of how many.
+
+    The newest paper keeps its row, and so do ids and versions that arXiv never gives. One that comes again gets a
+    row, which counts from then on.
+    """
+    load_mark(conn, MATCHED, lock=True)  # nobody else packs meanwhile
+    newest = (load_newest_paper(conn, is_harvested=is_harvested) for is_harvested in (False, True))
+    due = select(papers.c.id).where(
+        papers.c.forgotten_at < before,
+        papers.c.forgotten_version.between(1, 255),
+        _CAN_BE_PACKED,
+        papers.c.arxiv_id.not_in([str(found[0]) for found in newest if found]),
+    )
+    is_due = papers.c.id.in_(due.limit(limit)) & (papers.c.forgotten_at < before)  # it may come again right now
+    rows = conn.execute(delete(papers).where(is_due).returning(papers)).all()
+    packed = {key: bytearray(old) for key, old in load_packed(conn, {(r.archive, r.month) for r in rows}).items()}
+    for row in rows:
+        whole, start = packed.setdefault((row.archive, row.month), bytearray()), SLOT * row.number
+        whole.extend(bytes(max(0, start + SLOT - len(whole))))
+        whole[start : start + SLOT] = bytes([row.forgotten_version, *bytes.fromhex(row.forgotten_hash[:_BEGUN])])
+    for (archive, month), whole in packed.items():
+        added = dialect_insert(conn, forgotten).values(archive=archive, month=month, papers=whole)
+        conn.execute(added.on_conflict_do_update(index_elements=["archive", "month"], set_={"papers": whole}))
+    for day, number in Counter(row.announcement for row in rows if row.announcement).items():
+        counted = dialect_insert(conn, forgotten_days).values(announcement=day, papers=number)
+        more = {"papers": forgotten_days.c.papers + number}
+        conn.execute(counted.on_conflict_do_update(index_elements=["announcement"], set_=more))
+    return len(rows)
 
 
 def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: int) -> int:
     """Forget the texts of papers that matched nothing and did not change since a moment (UTC).
 
-    Ids stay, so that nothing comes as new again or is taken for missing; so do versions, and 6 bytes of the texts'
-    hashes. Return how many changes were read.
+    Ids stay, so that nothing comes as new again or is taken for missing; so do versions, and how the texts' hashes
+    begin. Return how many changes were read.
     """
     matched = load_mark(conn, MATCHED, lock=True)  # nobody gives a first digest meanwhile
     is_due = (changes_table.c.id > load_mark(conn, FORGOTTEN)) & (changes_table.c.id <= matched)
@@ -245,7 +320,7 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     unmatched = select(papers.c.id).where(papers.c.is_kept.is_(False), ~exists().where(is_later))
     keys = conn.execute(unmatched.where(papers.c.id.in_({row.paper_id for row in rows}))).scalars().all()
     latest = versions.c.id == papers.c.latest_version_id
-    found = (versions.c.version, func.substr(versions.c.content_hash, 1, 12))
+    found = (versions.c.version, func.substr(versions.c.content_hash, 1, _BEGUN))
     version, begun = (select(column).where(latest).scalar_subquery() for column in found)
     forget = update(papers).where(papers.c.id.in_(keys))
     conn.execute(
@@ -383,5 +458,9 @@ def _require(found: int, wanted: int) -> None:
 
 
 def count_papers(conn: Connection) -> int:
-    """Return how many papers are stored."""
-    return int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
+    """Return how many papers are stored, or were before they were forgotten."""
+    stored = int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
+    for archive, month, packed in conn.execute(select(forgotten)).all():
+        rows = select(papers.c.number).where(_CAN_BE_PACKED, papers.c.month == month, papers.c.archive == archive)
+        stored += len(list_packed(packed).difference(conn.execute(rows).scalars()))
+    return stored

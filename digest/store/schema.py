@@ -29,6 +29,21 @@ papers = Table(
     Index(None, "announcement"),
 )
 
+forgotten = Table(
+    "forgotten",
+    dialect.metadata,
+    dialect.name_key("archive"),
+    Column("month", Integer, primary_key=True, autoincrement=False),
+    dialect.blob("papers"),
+)
+
+forgotten_days = Table(
+    "forgotten_days",
+    dialect.metadata,
+    Column("announcement", Date, primary_key=True),
+    dialect.number("papers"),
+)
+
 versions = Table(
     "versions",
     dialect.metadata,

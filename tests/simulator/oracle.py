@@ -145,7 +145,14 @@ class Watch:
             row.arxiv_id: (row.version, frozenset(row.categories.split()), row.abstract, bool(row.is_withdrawn))
             for row in latest
         }
+        packed = {
+            f"{row.month % 10_000:04}.{number:05}"
+            for row in ask(conn, "SELECT month, papers FROM forgotten")
+            for number, version in enumerate(row.papers[::4])
+            if version
+        }
         forgotten = {row.arxiv_id for row in rows if row.forgotten_at is not None}
+        forgotten |= packed - {row.arxiv_id for row in rows}
         self._forgotten |= forgotten
         for id_, states in self.life.papers.items():
             public = [n for n, state in enumerate(states) if reached and state.announced <= reached]

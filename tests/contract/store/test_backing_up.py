@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
-from digest.store import Store, lock_worker, open_store
+from digest.store import Store, engine, lock_worker, open_store
 from digest.store.backups import (
     RestoreReport,
     back_up,
@@ -25,6 +25,7 @@ from digest.store.backups import (
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
+from tests.later_release import LATER as LATER_REVISION
 from tests.later_release import later_release
 
 LATER = MORNING + timedelta(days=3)
@@ -228,7 +229,7 @@ def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> N
     open_store(f"sqlite:///{backup}", create=True).close()
     with later_release(here.parent / "later"):
         restore(f"sqlite:///{here}", backup)
-    for path, revision in ((here, "0002"), (backup, "0001")):
+    for path, revision in ((here, LATER_REVISION), (backup, engine.head_revision())):
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
 

@@ -1,27 +1,44 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, Table, delete, func, select, update
 
 from digest.compare import KnownBefore
 from digest.match.rules import is_overtaken
 from digest.model.announcements import Kind
 from digest.model.messages import DeliveryState, Receipt
+from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.record import store_changes
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent
 from digest.store.backups import load_violations
 from digest.store.changes import load_changes_after, load_latest_changes
-from digest.store.gaps import load_announced_numbers
+from digest.store.gaps import close_found_gaps, load_announced_numbers, load_open_gaps, save_gaps
 from digest.store.matches import save_query_matches
 from digest.store.outbox import claim_deliveries, delete_expired
-from digest.store.papers import load_forgotten, load_known
-from digest.store.schema import attempts, changes, deliveries, digests, marks, matches, versions
+from digest.store.papers import (
+    assign_announcements,
+    count_announced,
+    count_papers,
+    forget_unmatched,
+    load_forgotten,
+    load_known,
+    load_newest_paper,
+    load_unassigned,
+    pack_forgotten,
+)
+from digest.store.schema import attempts, changes, deliveries, digests, forgotten, marks, matches, papers, versions
+from digest.store.schema import forgotten_days as days_table
 from digest.store.subscriptions import save_least
+from digest.store.workers import Worker, delete_worker, save_worker
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -82,10 +99,25 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     assert count_kept(store) == begun | {"deliveries": 2, "attempts": 1, "bodies": 0}
 
 
+def count(conn: Connection, table: Table) -> int:
+    return int(conn.execute(select(func.count()).select_from(table)).scalar_one())
+
+
 def forget(store: Store, days: int = 90) -> None:
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
     delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
+
+
+def forget_and_pack(store: Store) -> None:
+    forget(store)
+    store_papers(store, [make_paper(99, datestamp=NOW.date())])  # the newest keeps its row
+    delete_expired(store, NOW + 106 * DAY, unmatched_days=365)
+
+
+def come_again(conn: Connection, paper: Paper) -> list[Kind]:
+    found = store_changes(conn, (paper,), lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None)
+    return [change.kind for change in found]
 
 
 def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
@@ -110,9 +142,10 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
         assert load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
         assert [change.paper.id.number for change in load_latest_changes(conn)] == [5, 3, 2]
         for table, kept in ((versions, 4), (changes, 4)):
-            assert conn.execute(select(func.count()).select_from(table)).scalar_one() == kept
+            assert count(conn, table) == kept
 
 
+@pytest.mark.parametrize("bring", [forget, forget_and_pack])
 @pytest.mark.parametrize(
     ("again", "kinds"),
     [
@@ -125,19 +158,103 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     ],
 )
 def test_a_forgotten_paper_comes_again_as_a_replacement_only_when_it_changed(
-    store: Store, again: dict[str, Any], kinds: list[Kind]
+    store: Store, bring: Callable[[Store], None], again: dict[str, Any], kinds: list[Kind]
 ) -> None:
     paper = make_paper(1, 2, datestamp=NOW.date())
     store_papers(store, [paper])
-    forget(store)
-    came = (replace(paper, **again),)
+    bring(store)
     with store.begin() as conn:
-        found = [
-            store_changes(conn, came, lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None)
-            for _ in range(2)
-        ]
-        assert [[change.kind for change in changes] for changes in found] == [kinds, []]
+        assert count(conn, forgotten) == (bring is forget_and_pack)
+        assert [come_again(conn, replace(paper, **again)) for _ in range(2)] == [kinds, []]
         came_again = load_changes_after(conn, 1, 9)
         assert not any(is_overtaken(change, (202610, 0), None) for change in came_again)
         assert bool(load_known(conn, [paper.id])) is bool(kinds)
         assert bool(load_forgotten(conn, [paper.id])) is not bool(kinds)
+
+
+IDS = ("2611.00001", "2611.00002", "2611.15000", "2611.0002", "1412.0001", "math/0309136", "hep-th/0309136")
+PAPERS = st.builds(
+    make_paper,
+    st.just(1),
+    st.integers(1, 300),
+    id=st.sampled_from(IDS).map(ArxivId.parse),
+    title=st.text("ab", max_size=2),
+)
+
+
+@given(st.lists(PAPERS, unique_by=lambda paper: paper.id, min_size=1), st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_packed_answers_as_its_row_did(store: Store, drawn: list[Paper], data: st.DataObject) -> None:
+    def ask(conn: Connection) -> tuple[Any, ...]:
+        gone = load_forgotten(conn, [ArxivId.parse(id_) for id_ in IDS]).items()
+        newest = load_newest_paper(conn)
+        order = newest and newest[0].announcement_order
+        known = (count_papers(conn), load_announced_numbers(conn), order)
+        counted = count_announced(conn, NOW.date(), NOW.date())
+        return {(id_, one.version, one.begun_hash) for id_, one in gone}, known, counted
+
+    def pack(conn: Connection) -> tuple[Any, ...]:
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=999))
+        forget_unmatched(conn, NOW + DAY, NOW, 99)
+        as_rows = ask(conn)
+        pack_forgotten(conn, NOW + DAY, 99)
+        assert ask(conn) == as_rows
+        return as_rows
+
+    with store.begin() as conn:
+        for table in (changes, versions, papers, forgotten, days_table):
+            conn.execute(delete(table))
+        conn.execute(update(marks).values(value=0))
+    store_papers(store, drawn)
+    with store.begin() as conn:
+        assign_announcements(conn, dict.fromkeys(load_unassigned(conn), NOW.date()))
+        before = pack(conn)
+        edited = [replace(paper, title="c") for paper in drawn if data.draw(st.booleans())]
+        assert [come_again(conn, paper) for paper in edited] == [[Kind.KNOWN]] * len(edited)
+        assert load_forgotten(conn, [paper.id for paper in edited]) == {}
+        assert ask(conn)[1:] == before[1:]
+        pack(conn)
+
+
+def test_an_id_that_is_packed_is_not_missing(store: Store) -> None:
+    store_papers(store, [make_paper(1), make_paper(3)])
+    forget_and_pack(store)
+    with store.begin() as conn:
+        save_gaps(conn, [ArxivId(202611, number) for number in (1, 2, 4)], NOW)
+        assert close_found_gaps(conn, NOW) == 1
+        assert [gap.id.number for gap in load_open_gaps(conn)] == [2, 4]
+
+
+def test_nothing_is_packed_while_another_release_is_at_work(store: Store) -> None:
+    store_papers(store, [make_paper(1)])
+    with store.begin() as conn:
+        save_worker(conn, Worker("old", "0.0.1", "lab", 11, NOW))
+    for expected in (0, 1):
+        forget_and_pack(store)
+        with store.begin() as conn:
+            assert count(conn, forgotten) == expected
+            delete_worker(conn, "old")
+
+
+def test_a_second_check_of_a_day_forgets_and_packs_nothing_more(store: Store) -> None:
+    for number in range(24):
+        store_papers(store, [make_paper(number + 1)], at=NOW + number * DAY / 24)
+    with store.begin() as conn:
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
+    for day, hour, kept in ((4, 0, [8, 24]), (4, 23, [8, 24]), (19, 1, [0, 8]), (19, 23, [0, 8])):
+        delete_expired(store, NOW.replace(hour=hour) + day * DAY, unmatched_days=3)
+        with store.read() as conn:
+            assert [count(conn, versions), count(conn, papers)] == kept
+
+
+def test_a_paper_that_comes_again_while_it_is_packed_keeps_its_row(store: Store) -> None:
+    store_papers(store, [make_paper(1), make_paper(2)])
+    forget(store)
+    with ThreadPoolExecutor(1) as pool:
+        with store.begin() as conn:
+            assert come_again(conn, make_paper(1, 2)) == [Kind.REPLACEMENT]
+            packing = pool.submit(delete_expired, store, NOW + 106 * DAY, unmatched_days=365)
+            wait([packing], 0.5)
+        packing.result()
+    with store.read() as conn:
+        assert load_known(conn, [make_paper(1).id]).keys() == {make_paper(1).id}

@@ -91,12 +91,14 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
         numbers = range(14_900, 15_400)
         (forgotten, *_) = load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
         reach = load_stored_span(conn)
-    store.close()
     assert reach is not None
     assert reach.since > NOW.date()
     said = digest("explain", str(forgotten), "gpu-mail").lines
     assert said[0] == f"{forgotten}  not stored here, so it was not sent to gpu-mail"
     assert said[1].startswith("announced  known, matched nothing, forgotten on ")
+    delete_expired(store, NOW + timedelta(days=106), unmatched_days=90)
+    assert digest("explain", str(forgotten), "gpu-mail").lines[1].endswith("known, matched nothing, forgotten")
+    store.close()
 
 
 @pytest.mark.usefixtures("world")
