@@ -54,8 +54,6 @@ _DAYS_HINT = "Days are daily, weekdays, names such as mondays and thursdays, or 
 _RHYTHMS = ("second", "third", "fourth", "other", "fortnightly", "biweekly", "monthly")
 
 _DAY = timedelta(days=1)
-_MOST_ENDS = 3
-"""If clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
 
 
 class CadenceKind(StrEnum):
@@ -318,30 +316,11 @@ def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as the
     process does, as what zoneinfo has read of a zone does.
     """
-    place = ZoneInfo(zone)
-    local = datetime.combine(day, at)
-    early = local.replace(tzinfo=place, fold=0)
-    moment = early.astimezone(UTC)
-    if moment.astimezone(place).replace(tzinfo=None) == local:
-        return moment
-    end_of_gap = _find_transition(local.replace(tzinfo=place, fold=1).astimezone(UTC), moment, place)
-    last_before = end_of_gap - timedelta(seconds=1)
-    exists = day in {last_before.astimezone(place).date(), end_of_gap.astimezone(place).date()}
-    return end_of_gap if exists else None
-
-
-def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime:
-    """Return the first whole second between two moments at which the zone's offset is the later one."""
-    offset = high.astimezone(place).utcoffset()
-    while high - low > timedelta(seconds=1):
-        middle = (low + (high - low) / 2).replace(microsecond=0)
-        if middle <= low:
-            break
-        if middle.astimezone(place).utcoffset() == offset:
-            high = middle
-        else:
-            low = middle
-    return high
+    place, local = ZoneInfo(zone), datetime.combine(day, at)
+    while (moment := local.replace(tzinfo=place).astimezone(UTC)).astimezone(place).replace(tzinfo=None) != local:
+        local += timedelta(minutes=1)  # clocks are put forward over it
+    last_before = (moment - timedelta(seconds=1)).astimezone(place).date()
+    return moment if day in (local.date(), last_before) else None
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
@@ -349,23 +328,13 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
     if quiet is None:
         return moment
     zone = quiet.zone or cadence.zone
-    for _ in range(_MOST_ENDS):
-        end = _find_end(quiet, zone, moment)
-        if end is None:
-            break
-        moment = end
-    return moment
-
-
-def _find_end(quiet: QuietHours, zone: str, moment: datetime) -> datetime | None:
-    """Return when the quiet time around a moment ends; None if there is none around it."""
     today = moment.astimezone(ZoneInfo(zone)).date()
     for day in (today - _DAY, today):
         begin = resolve_local(day, quiet.begin, zone)
         end = _resolve_end(quiet, day, zone)
         if begin is not None and begin <= moment < end:
-            return end
-    return None
+            return leave_quiet(cadence, quiet, end)  # if clocks are put forward over it, the next begins at once
+    return moment
 
 
 def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:

@@ -12,7 +12,6 @@ import json
 import math
 import threading
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
@@ -27,9 +26,6 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 _ANSWER = 30.0
 """Seconds a test clock may take."""
-
-_REFUSED = 400
-"""HTTP's first status that is no answer."""
 
 _TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now."
 
@@ -153,17 +149,13 @@ class RemoteClock:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
     def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
-        from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - loaded under a test clock alone
+        from http.client import HTTPException  # noqa: PLC0415 - loaded under a test clock alone
+        from urllib.request import ProxyHandler, Request, build_opener  # noqa: PLC0415 - as above
 
         try:
-            parts = urlsplit(self._url)
-            with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER)) as link:
-                link.request(method, f"{parts.path}{query}")
-                answer = link.getresponse()
-                body = answer.read()
-            if answer.status >= _REFUSED:
-                raise ValueError(f"HTTP Error {answer.status}: {answer.reason}")  # noqa: TRY301 - said with the others
-            read: dict[str, str] = json.loads(body)
+            asked = Request(f"{self._url}{query}", method=method)  # noqa: S310 - the scheme was checked
+            with build_opener(ProxyHandler({})).open(asked, timeout=_ANSWER) as answer:
+                read: dict[str, str] = json.load(answer)
         except (OSError, ValueError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT

@@ -231,16 +231,12 @@ def _read_table() -> Iterator[tuple[str, str]]:
         yield (archive + id_ if id_.startswith(".") else id_), name
 
 
-def _read_merged_table() -> Iterator[tuple[str, str, str]]:
-    for line in _MERGED_TABLE.strip().splitlines():
-        id_, successor, name = line.split(" ", 2)
-        yield id_, successor, name
-
+_MERGED_ROWS = [line.split(" ", 2) for line in _MERGED_TABLE.strip().splitlines()]
 
 ARCHIVES: Mapping[str, str] = MappingProxyType({id_: name for id_, name in _read_table() if "." not in id_})
 """The 20 archives in use: id -> name."""
 
-MERGED: Mapping[str, str] = MappingProxyType({id_: successor for id_, successor, _ in _read_merged_table()})
+MERGED: Mapping[str, str] = MappingProxyType({id_: successor for id_, successor, _ in _MERGED_ROWS})
 """Archives no longer in use: id -> the category that took them in."""
 
 RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
@@ -252,7 +248,7 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
         for id_, name in _read_table()
         if "." in id_ or id_ in _ARCHIVES_ALSO_CATEGORIES | _ARCHIVES_ONCE_CATEGORIES
     }
-    | {id_: name for id_, _, name in _read_merged_table()}
+    | {id_: name for id_, _, name in _MERGED_ROWS}
 )
 """Every category a paper can carry, the retired ones too: id -> name."""
 
