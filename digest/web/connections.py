@@ -16,8 +16,9 @@ from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from digest.model.clock import monotonic
 from digest.web.endpoints import RETRY_AFTER, shell_of
 from digest.web.guards import name_network
 
@@ -41,37 +42,13 @@ def count_room() -> int:
     return MOST if limit == resource.RLIM_INFINITY else min(MOST, limit // 2)
 
 
-class Connections:
-    """The open connections of a server, oldest first. Its methods belong to the server's event loop."""
-
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._open: dict[Connection, None] = {}
-
-    def make(self, **settings: Any) -> Connection:  # noqa: ANN401 - uvicorn's own
-        """Make what speaks on a new connection."""
-        return Connection(self, **settings)
-
-    def add(self, connection: Connection) -> None:
-        """Take one more. If there are too many, close the oldest that waits for its client, or else this one."""
-        self._open[connection] = None
-        if len(self._open) > self._room:
-            oldest = next(one for one in self._open if one.is_idle)
-            self.remove(oldest)
-            oldest.transport.abort()
-
-    def remove(self, connection: Connection) -> None:
-        """Count one less; harmless when done twice."""
-        self._open.pop(connection, None)
-
-
-class Connection(HttpToolsProtocol):
+class Connection(H11Protocol):
     """A connection that gives way to others while it waits for its client."""
 
-    def __init__(self, connections: Connections, **settings: Any) -> None:  # noqa: ANN401 - uvicorn's own
+    def __init__(self, room: int, **settings: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(**settings)
-        self._all = connections
-        self._head = 0
+        self._room = room
+        self.opened_at = monotonic()
 
     @property
     def is_idle(self) -> bool:
@@ -79,31 +56,13 @@ class Connection(HttpToolsProtocol):
         return getattr(self.cycle, "response_complete", True)  # there is none before the first request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Take a place."""
+        """Take a place. If there are too many, close the oldest that waits for its client, or else this one."""
         super().connection_made(transport)
-        self._all.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Leave the place to others."""
-        self._all.remove(self)
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, as long as what is no body does not grow too long."""
-        super().data_received(data)
-        self._head += len(data)
-        if self._head > HEAD_LIMIT:
-            self.transport.abort()
-
-    def on_message_begin(self) -> None:
-        """Begin to count the head."""
-        self._head = 0
-        super().on_message_begin()
-
-    def on_body(self, body: bytes) -> None:
-        """Count no body: that has a limit of its own."""
-        self._head -= len(body)
-        super().on_body(body)
+        if len(self.connections) > self._room:
+            idle = (one for one in self.connections if isinstance(one, Connection) and one.is_idle)
+            oldest = min(idle, key=lambda one: one.opened_at)
+            self.connections.remove(oldest)
+            oldest.transport.abort()
 
 
 class Searches:

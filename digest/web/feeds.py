@@ -9,7 +9,6 @@ import asyncio
 import gzip
 import hashlib
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ from starlette.datastructures import Headers
 from digest.deliver.feeds import load_feed, write_feed
 from digest.model import secrets
 from digest.model.clock import monotonic, read_rfc_date
-from digest.model.errors import StoreError
 from digest.model.messages import Feed
 from digest.plan.links import make_links
 from digest.render.contexts import FeedContext
@@ -40,7 +38,7 @@ KEPT = 900.0
 """Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
 
 ROOM = 16 * 1024 * 1024
-"""Bytes of bodies kept; those not asked for longest go first."""
+"""Bytes of bodies from which on all that are kept are dropped."""
 
 MEDIA_TYPES = {
     "atom": "application/atom+xml; charset=utf-8",
@@ -52,12 +50,6 @@ _WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
 
 CHECK_AGAIN = 10.0
 """Seconds for which the table counts as it was read: how long a revoked address may go on working."""
-
-STALE = 30.0
-"""Seconds for which it counts if the database does not answer; after that, nothing is handed out."""
-
-_PAUSE = 2.0
-"""Seconds between two tries to read it then."""
 
 FRESH = 1.0
 """Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
@@ -99,37 +91,6 @@ class FeedCopy:
     body: bytes = field(repr=False)
     packed: bytes = field(repr=False)
 
-    @property
-    def size(self) -> int:
-        """How many bytes it takes."""
-        return len(self.body) + len(self.packed)
-
-
-class SizedCache:
-    """Bodies by address, as many as there is room for."""
-
-    def __init__(self, room: int) -> None:
-        self._room, self._used = room, 0
-        self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
-
-    def take(self, key: tuple[str, str], snapshot: object) -> FeedCopy | None:
-        """Return the copy made of an edition, None if there is none any more."""
-        copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
-        if copy is None or made_of != snapshot or monotonic() - made_at >= KEPT:
-            return None
-        self._copies.move_to_end(key)
-        return copy
-
-    def put(self, key: tuple[str, str], copy: FeedCopy, snapshot: object) -> None:
-        """Keep a copy, and drop those not taken for longest if there is no room."""
-        before = self._copies.pop(key, None)
-        self._used -= before[0].size if before else 0
-        self._copies[key] = (copy, snapshot, monotonic())
-        self._used += copy.size
-        while self._used > self._room and len(self._copies) > 1:
-            _, (oldest, _, _) = self._copies.popitem(last=False)
-            self._used -= oldest.size
-
 
 def prefers_page(accept: str) -> bool:
     """Whether an Accept field (RFC 9110 §12.5.1) names pages before feeds, as browsers do; `*/*` names neither."""
@@ -161,16 +122,13 @@ class FeedCache:
         self._site = site
         self._addresses: Mapping[str, _Address] = {}
         self._newest_run = 0
-        self._checked_at = self._read_at = self._try_at = -STALE
+        self._checked_at = self._read_at = -CHECK_AGAIN
         self._reading, self._building = asyncio.Lock(), asyncio.Lock()
-        self._shelf = SizedCache(ROOM)
+        self._copies: dict[tuple[object, ...], FeedCopy] = {}
         self._hashes: dict[tuple[str, int], str] = {}
 
     async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
-        """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND.
-
-        If the database was away for so long that a revocation may have been missed, it hands out nothing.
-        """
+        """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND."""
         hashed = secrets.token_hash(token)
         await self._refresh(monotonic(), hashed)
         address = self._addresses.get(hashed)
@@ -179,17 +137,22 @@ class FeedCache:
         if not address.is_open:
             return HTTPStatus.GONE
         suffix = _PAGE if is_page else suffix
-        snapshot, key = (address, self._newest_run), (token, suffix)
-        if (copy := self._shelf.take(key, snapshot)) is not None:
-            return copy
+        edition = (address, suffix, self._newest_run, monotonic() // KEPT)
+        if edition in self._copies:
+            return self._copies[edition]
         async with self._building:
-            copy = self._shelf.take(key, snapshot)  # somebody else may have asked for it meanwhile
+            copy = self._copies.get(edition)  # somebody else may have asked for it meanwhile
             if copy is None:
                 copy = await run_in_threadpool(self._make_copy, address, suffix)
                 if copy is None:
                     return HTTPStatus.GONE
-                self._shelf.put(key, copy, snapshot)
+                self._keep(edition, copy)
         return copy
+
+    def _keep(self, edition: tuple[object, ...], copy: FeedCopy) -> None:
+        if sum(len(one.body) + len(one.packed) for one in self._copies.values()) > ROOM:
+            self._copies.clear()  # those of earlier match runs, too
+        self._copies[edition] = copy
 
     async def _refresh(self, came: float, hashed: str) -> None:
         """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
@@ -205,25 +168,12 @@ class FeedCache:
             is_asked = not self._is_open(hashed) and self._read_at < came
             is_whole = is_asked or began - self._read_at >= CHECK_AGAIN
             if self._checked_at < came or is_whole:
-                try:
-                    await self._read_store(began, is_whole=is_whole)
-                except StoreError:
-                    if hashed not in self._addresses or began - self._read_at >= STALE:
-                        raise
+                await run_in_threadpool(self._read, is_whole=is_whole)
+                self._checked_at = began
+                self._read_at = began if is_whole else self._read_at
 
     def _is_open(self, hashed: str) -> bool:
         return hashed in self._addresses and self._addresses[hashed].is_open
-
-    async def _read_store(self, began: float, *, is_whole: bool) -> None:
-        if began < self._try_at:
-            raise StoreError("the database did not answer a moment ago")
-        try:
-            await run_in_threadpool(self._read, is_whole=is_whole)
-        except StoreError:
-            self._try_at = monotonic() + _PAUSE
-            raise
-        self._checked_at = began
-        self._read_at = began if is_whole else self._read_at
 
     def _read(self, *, is_whole: bool) -> None:
         with self._site.store.read() as conn:

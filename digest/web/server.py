@@ -20,7 +20,7 @@ from digest.serve.telemetry import Pulse
 from digest.site import Site
 from digest.store.tokens import load_secret
 from digest.web import archive, endpoints, preferences, private, signup
-from digest.web.connections import Connections, Searches, count_room
+from digest.web.connections import HEAD_LIMIT, Connection, Searches, count_room
 from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedCache
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
@@ -87,7 +87,8 @@ class WebServer:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                http=Connections(room or count_room()).make,  # type: ignore[arg-type]  # called like a class
+                http=partial(Connection, room or count_room()),  # type: ignore[arg-type]  # called like a class
+                h11_max_incomplete_event_size=HEAD_LIMIT,
                 backlog=_WAITING,
                 log_config=None,
                 log_level="error",  # its warnings are of clients: each could write as many as it likes
