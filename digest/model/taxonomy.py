@@ -204,6 +204,8 @@ supr-con cond-mat.supr-con Superconductivity
 """
 """Archives of old papers: id, the category each was merged into, name."""
 
+_MERGED_ROWS = [line.split(" ", 2) for line in _MERGED_TABLE.strip().splitlines()]
+
 _ARCHIVES_ALSO_CATEGORIES = frozenset(
     ("gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nucl-ex", "nucl-th", "quant-ph")
 )
@@ -221,6 +223,18 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Second names of a category in use: alias -> arXiv's canonical id."""
 
+MERGED: Mapping[str, str] = MappingProxyType({id_: successor for id_, successor, _ in _MERGED_ROWS})
+"""Archives no longer in use: id -> the category that took them in."""
+
+RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
+"""Categories that only old papers carry."""
+
+_CANONICAL = {**ALIASES, **MERGED}
+_GROUPS: dict[str, tuple[str, ...]] = {
+    canonical: (canonical, *(name for name, target in _CANONICAL.items() if target == canonical))
+    for canonical in dict.fromkeys(_CANONICAL.values())
+}
+
 
 def _read_table() -> Iterator[tuple[str, str]]:
     archive = ""
@@ -231,16 +245,8 @@ def _read_table() -> Iterator[tuple[str, str]]:
         yield (archive + id_ if id_.startswith(".") else id_), name
 
 
-_MERGED_ROWS = [line.split(" ", 2) for line in _MERGED_TABLE.strip().splitlines()]
-
 ARCHIVES: Mapping[str, str] = MappingProxyType({id_: name for id_, name in _read_table() if "." not in id_})
 """The 20 archives in use: id -> name."""
-
-MERGED: Mapping[str, str] = MappingProxyType({id_: successor for id_, successor, _ in _MERGED_ROWS})
-"""Archives no longer in use: id -> the category that took them in."""
-
-RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
-"""Categories that only old papers carry."""
 
 CATEGORIES: Mapping[str, str] = MappingProxyType(
     {
@@ -254,11 +260,6 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
 
 
 _SPELLINGS = {id_.casefold(): id_ for id_ in (*ARCHIVES, *CATEGORIES)}
-_CANONICAL = {**ALIASES, **MERGED}
-_GROUPS: dict[str, tuple[str, ...]] = {
-    canonical: (canonical, *(name for name, target in _CANONICAL.items() if target == canonical))
-    for canonical in dict.fromkeys(_CANONICAL.values())
-}
 
 
 def is_category(name: str) -> bool:
