@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Final
-from urllib.parse import parse_qs, unquote
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
@@ -37,41 +36,29 @@ _MINUTE = timedelta(minutes=1)
 _FORMAT = "%Y%m%d%H%M"
 
 
-def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
+def walk_records(client: ArxivClient, from_date: date) -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of a harvest one after the other; only after the last one was it complete.
 
     A single page with `is_no_records_match` is a complete check, too, at an empty list.
 
     Args:
         from_date: everything touched since the start of this UTC day.
-        token: goes on with a harvest from that day that was broken off.
 
     Raises:
         TokenExpired: the list can't be gone on with; start again from `from_date`.
         ArxivFaulted: arXiv leads round in a circle.
     """
     sizes: list[int] = []
-    yield from _walk_once(client, from_date, token, sizes)
+    yield from _walk_once(client, from_date, sizes)
     if sizes.index(max(sizes)) > 0:
         # The pages before the first full one came short, and nothing showed it then.
-        yield from _walk_once(client, from_date, "", sizes)
+        yield from _walk_once(client, from_date, sizes)
 
 
-def find_day(token: str) -> date | None:
-    """Return the UTC day that a page's papers were touched on, by its token; None if the token does not say it.
-
-    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
-    """
-    try:
-        return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
-    except ValueError:
-        return None
-
-
-def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
+def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
     """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
     used: set[str] = set()
-    asked: str | None = token
+    asked: str | None = ""
     while asked is not None:
         if asked in used:
             raise ArxivFaulted(
