@@ -44,18 +44,9 @@ _DOLLAR = re.compile(
 _INNER_PAIR = re.compile(r"\$[^$]*\$")
 _PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
 _SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
-_SCRIPT = re.compile(r"[\^_]")
 _TEX = re.compile(r"[\\^_{}=<>]")
 _CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
 _AMOUNT = re.compile(r"\s?[0-9]")
-
-_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
-_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
-_MOST_DOLLARS = 500
-"""More are all printed: real abstracts have up to 80 formulas."""
-
-_WORST_FORMULA = 5.5
-"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
 
 Tags = tuple[str, ...]
 """HTML elements around a text, outermost first: `("b", "i")`."""
@@ -379,81 +370,40 @@ def find_formulas(text: str) -> dict[int, tuple[int, int]]:
         elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
             pairs_inside = _INNER_PAIR.finditer(text, match.start(), match.end())
             formulas |= {pair.start(): (pair.end() - 1, pair.end()) for pair in pairs_inside}
-    if len(dollars) > _MOST_DOLLARS:
-        return formulas
-    if _has_simple_pairs(text, dollars):
-        pairs = zip(dollars[::2], dollars[1::2], strict=True)
-        return formulas | {opening.start: closing for opening, closing in pairs}
-    return formulas | _choose(text, dollars)
+    return formulas | _pair_dollars(text, dollars)
 
 
-def _has_simple_pairs(text: str, dollars: list[_Dollar]) -> bool:
-    if len(dollars) % 2 or any(dollar.end - dollar.start == 2 for dollar in dollars):  # noqa: PLR2004 - `$$`
-        return False
-    pairs = zip(dollars[::2], dollars[1::2], strict=True)
-    return not any(_is_money(text, opening.end, closing.start) for opening, closing in pairs)
+def _pair_dollars(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
+    """Pair each dollar with the next one if what is between them reads as a formula; others are printed."""
+    formulas: dict[int, tuple[int, int]] = {}
+    opening: _Dollar | None = None
+    for dollar in dollars:
+        start, end = dollar
+        if opening is None or not _is_formula(text, opening.end, start):
+            opening = dollar
+        elif end - start == opening.end - opening.start:
+            formulas[opening.start], opening = dollar, None
+        elif end - start > 1:  # `$a$$b$`: one ends here, and another begins
+            formulas[opening.start], opening = (start, start + 1), _Dollar(start + 1, end)
+        else:
+            opening = dollar
+    return formulas
+
+
+def _is_formula(text: str, start: int, end: int) -> bool:
+    """Whether what is between two dollars is neither nothing, nor money, nor prose; with TeX in it it is not."""
+    if _TEX.search(text, start, end):
+        return True
+    content = text[start:end]
+    is_prose = len(_PROSE.findall(content)) > 1 or _SENTENCE_END.search(content) is not None
+    return bool(content.strip()) and not is_prose and not _is_money(text, start, end)
 
 
 def _is_money(text: str, start: int, end: int) -> bool:
     """Tell `$5 and $6` and `$5-$10`: a figure after both dollars, or words that run into the second."""
-    if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
+    if not _AMOUNT.match(text, start):
         return False
     if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
         return True
     # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
     return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
-
-
-def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
-    """Take the cheapest reading; a state is outside (`T`), within `$` (`M`) or within `$$` (`D`)."""
-    costs = {"T": 0.0}
-    steps: list[dict[str, str]] = []
-    for place, dollar in enumerate(dollars):
-        following = dollars[place + 1].start if place + 1 < len(dollars) else len(text)
-        best: dict[str, tuple[float, str]] = {}
-        for before, after, price in _moves(text, dollar):
-            if before in costs and (after not in best or costs[before] + price < best[after][0]):
-                best[after] = (costs[before] + price, before)
-        outside = min(len(_SCRIPT.findall(text, dollar.end, following)), 3)
-        inside = _price_formula(text, dollar.end, following)
-        costs = {after: price + (outside if after == "T" else inside) for after, (price, _) in best.items()}
-        steps.append({after: before for after, (_, before) in best.items()})
-    return _walk_back(dollars, steps)
-
-
-def _moves(text: str, dollar: _Dollar) -> tuple[tuple[str, str, float], ...]:
-    if dollar.end - dollar.start == 2:  # noqa: PLR2004 - `$$`
-        return (
-            ("T", "D", 0.0),
-            ("D", "T", 0.0),
-            ("M", "M", _ADJACENT_FORMULAS),
-            ("T", "T", _EMPTY_PAIR),
-        )
-    printed = _PRINTED_BEFORE_FIGURE if _AMOUNT.match(text, dollar.end) else _PRINTED
-    return (("M", "T", 0.0), ("T", "M", 0.0), ("T", "T", printed), ("D", "D", 2 * _PRINTED))
-
-
-def _price_formula(text: str, start: int, end: int) -> float:
-    content = text[start:end]
-    price = 2.0 * len(_PROSE.findall(content)) + 3.0 * len(_SENTENCE_END.findall(content))
-    price += 0.5 * (content[:1].isspace() != content[-1:].isspace())
-    price += 2.0 * (not content.strip())
-    price += 3.0 * _is_money(text, start, end)
-    return min(price, _WORST_FORMULA)
-
-
-def _walk_back(dollars: list[_Dollar], steps: list[dict[str, str]]) -> dict[int, tuple[int, int]]:
-    formulas: dict[int, tuple[int, int]] = {}
-    closing: tuple[int, int] | None = None
-    state = "T"
-    for dollar, step in zip(reversed(dollars), reversed(steps), strict=True):
-        before = step[state]
-        if (before, state) == ("M", "M"):
-            formulas[dollar.start + 1] = closing or dollar
-            closing = (dollar.start, dollar.start + 1)
-        elif before == "T" and state != "T":
-            formulas[dollar.start] = closing or dollar
-        elif state == "T" and before != "T":
-            closing = dollar
-        state = before
-    return formulas
