@@ -69,7 +69,6 @@ _LONGEST_ADDRESS = 200
 _TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
 """What comes before a tie if a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
 
-_LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
 
@@ -218,14 +217,6 @@ def _read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiec
     return [TexPiece(token.start, found[1], PieceKind.BLANK, " ", setting.tags)]
 
 
-def _read_plain_table(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read a table as plain TeX writes it: `\cases{a & b \cr c & d}`."""
-    pieces = reader.read_argument(setting._replace(row_break=";")) if reader.peek_character() == "{" else None
-    if pieces is None:
-        return reader.print_command(token)
-    return _enclose(reader, token, setting, _TABLES[reader.text[token.start + 1 : token.end]], pieces)
-
-
 def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
     if name not in _TABLES:
         return [
@@ -348,13 +339,6 @@ def _drop_dimension(reader: Reader, token: Token, setting: TexSetting) -> list[T
     return [*_drop_argument(reader, token, setting), token.blank(setting)]
 
 
-def _drop_length(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
-    if match := _LENGTH.match(reader.text, token.end):
-        reader.skip_to(match.end())
-        return []
-    return [reader.typed(token)]
-
-
 def _in_words(tag: str = "") -> Command:
     def read_words(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces = reader.read_argument(setting._replace(is_formula=False, face="").with_tag(tag))
@@ -410,15 +394,6 @@ def _script_of_words(kind: PieceKind) -> Command:
         return arrange(script, followed_by=reader.text[reader.offset : reader.offset + 1])
 
     return read_script
-
-
-def _read_list_sign(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    reader.take_option()
-    return [
-        TexPiece(token.start, token.start, PieceKind.BLANK, " "),
-        token.symbol("•", setting),
-        TexPiece(token.end, token.end, PieceKind.BLANK, " "),
-    ]
 
 
 def _read_with(**changes: Any) -> Command:  # noqa: ANN401 - as `TexSetting._replace` has it
@@ -574,8 +549,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("tag", _raw_between("(", ")")),
     **_named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
     **_named("hspace", _drop_dimension),
-    **_named("kern mkern hskip mskip", _drop_length),
-    **_named("quad qquad enspace thinspace newline linebreak par hfill", _print_blank),
+    **_named("quad qquad enspace thinspace newline linebreak par hfill item", _print_blank),
     **_named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", _print_nothing),
     **_named(
         "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag", _print_nothing
@@ -585,7 +559,6 @@ TEXT_COMMANDS: dict[str, Command] = {
     ),
     **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
     **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
-    **_named("item", _read_list_sign),
     **_named("begin", _read_begin),
     **_named("end", _read_end),
     **_named("u v H c d b k r t", _read_text_accent),
@@ -624,7 +597,6 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("xleftarrow", _read_arrow("←")),
     **_named("pmod", _read_modulus),
     **_named("substack", _read_with(row_break=",")),
-    **_named("cases matrix pmatrix", _read_plain_table),
     **_named("cr", _read_row_end),
     **dict.fromkeys(MATH_ACCENTS, _read_formula_accent),
 }

@@ -71,17 +71,15 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
             a part of what is converted as a whole marks all of it.
 
     Returns:
-        Segments, marked and not in turn, whose texts joined are `to_plain(text)`.
+        Segments, marked and not in turn, each in normal form C; joined and in that form they are `to_plain(text)`.
     """
     marks = _Marks(spans)
     if not marks.starts:
         plain = to_plain(text)
         return (Segment(plain, is_marked=False),) if plain else ()
-    folded = list(_fold(_cut(parse_tex(text), marks)))
-    if not unicodedata.is_normalized("NFC", "".join(segment.text for segment in folded)):
-        folded = list(_normalize(folded))
+    folded = _fold(_cut(parse_tex(text), marks))
     return tuple(
-        Segment("".join(segment.text for segment in group), is_marked)
+        Segment(unicodedata.normalize("NFC", "".join(segment.text for segment in group)), is_marked)
         for is_marked, group in groupby(folded, key=lambda segment: segment.is_marked)
     )
 
@@ -128,29 +126,6 @@ def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:
         yield Segment(" ".join(words), cut.is_marked)
         has_begun = True
         blank = Segment(" ", cut.is_marked) if cut.text[-1].isspace() else None
-
-
-def _normalize(segments: list[Segment]) -> Iterator[Segment]:
-    """Bring each segment to normal form C, moving cuts out of characters that are composed of several."""
-    cluster, is_marked = "", False
-    for segment in segments:
-        for character in segment.text:
-            if cluster and not _joins(cluster, character):
-                yield Segment(unicodedata.normalize("NFC", cluster), is_marked)
-                cluster, is_marked = "", False
-            cluster += character
-            is_marked = is_marked or segment.is_marked
-    yield Segment(unicodedata.normalize("NFC", cluster), is_marked)
-
-
-def _joins(cluster: str, character: str) -> bool:
-    """Whether a character and the one before it, or a syllable of two letters before it, are one in form C."""
-    if character.isascii():
-        return False
-    if unicodedata.combining(character):
-        return True
-    before = unicodedata.normalize("NFC", cluster[-2:])
-    return len(unicodedata.normalize("NFC", before[-1] + character)) == 1
 
 
 def _write_html(cuts: Iterator[_Cut]) -> str:
