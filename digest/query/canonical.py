@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 
 from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
@@ -62,21 +63,10 @@ def print_outline(node: Node, before: str = "") -> list[str]:
             return [f"{before}{'all' if isinstance(node, And) else 'any'} of", *inner]
 
 
-def measure_nesting(node: Node) -> int:
-    """Return how many parentheses are open at once, at most, where the tree is printed."""
-    deepest, waiting = 0, [(node, 0)]
-    while waiting:
-        match waiting.pop():
-            case Condition(), depth:
-                deepest = max(deepest, depth - 1)
-            case Not(operand), depth:
-                waiting.append((operand, depth + 1))
-            case And(operands), depth:
-                bare = (part.operand if isinstance(part, Not) else part for part in operands[1:])
-                waiting += [(part, depth + 1) for part in (operands[0], *bare)]
-            case Or(operands), depth:
-                waiting += [(part, depth + 1) for part in operands]
-    return max(deepest, 0)
+def measure_nesting(printed: str) -> int:
+    """Return how many parentheses are open at once, at most, in a printed tree."""
+    outside_quotes = "".join(printed.split('"')[::2])
+    return max(accumulate((sign == "(") - (sign == ")") for sign in outside_quotes), default=0)
 
 
 def canonicalise(node: Node) -> Node:

@@ -411,7 +411,7 @@ def _compile_part(condition: Condition) -> Test:
             name = read_name(condition)
             return lambda paper: any(paper.names[index].find_meant(name) for index in narrow_names(name, paper))
         case Prefix.CATEGORY:
-            return _compile_category(condition)
+            return lambda paper: bool(find_categories(condition, paper))
         case Prefix.SUBMITTED:
             start, end = split_range(condition.text)
             return lambda paper: start <= paper.submitted_minute <= end
@@ -438,10 +438,12 @@ def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> 
     return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})
 
 
-def _compile_category(condition: Condition) -> Test:
-    text, folded = condition.text, condition.text.casefold()
+def find_categories(condition: Condition, paper: AnalysedPaper) -> Sequence[int]:
+    """Return which of a paper's categories meet a condition, as their indexes."""
+    text = condition.text.casefold()
     if condition.shape is Shape.BEGINNING:
-        return lambda paper: any(name.startswith(folded) for name in paper.category_names)
-    if taxonomy.is_archive(text):
-        return lambda paper: text in paper.archives
-    return lambda paper: folded in paper.category_names
+        begun = (indexes for name, indexes in paper.category_names.items() if name.startswith(text))
+        return sorted({index for indexes in begun for index in indexes})
+    if taxonomy.is_archive(condition.text):
+        return paper.archives.get(condition.text, ())
+    return paper.category_names.get(text, ())

@@ -12,7 +12,7 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
+from digest.query.canonical import measure_nesting, needs_quotes, print_canonical, print_condition, print_tree
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import normalise_signs, read_pasted
 from digest.query.queries import Query
@@ -418,10 +418,10 @@ class _Parser:
 
     def _measure(self, tree: Node) -> None:
         """Refuse a tree that could not be read again from its canonical text, which is what the store keeps."""
-        canonical = canonicalise(tree)
-        if max(map(measure_nesting, (tree, canonical))) > MAX_NESTING:
+        canonical = print_canonical(tree)
+        if max(map(measure_nesting, (print_tree(tree), canonical))) > MAX_NESTING:
             self._refuse_depth(self._deepest[1])
-        if len(print_tree(canonical)) > MAX_LENGTH:
+        if len(canonical) > MAX_LENGTH:
             message = f"The query is longer than {MAX_LENGTH:,} characters, each prefix written out"
             self._source.fail(0, message, "Split it into several saved queries.")
 

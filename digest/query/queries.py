@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from digest.model import taxonomy
 from digest.model.papers import Field, Paper, Reason, Span
 from digest.query.canonical import can_be_met, canonicalise, print_canonical, print_condition
 from digest.query.evaluation import (
@@ -17,11 +16,12 @@ from digest.query.evaluation import (
     WordPattern,
     analyse,
     compile_tree,
+    find_categories,
     narrow_names,
     read_name,
 )
 from digest.query.tokens import Note, NoteKind
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, spread_condition
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
         case Prefix.AUTHOR | Prefix.PERSON:
             return _find_authors(condition, paper)
         case Prefix.CATEGORY:
-            return _mark_whole(Field.CATEGORIES, paper.paper.categories, _find_categories(condition, paper))
+            return _mark_whole(Field.CATEGORIES, paper.paper.categories, find_categories(condition, paper))
         case Prefix.ID:
             is_met = condition.text.casefold() in paper.ids
             return _mark_whole(Field.ID, (str(paper.paper.id),), (0,) if is_met else ())
@@ -164,16 +164,6 @@ def _join_neighbours(numbers: Sequence[int]) -> list[tuple[int, int]]:
         else:
             runs.append((number, number))
     return runs
-
-
-def _find_categories(condition: Condition, paper: AnalysedPaper) -> Sequence[int]:
-    text = condition.text.casefold()
-    if condition.shape is Shape.BEGINNING:
-        begun = (indexes for name, indexes in paper.category_names.items() if name.startswith(text))
-        return sorted({index for indexes in begun for index in indexes})
-    if taxonomy.is_archive(condition.text):
-        return paper.archives.get(condition.text, [])
-    return paper.category_names.get(text, [])
 
 
 def _mark_whole(field: Field, values: Sequence[str], indexes: Iterable[int]) -> Iterator[Span]:

@@ -124,7 +124,7 @@ def test_nesting_is_how_many_parentheses_are_open_at_once(tree: Node) -> None:
     for char in outside_quotes:
         depth += (char == "(") - (char == ")")
         deepest = max(deepest, depth)
-    assert measure_nesting(tree) == deepest
+    assert measure_nesting(print_tree(tree)) == deepest
 
 
 @pytest.mark.parametrize(
