@@ -27,7 +27,6 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
     ConfigurationError,
-    UsageError,
 )
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
@@ -145,19 +144,16 @@ class ArxivClient:
         order is arXiv's.
 
         Raises:
-            UsageError: nothing is asked for, or more than arXiv gives out.
             ShortPage: entries are missing, after all retries.
         """
-        _check_search(query, start, size, ids)
-        parameters = {"search_query": " ".join(query.split()), "start": str(start), "max_results": str(size)}
+        parameters = {"start": str(start), "max_results": str(size)}
         if ids:
-            parameters["id_list"] = ",".join(ids)
-        if query.strip():
-            parameters |= {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
+            name = f"{len(ids)} papers by their ids"
+            parameters |= {"id_list": ",".join(ids)}
         else:
-            del parameters["search_query"]
-        shown = f"papers {start}-{start + size - 1} of {query.strip()[:80]!r}"
-        name = shown if query.strip() else f"{len(ids)} papers by their ids"
+            name = f"papers {start}-{start + size - 1} of {query.strip()[:80]!r}"
+            order = {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
+            parameters |= {"search_query": " ".join(query.split()), **order}
 
         def check(fetched: Fetched[AtomPage]) -> None:
             try:
@@ -169,28 +165,20 @@ class ArxivClient:
             _write_request(self._addresses.api_url, parameters, name, _API_SECONDS), parse_atom, check
         )
 
-    def list_records(
-        self, *, from_date: date | None = None, token: str | None = None, expected: int = 0
-    ) -> Fetched[OaiPage]:
-        """Fetch one page of the harvest: everything touched since the start of a UTC day, or a token's page.
+    def list_records(self, from_date: date, token: str = "", *, expected: int = 0) -> Fetched[OaiPage]:
+        """Fetch one page of the harvest: a token's, or the first of all touched since the start of a UTC day.
 
         Args:
             expected: entries a page of this list has, unless it is the last one.
 
         Raises:
-            UsageError: neither a day nor a token is given, or both are.
             TokenExpired: the list has to be asked for from its beginning.
             ShortPage: entries are missing, after all retries.
         """
-        if (from_date is None) == (token is None):
-            raise UsageError("a harvest starts either from a day or from a token")
-        parameters = {"verb": "ListRecords"}
-        if from_date is not None:
-            parameters |= {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
+        parameters, name = {"resumptionToken": token}, _name_page(token)
+        if not token:
+            parameters = {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
             name = f"the harvest from {from_date.isoformat()}"
-        else:
-            parameters["resumptionToken"] = token or ""
-            name = _name_page(token or "")
 
         def check(fetched: Fetched[OaiPage]) -> None:
             page = fetched.page
@@ -201,7 +189,9 @@ class ArxivClient:
                 raise ShortPage(error, fetched)
 
         return self._fetch(
-            _write_request(self._addresses.oai_url, parameters, name, _OAI_SECONDS), parse_oai, check
+            _write_request(self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS),
+            parse_oai,
+            check,
         )
 
     def get_record(self, id_: ArxivId) -> Fetched[OaiPage]:
@@ -320,15 +310,3 @@ def _name_page(token: str) -> str:
 def _name_request(error: ArxivError, asked: ArxivRequest) -> None:
     error.request = asked.name
     error.args = (f"{asked.name}: {error.message}", *error.args[1:])
-
-
-def _check_search(query: str, start: int, size: int, ids: Sequence[str]) -> None:
-    if not query.strip() and not ids:
-        raise UsageError("a search needs a query or ids")
-    if len(ids) > IDS_LIMIT:
-        raise UsageError(f"{len(ids)} ids are too many for one request; {IDS_LIMIT} are allowed")
-    if start < 0 or size < 1 or start + size > WALL:
-        raise UsageError(
-            f"arXiv gives out no papers {start} to {start + size} of a search, only the first {WALL:,}",
-            hint="Narrow the search, for instance to fewer days.",
-        )

@@ -80,7 +80,7 @@ def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterat
 def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
     """Fetch a page; if it stays short however often it is asked for, arXiv itself leaves something out."""
     try:
-        return client.list_records(token=token or None, from_date=None if token else from_date, expected=expected)
+        return client.list_records(from_date, token, expected=expected)
     except ShortPage as short:
         fetched: Fetched[OaiPage] = short.fetched
         return fetched

@@ -22,7 +22,6 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
     ConfigurationError,
-    UsageError,
 )
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
@@ -183,7 +182,7 @@ def test_the_gate_is_told_how_long_arxiv_wants_to_wait(
 ) -> None:
     arxiv.script(Reply(b"Rate exceeded.", 429, {"Retry-After": "90"}))
     with pytest.raises(ArxivThrottled) as caught:
-        client.list_records(from_date=date(2026, 11, 17))
+        client.list_records(date(2026, 11, 17))
     assert caught.value.retry_after == 90
     assert gate.outcomes == [GateOutcome(RequestOutcome.THROTTLED, 90)]
 
@@ -215,20 +214,6 @@ def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
     client.close()
     assert arxiv.seen == []
     assert gate.outcomes == []
-
-
-def test_a_request_arxiv_cannot_answer_is_not_made(client: ArxivClient, gate: WatchedGate) -> None:
-    with pytest.raises(UsageError, match="first 10,000"):
-        client.search("a", start=9_950, size=100)
-    with pytest.raises(UsageError):
-        client.search("a", size=0)
-    with pytest.raises(UsageError, match="a query or ids"):
-        client.search("  ")
-    with pytest.raises(UsageError, match="too many"):
-        client.search("", ids=["2611.00001"] * 101)
-    with pytest.raises(UsageError, match="either"):
-        client.list_records()
-    assert gate.granted == 0
 
 
 def test_a_contact_that_fits_no_header_is_a_configuration_error() -> None:
