@@ -71,7 +71,6 @@ _SEARCHED = frozenset(("search_query", "id_list", "query"))
 
 _DOI = re.compile(r'(?i)(?<![\w:/."])(?:doi:\s*)?(?:[\w:/.]*doi\.org/|(?=10\.48550/a))(10\.48550/arxiv\.)?')
 """A DOI as an address, or arXiv's own for a paper, which no record holds."""
-_FIND = re.compile(r"find/[\w-]+/\d/(\w+:)\+?([\w.-]+)/.*")
 _AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
 _LISTING = re.compile(r"(?:list|archive|rss|atom|year|catchup)/([A-Za-z.+-]+?)(?:/([\d/-]*).*)?")
 _TERM = re.compile(r"terms-(\d+)-term")
@@ -280,8 +279,6 @@ class _Address:
             return _write_categories(list(filter(None, found[1].split("+"))) or [""])
         if found := _PAPER.fullmatch(path):
             return f'id:"{found[1]}"'
-        if found := _FIND.fullmatch(path):
-            raise self._fail("arXiv has closed this search page", f"Write {found[1]}{found[2]}.")
         raise self._fail("This page of arXiv is not a search", _HINT)
 
     def _fail(self, message: str, hint: str) -> QueryError:

@@ -69,19 +69,7 @@ left: `musr` is, `music` is not."""
 
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
 _LETTERS_WITHOUT_PARTS = str.maketrans(
-    {
-        "ø": "o",
-        "ł": "l",
-        "đ": "d",
-        "ð": "d",
-        "ħ": "h",
-        "\u0131": "i",
-        "ŧ": "t",
-        "æ": "ae",
-        "œ": "oe",
-        "þ": "th",
-        "’": "'",
-    }
+    dict(zip("øłđðħ\u0131ŧ’", "olddhit'", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"}
 )
 """Letters that Unicode does not take apart into a letter and an accent."""
 

@@ -349,18 +349,6 @@ def _in_words(tag: str = "") -> Command:
     return read_words
 
 
-def _in_quotes(opening: str, closing: str) -> Command:
-    read_words = _in_words()
-
-    def read_quoted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        if reader.peek_character() != "{":
-            return reader.print_command(token)
-        pieces = read_words(reader, token, setting)
-        return _enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
-
-    return read_quoted
-
-
 def _raw_between(opening: str, closing: str) -> Command:
     def read_raw(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         reader.skip_character("*")
@@ -537,8 +525,8 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("textbf", _in_words("b")),
     **_named("texttt", _in_words("code")),
     **_named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
-    **_named("enquote", _in_quotes("“", "”")),
-    **_named("footnote thanks", _in_quotes(" (", ")")),
+    **_named("enquote", _raw_between("“", "”")),
+    **_named("footnote thanks", _raw_between(" (", ")")),
     **_named("url path nolinkurl", _read_address),
     **_named("href textcolor", _read_second_argument),
     **_named(

@@ -25,52 +25,17 @@ RAISED_BY_NATURE = {"*": "*", "∗": "*", "′": "′", "∘": "°", "°": "°",
 LOWERED_BY_CUSTOM = frozenset("⊙⊕☉")
 """Sun and Earth, which are read as an index without being lowered: `M⊙`."""
 
-TEXT_ACCENTS = {
-    "`": "\u0300",
-    "'": "\u0301",
-    "^": "\u0302",
-    "~": "\u0303",
-    "=": "\u0304",
-    "u": "\u0306",
-    ".": "\u0307",
-    '"': "\u0308",
-    "r": "\u030a",
-    "H": "\u030b",
-    "v": "\u030c",
-    "d": "\u0323",
-    "c": "\u0327",
-    "k": "\u0328",
-    "b": "\u0331",
-    "t": "\u0361",
-}
-"""Accents of text mode: the control sequence's name and the combining character."""
+_TEXT_ACCENTS = """
+` \u0300 ' \u0301 ^ \u0302 ~ \u0303 = \u0304 u \u0306 . \u0307 " \u0308 r \u030a H \u030b v \u030c d \u0323
+c \u0327 k \u0328 b \u0331 t \u0361
+"""
 
-MATH_ACCENTS = {
-    "grave": "\u0300",
-    "acute": "\u0301",
-    "hat": "\u0302",
-    "widehat": "\u0302",
-    "Hat": "\u0302",
-    "tilde": "\u0303",
-    "widetilde": "\u0303",
-    "bar": "\u0304",
-    "overline": "\u0305",
-    "breve": "\u0306",
-    "dot": "\u0307",
-    "ddot": "\u0308",
-    "mathring": "\u030a",
-    "check": "\u030c",
-    "widecheck": "\u030c",
-    "underline": "\u0332",
-    "underbar": "\u0332",
-    "not": "\u0338",
-    "vec": "\u20d7",
-    "overrightarrow": "\u20d7",
-    "overleftarrow": "\u20d6",
-    "dddot": "\u20db",
-    "overleftrightarrow": "\u20e1",
-}
-"""Accents of formulas."""
+_MATH_ACCENTS = """
+grave \u0300 acute \u0301 hat \u0302 widehat \u0302 Hat \u0302 tilde \u0303 widetilde \u0303 bar \u0304
+overline \u0305 breve \u0306 dot \u0307 ddot \u0308 mathring \u030a check \u030c widecheck \u030c underline \u0332
+underbar \u0332 not \u0338 vec \u20d7 overrightarrow \u20d7 overleftarrow \u20d6 dddot \u20db
+overleftrightarrow \u20e1
+"""
 
 _BELOW = frozenset("\u0323\u0327\u0328\u0331\u0332")
 _WITH_DOT = str.maketrans("ıȷ", "ij")
@@ -250,6 +215,12 @@ LOWERED = _zip(
     "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
     "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
 )
+
+TEXT_ACCENTS = _pairs(_TEXT_ACCENTS.split())
+"""Accents of text mode: the control sequence's name and the combining character."""
+
+MATH_ACCENTS = _pairs(_MATH_ACCENTS.split())
+"""Accents of formulas."""
 
 SYMBOLS = _name_symbols()
 """Every known name inside a formula: what it prints and what that does."""

@@ -276,7 +276,7 @@ def test_what_an_address_asks_for_and_a_query_cannot_is_named(address: str, read
         ("export.arxiv.org/api/query?start=10", "api/query", "searches for nothing"),
         ("arxiv.org/search/?query=05C80&searchtype=msc_class", "search/", "can't be searched for here"),
         ("https://info.arxiv.org/help", "help", "not a search"),
-        ("https://arxiv.org/find/cs/1/au:+Lin_Y/0/1/0/all/0/1", "find/", "closed this search page"),
+        ("https://arxiv.org/find/cs/1/au:+Lin_Y/0/1/0/all/0/1", "find/", "This page of arXiv is not a search"),
         ("https://arxiv.org/search/advanced?advanced=", "search/", "searches for nothing"),
         ("https://arxiv.org/abs/2603.10026 and more", "https", "An address must be alone"),
         (f"{API}ti:a1&start=0 AND cat:cs.PF", "https", "An address must be alone"),
