@@ -170,7 +170,6 @@ def _compare(changes: Sequence[StoredChange], replaced: Sequence[int], met: Iter
 
 
 def _drop_earlier(outcome: QueryOutcome, mark: int) -> QueryOutcome:
-    """Return what of an outcome came of changes above a mark."""
     kinds = (outcome.new, outcome.changed, outcome.gone)
     return QueryOutcome(*(tuple(id_ for id_ in ids if id_ > mark) for ids in kinds))
 

@@ -63,10 +63,8 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
     """Make every first digest that is owed and can be made now."""
     at = site.clock.now()
     with site.store.read() as conn:
-        owed = load_first_digests(conn)
-        owed_digests = _find_ready(
-            conn, site, [first_digest for first_digest in owed if first_digest.revision.canonical not in awaiting]
-        )
+        owed = [one for one in load_first_digests(conn) if one.revision.canonical not in awaiting]
+        owed_digests = _find_ready(conn, site, owed)
         candidates = _find_candidates(conn, owed_digests, at) if owed_digests else []
         ordered = load_ordered(conn) if owed_digests else []
     found, interests = zip(owed_digests, candidates, strict=True), Interests(site.config)
@@ -82,22 +80,16 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
         sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
             for first_digest, chosen in together:
-                _make_first_digest(
-                    conn, first_digest, [change for change in chosen if change.id in sample], report, at
-                )
+                shown = [change for change in chosen if change.id in sample]
+                _make_first_digest(conn, first_digest, shown, report, at)
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
     """Return those whose source was read to its end: an empty first digest would be the only one."""
     source = Source(site.config.arxiv.source)
     checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
-    if "" in checked:
-        return list(owed)
-    return [
-        first_digest
-        for first_digest in owed
-        if source is Source.QUERY and first_digest.revision.canonical in checked
-    ]
+    by_query = checked if source is Source.QUERY else ()
+    return [one for one in owed if "" in checked or one.revision.canonical in by_query]
 
 
 def _find_candidates(

@@ -98,16 +98,13 @@ def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source:
     concerned = [id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)]
     count = 0
     for due in load_subscriptions(conn, concerned):
-        sent = {
-            id_
-            for row in pending[due.id]
-            for id_ in early.intersection(row.changes)
-            if (
-                row.matched_at <= until
-                if row.occasion == Occasion.FIRST_DIGEST
-                else was_due_by(due, announced[id_], until)
-            )
-        }
+        sent = set[int]()
+        for row in pending[due.id]:
+            found = early.intersection(row.changes)
+            if row.occasion != Occasion.FIRST_DIGEST:
+                sent |= {id_ for id_ in found if was_due_by(due, announced[id_], until)}
+            elif row.matched_at <= until:
+                sent |= found
         if not sent:
             continue
         count += len({changes[id_].paper_key for id_ in sent})
@@ -123,9 +120,8 @@ def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source:
             now=now,
         )
         save_digests(conn, [DigestDraft(due.id, record, (), consumed)], at=now)
-        left = load_pending_matches(conn, due.id, due.plan_after)
-        pending.pop(due.id)
-        if left:
+        del pending[due.id]
+        if left := load_pending_matches(conn, due.id, due.plan_after):
             pending[due.id] = left
     return count
 

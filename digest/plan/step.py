@@ -185,9 +185,8 @@ class Drafts:
             coverage = self.load_coverage(conn)
         if occasion is Occasion.SCHEDULED:
             coverage = self._extend_coverage(conn, coverage, changes, due, earlier)
-            coverage = (
-                replace(coverage, last_shown_at=find_last_papers(coverage, earlier)) if earlier else coverage
-            )
+            if earlier:
+                coverage = replace(coverage, last_shown_at=find_last_papers(coverage, earlier))
         asked = tuple(revision.id for revision in due.revisions)
 
         def make(decisions: Shown, queries: Mapping[str, Query]) -> DigestEntry:
@@ -259,9 +258,8 @@ class Drafts:
         first = min((change.announced for change in changes if change.kind is Kind.NEW), default=None)
         if first is not None and covered_until is not None and announcement_moment(first) <= covered_until:
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
-            covered_until = (
-                announcement_moment(first) - _INSTANT if _is_unsent(conn, due, first) else covered_until
-            )
+            is_unsent = _is_unsent(conn, due, first)
+            covered_until = announcement_moment(first) - _INSTANT if is_unsent else covered_until
         key = coverage, first, covered_until
         if key not in self._reached:
             self._reached[key] = _name_announcements(conn, coverage, first, covered_until)
@@ -396,7 +394,6 @@ def make_waiting_due(conn: Connection, now: datetime) -> None:
 
 
 def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:
-    """Plan every turn that has come, batch by batch."""
     after: tuple[datetime, int] | None = None
     while True:
         batch: list[DueSlot] = []
@@ -476,13 +473,15 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
 
 def drop_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
     """Return matches without what a subscription excludes now."""
-    exclusion = read_exclusion(due.subscription)
-    if not exclusion:
-        return list(rows)
-    changes = load_changes(conn, {id_ for row in rows for id_ in row.changes})
-    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+    excluded = _find_excluded(conn, due, rows)
     kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
     return [row for row in kept if row.changes]
+
+
+def _find_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> set[int]:
+    exclusion = read_exclusion(due.subscription)
+    changes = load_changes(conn, {id_ for row in rows for id_ in row.changes}) if exclusion else {}
+    return {id_ for id_, change in changes.items() if exclusion.covers(change)}
 
 
 def _plan_slot(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
@@ -572,24 +571,15 @@ def _load_pending(
     pending = load_pending_of_many(conn, plan_after)
     concerned = [id_ for id_ in excluding if id_ in pending]
     for due in load_subscriptions(conn, concerned) if concerned else ():
-        exclusion, rows = read_exclusion(due.subscription), pending[due.id]
-        if not exclusion:
-            continue
-        changes = load_changes(conn, {id_ for row in rows for id_ in row.changes})
-        excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
-        if excluded:
-            drop_matches(conn, due.id, excluded, rows)
-            left = load_pending_matches(conn, due.id, due.plan_after)
-            if left:
+        if excluded := _find_excluded(conn, due, pending[due.id]):
+            drop_matches(conn, due.id, excluded, pending.pop(due.id))
+            if left := load_pending_matches(conn, due.id, due.plan_after):
                 pending[due.id] = left
-            else:
-                del pending[due.id]
     record_as_sent(conn, pending, drafts.source, drafts.now)
     return pending
 
 
 def _save(conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]) -> PlanReport:
-    """Store digests that were drafted, with their deliveries and addresses."""
     ids = save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
     saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
     maker = drafts.maker(conn)

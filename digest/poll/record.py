@@ -155,9 +155,8 @@ def load_novelty_rules(conn: Connection) -> NoveltyRules:
             novelty.followed[text] = read_known_before(cursor)
             novelty.searched.add(text)
         elif by_harvest is not None:
-            novelty.followed[text] = read_known_before(
-                harvest
-            )  # until now everything was checked, for this query too
+            # Until now everything was checked, for this query too.
+            novelty.followed[text] = read_known_before(harvest)
         else:
             before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
             last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
@@ -186,9 +185,7 @@ def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQue
         groups.setdefault(watch, []).append(text)
 
     @cache
-    def read_watched() -> list[
-        tuple[FollowedQuery, list[Query]]
-    ]:  # most papers are new or stored, and need no query
+    def read_watched() -> list[tuple[FollowedQuery, list[Query]]]:  # most papers need no query
         ordered = sorted(groups.items(), key=lambda group: (group[0].known_before.mark, min(group[1])))
         return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
 

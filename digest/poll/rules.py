@@ -28,7 +28,7 @@ ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4)
 SPARSE_FROM = 1_000
 """That many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
 
-_ALONE = 2
+ALONE = 2
 """That many ids are asked for one by one, of the interface that knows a paper first."""
 
 SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
@@ -174,16 +174,6 @@ def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
     """Return the gaps to ask arXiv for now: those never asked for first, then the newest."""
     due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
     return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
-
-
-def is_given_up(gap: Gap) -> bool:
-    """Whether an id that arXiv has just not known again is given up for good."""
-    return gap.asks >= len(ASKED_AT)
-
-
-def are_few_enough(ids: Sequence[ArxivId], spare: int) -> bool:
-    """Whether ids are so few that each is worth a request of its own."""
-    return len(ids) <= min(_ALONE, spare)
 
 
 def explain_giving_up(gap: Gap) -> str:

@@ -59,7 +59,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
     in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
     in_budget, reserved = min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
     spare = max(in_budget, reserved if is_untold else 0)
-    one_by_one = rules.are_few_enough([gap.id for gap in due], in_budget)
+    one_by_one = len(due) <= min(rules.ALONE, in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     known = found + len(asked)
     if known:
@@ -105,7 +105,7 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
         found = close_found_gaps(conn, now)
         mark_gaps_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in load_open_gaps(conn) if gap.id in still and rules.is_given_up(gap)]
+        given_up = [gap for gap in load_open_gaps(conn) if gap.id in still and gap.asks >= len(rules.ASKED_AT)]
         give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
     return found
 

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from digest.model.papers import ArxivId
 from digest.model.polls import Gap
-from digest.poll.rules import (
-    ASKED_AT,
-    SPARSE_FROM,
-    are_few_enough,
-    choose_due,
-    explain_giving_up,
-    find_missing,
-    is_given_up,
-    is_sparse,
-)
+from digest.poll.rules import ASKED_AT, SPARSE_FROM, choose_due, explain_giving_up, find_missing, is_sparse
 
 NOW = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
 
@@ -67,18 +58,9 @@ def test_ids_never_asked_for_come_first_and_the_newest_before_the_others() -> No
     assert [one.id.number for one in due] == [9, 7, 5]
 
 
-def test_after_the_last_time_it_is_void_and_says_why() -> None:
-    assert not is_given_up(gap(1, asks=len(ASKED_AT) - 1))
+def test_an_id_that_is_given_up_says_why() -> None:
     last = gap(1, days=7, asks=len(ASKED_AT))
-    assert is_given_up(last)
     assert explain_giving_up(last) == "arXiv knew no such paper, asked 5 times from 13 Nov to 20 Nov 2026"
-
-
-def test_one_or_two_ids_are_asked_for_one_by_one_if_the_budget_has_so_many_requests() -> None:
-    ids = [ArxivId(202611, number) for number in (1, 2, 3)]
-    assert are_few_enough(ids[:2], 5)
-    assert not are_few_enough(ids, 5)
-    assert not are_few_enough(ids[:2], 1)
 
 
 def test_numbers_so_thinly_strewn_that_most_are_missing_are_no_gaps() -> None:
