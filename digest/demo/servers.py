@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
-import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from operator import itemgetter
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from digest.model.clock import Clock
+from digest.web import WebServer
 
 LOOPBACK = "127.0.0.1"
 PAGE_SIZE = 10
@@ -37,22 +38,6 @@ TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
 CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}
 
 
-class Request(NamedTuple):
-    """What a client asked; `params` are those of the address."""
-
-    path: str
-    params: dict[str, str]
-    body: bytes
-
-
-class DemoAnswer(NamedTuple):
-    """What it answers."""
-
-    body: bytes
-    media_type: str
-    status: int = 200
-
-
 def find_port() -> int:
     """Return a free port: the mail names the pages long before they are served."""
     with socket.create_server((LOOPBACK, 0)) as free:
@@ -60,62 +45,28 @@ def find_port() -> int:
 
 
 class DemoServer:
-    """Serves `answer(request)` until it is closed."""
+    """Serves `answer(request)` at one path until it is closed; `url` has no slash at the end."""
 
-    def __init__(self, answer: Callable[[Request], DemoAnswer]) -> None:
-        class Handler(_Handler):
-            decide = staticmethod(answer)
-
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Answer no more."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """Where it listens, without a slash at the end."""
-        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    decide: Callable[[Request], DemoAnswer]
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        address = urlsplit(self.path)
-        answer = self.decide(Request(address.path, dict(parse_qsl(address.query)), body))
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.media_type)
-        self.send_header("Content-Length", str(len(answer.body)))
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    do_POST = do_GET  # noqa: N815 - the name http.server looks for
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server passes
-        """Print nothing: the story is shown elsewhere."""
+    def __init__(self, path: str, answer: Callable[[Request], Awaitable[Response]]) -> None:
+        app = Starlette(routes=[Route(path, answer, methods=["GET", "POST"])])
+        server = WebServer(app, LOOPBACK, 0)
+        server.start()
+        self.url, self.close = server.url, server.stop
 
 
 class DemoArxiv(DemoServer):
     """An arXiv of the papers in `papers.xml`: a record is public from the day of its datestamp (UTC) on."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(self._answer)
+        super().__init__("/oai", self._answer)
         self._clock = clock
         text = (files("digest.demo") / "papers.xml").read_text(encoding="utf-8")
         self._records = [(found["id"], found["day"], found[0]) for found in _RECORD.finditer(text)]
 
-    def _answer(self, request: Request) -> DemoAnswer:
-        if request.path != "/oai":
-            return DemoAnswer(b"Not Found", "text/plain", 404)
+    async def _answer(self, request: Request) -> Response:
         now = self._clock.now()
-        token = request.params.get("resumptionToken", "")
-        since, _, skip = (token or request.params.get("from", "")).partition("+")
+        token = request.query_params.get("resumptionToken", "")
+        since, _, skip = (token or request.query_params.get("from", "")).partition("+")
         public = {id_: (day, text) for id_, day, text in self._records if day <= now.date().isoformat()}
         listed = sorted((entry for entry in public.values() if entry[0] >= since), key=itemgetter(0))
         end = int(skip or 0) + PAGE_SIZE
@@ -123,7 +74,7 @@ class DemoArxiv(DemoServer):
         page = "".join(text for _, text in listed[end - PAGE_SIZE : end])
         listing = f"<ListRecords>{page}<resumptionToken>{following}</resumptionToken></ListRecords>"
         body = _PAGE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing if page else _NOTHING)
-        return DemoAnswer(body.encode(), "text/xml; charset=utf-8")
+        return Response(body, media_type="text/xml")
 
 
 class DemoMail:
@@ -152,7 +103,7 @@ class DemoSlack(DemoServer):
     """A Slack workspace; `posts` are the calls that posted a message, oldest first."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(self._answer)
+        super().__init__("/api/{method}", self._answer)
         self.posts: list[dict[str, Any]] = []
         self._clock = clock
 
@@ -161,20 +112,16 @@ class DemoSlack(DemoServer):
         """The Web API, ending in a slash as `slack_sdk` wants it."""
         return f"{self.url}/api/"
 
-    def _answer(self, request: Request) -> DemoAnswer:
-        method = request.path.removeprefix("/api/")
+    async def _answer(self, request: Request) -> Response:
+        method = request.path_params["method"]
         if method == "conversations.list":
             return _accept(channels=[CHANNEL], response_metadata={"next_cursor": ""})
         if method == "chat.postMessage":
-            self.posts.append(json.loads(request.body))
+            self.posts.append(await request.json())
             stamp = f"{self._clock.now().timestamp():.0f}.{len(self.posts):06d}"
             return _accept(channel=CHANNEL["id"], ts=stamp, message={})
-        return _write_json({"ok": False, "error": "unknown_method"})
+        return JSONResponse({"ok": False, "error": "unknown_method"})
 
 
-def _accept(**result: object) -> DemoAnswer:
-    return _write_json({"ok": True, **result})
-
-
-def _write_json(value: dict[str, object]) -> DemoAnswer:
-    return DemoAnswer(json.dumps(value).encode(), "application/json")
+def _accept(**result: object) -> Response:
+    return JSONResponse({"ok": True, **result})
