@@ -198,7 +198,6 @@ class _Exchange:
         self._timer.start()
 
     def close(self) -> None:
-        """Let go of the connection, which has ended."""
         self._timer.cancel()
         if self._socket is not None:
             self._socket.close()
@@ -229,7 +228,6 @@ class _Exchange:
             raise ConnectionAbortedError
 
     def judge(self, error: Exception, silence: float) -> ExchangeError:
-        """Say what an error of httpx, or of the system, comes to."""
         import httpx  # noqa: PLC0415 - it is there by now
 
         if isinstance(error, httpx.DecodingError):

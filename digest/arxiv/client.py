@@ -169,11 +169,11 @@ class ArxivClient:
         """Fetch one page of the harvest: a token's, or the first of all touched since the start of a UTC day.
 
         Args:
-            expected: entries a page of this list has, unless it is the last one.
+            expected: entries a page of this list has, unless it is the last one. If it stays short however often
+                it is asked for, arXiv itself leaves something out.
 
         Raises:
             TokenExpired: the list has to be asked for from its beginning.
-            ShortPage: entries are missing, after all retries.
         """
         parameters, name = {"resumptionToken": token}, _name_page(token)
         if not token:
@@ -188,11 +188,12 @@ class ArxivClient:
                 )
                 raise ShortPage(error, fetched)
 
-        return self._fetch(
-            _write_request(self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS),
-            parse_oai,
-            check,
-        )
+        asked = _write_request(self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS)
+        try:
+            return self._fetch(asked, parse_oai, check)
+        except ShortPage as short:
+            fetched: Fetched[OaiPage] = short.fetched
+            return fetched
 
     def get_record(self, id_: ArxivId) -> Fetched[OaiPage]:
         """Fetch one paper in its latest version, with its history.

@@ -37,12 +37,9 @@ _FORMAT = "%Y%m%d%H%M"
 
 
 def walk_records(client: ArxivClient, from_date: date) -> Iterator[Fetched[OaiPage]]:
-    """Fetch the pages of a harvest one after the other; only after the last one was it complete.
+    """Fetch the pages of all that was touched since the start of a UTC day; only after the last is it complete.
 
     A single page with `is_no_records_match` is a complete check, too, at an empty list.
-
-    Args:
-        from_date: everything touched since the start of this UTC day.
 
     Raises:
         TokenExpired: the list can't be gone on with; start again from `from_date`.
@@ -66,7 +63,7 @@ def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterat
                 hint="The next check starts it again.",
             )
         used.add(asked)
-        fetched = _fetch(client, from_date, asked, max(sizes, default=0))
+        fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
         if asked and fetched.page.is_no_records_match:
             raise TokenExpired(
                 f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
@@ -75,15 +72,6 @@ def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterat
         sizes.append(fetched.page.records)
         yield fetched
         asked = fetched.page.token
-
-
-def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
-    """Fetch a page; if it stays short however often it is asked for, arXiv itself leaves something out."""
-    try:
-        return client.list_records(from_date, token, expected=expected)
-    except ShortPage as short:
-        fetched: Fetched[OaiPage] = short.fetched
-        return fetched
 
 
 class SearchTooWide(ArxivRejected):
@@ -280,7 +268,6 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
 
 
 def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
-    """Note what a page brought."""
     for paper in page.papers:
         if paper.id not in walk.seen:
             walk.seen.add(paper.id)

@@ -7,6 +7,7 @@ transaction, so that a process that dies in between has made some of them and ow
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -97,18 +98,16 @@ def _find_candidates(
 ) -> list[list[StoredChange]]:
     """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in owed_digests]
-    wanted = [(number, first_digest) for number, first_digest in enumerate(owed_digests) if first_digest.days > 0]
+    wanted = {number: first_digest for number, first_digest in enumerate(owed_digests) if first_digest.days > 0}
     if not wanted:
         return kept
-    queries = {
-        revision.canonical: query
-        for revision, query in readable(first_digest.revision for _, first_digest in wanted)
-    }
-    theirs = load_subscriptions(conn, sorted({first_digest.subscription_id for _, first_digest in wanted}))
+    revisions = [first_digest.revision for first_digest in wanted.values()]
+    queries = {revision.canonical: query for revision, query in readable(revisions)}
+    theirs = load_subscriptions(conn, sorted({first_digest.subscription_id for first_digest in wanted.values()}))
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
-    by_text: dict[str, list[int]] = {}
-    for number, first_digest in wanted:
-        by_text.setdefault(first_digest.revision.canonical, []).append(number)
+    by_text: dict[str, list[int]] = defaultdict(list)
+    for number, first_digest in wanted.items():
+        by_text[first_digest.revision.canonical].append(number)
     latest = load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         index = PaperIndex(change.paper for change in batch)

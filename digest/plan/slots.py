@@ -74,11 +74,7 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 
 
 def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
-    """Return the turn that a due moment of old is now, after the quiet hours have changed.
-
-    That is the turn due nearest to it; the next one if that was taken, and None if only an event
-    makes it due.
-    """
+    """Return the turn due nearest to a moment; the next if that was taken, None if only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
     before = latest_slot(cadence, quiet, due_at)

@@ -130,9 +130,9 @@ class Drafts:
         """Return what some subscriptions without new papers were sent since their first announcement now due."""
         since: dict[int, datetime] = {}
         announcement = self.load_coverage(conn).announcement
-        for due in quiet if announcement is not None else ():
-            if announcement is not None:
-                sent = announcement_moment(announcement)
+        if announcement is not None:
+            sent = announcement_moment(announcement)
+            for due in quiet:
                 covered_until = covered_since(due.subscription, due.last_slot) or sent
                 since[due.id] = announcement_moment(next(announcements_between(covered_until, sent), announcement))
         return load_earlier_digests(conn, since)
@@ -310,7 +310,6 @@ def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[Store
 
 
 def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int, tuple[StoredChange, ...]]:
-    """Return what was found of papers after these changes, by paper."""
     latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
     histories = load_earlier_changes(conn, latest.keys())
     return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}

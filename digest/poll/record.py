@@ -118,9 +118,7 @@ class NoveltyRules:
 
     def harvest_rule(self) -> NoveltyRule:
         """Return by what the harvest decides what is new; in its first check it asks what searches found."""
-        watched = [
-            (text, FollowedQuery(known_before, known_before.since)) for text, known_before in self.followed.items()
-        ]
+        watched = [(text, FollowedQuery(known, known.since)) for text, known in self.followed.items()]
         return make_novelty_rule(self.harvest, watched if self.harvest.is_bootstrap else ())
 
     def search_rule(self) -> NoveltyRule:
@@ -129,10 +127,7 @@ class NoveltyRules:
         The first search for a query found all that was there then, if no older than it reached: what was not met
         is new, if late or cross-listed later. After a harvest the ids show what came out later.
         """
-        watched = [
-            (text, FollowedQuery(known_before, _find_oldest(known_before)))
-            for text, known_before in self.followed.items()
-        ]
+        watched = [(text, FollowedQuery(known, _find_oldest(known))) for text, known in self.followed.items()]
         return make_novelty_rule(KnownBefore(is_bootstrap=True), watched)
 
 

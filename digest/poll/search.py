@@ -33,7 +33,7 @@ from digest.poll.record import (
     make_novelty_rule,
     read_known_before,
 )
-from digest.query import analyse, matches, parse_query, to_arxiv
+from digest.query import PaperIndex, parse_query, to_arxiv
 from digest.site import Site
 from digest.store.changes import load_latest_changes
 from digest.store.matches import FirstDigest, load_first_digests
@@ -107,13 +107,9 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
     asked = load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
-    stored = [analyse(change.paper) for change in load_latest_changes(conn)] if queries else []
-    return [
-        text
-        for text, query in queries.items()
-        if len(list(islice((paper for paper in stored if matches(query, paper)), rules.FIRST_DIGEST_PAPERS)))
-        < rules.FIRST_DIGEST_PAPERS
-    ]
+    stored = PaperIndex(change.paper for change in load_latest_changes(conn)) if queries else PaperIndex(())
+    found = zip(queries, stored.find(queries.values()), strict=True)
+    return [text for text, met in found if len(met) < rules.FIRST_DIGEST_PAPERS]
 
 
 def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int) -> bool:

@@ -201,7 +201,6 @@ class _Field:
         return self._gather(self.list_words(term))
 
     def list_words(self, term: str) -> Sequence[str]:
-        """Return the words under a term."""
         if term in self._words:
             return self._words[term].split(_NEXT)
         return (term,) if term in self.places and (self._spell is None or self._spell(term) == term) else ()
@@ -257,7 +256,6 @@ class _Search:
         self._stemmed: dict[tuple[str, int], str] = {}
 
     def find(self, node: Node) -> int:
-        """Return the papers that a tree means."""
         match node:
             case Condition():
                 if node not in self._met:

@@ -55,7 +55,6 @@ _MOST_TIED = 5
 
 @cache
 def _part_pattern(ending: str = "") -> re.Pattern[str]:
-    """Return the pattern of one part of a name, and what may follow it."""
     run = rf"[\w{list_marks()}]+"
     return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
 

@@ -586,7 +586,6 @@ class _Parser:
 
 
 def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
-    """Tell whether a token is a word that could be one of a phrase."""
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
     return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None

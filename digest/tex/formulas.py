@@ -184,7 +184,6 @@ class _Row:
             self.blank = blank
 
     def add(self, piece: TexPiece, *, is_last: bool, has_blank_after: bool) -> None:
-        """Set the next piece, after a blank if there should be one."""
         role = piece.role
         if role is not Role.SCRIPT or self._starts_operand():
             is_infix = role in _INFIX
