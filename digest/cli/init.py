@@ -25,7 +25,7 @@ from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.output import cut, find_width, fold, say, writing_files
-from digest.cli.starts import SECRETS, STARTS, Facts, read_package, render_start
+from digest.cli.starts import SECRETS, SITE, STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
     expand_home,
@@ -93,6 +93,7 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
 @click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
 @click.option("--start", type=click.Choice(list(STARTS)), help=_START)
+@click.option("--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages.")
 @click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
@@ -106,6 +107,7 @@ def command(
     tests: bool | None,
     no_input: bool,
     start: str | None,
+    site: bool,
     sources: tuple[str, ...],
     **flags: Any,  # noqa: ANN401 - as many types as flags
 ) -> None:
@@ -125,6 +127,12 @@ def command(
     environ = read_environment()
     target = path or find_config(ctx.obj["config_path"], environ)
     chosen = STARTS.get(start or "")
+    if site:
+        if start != "github":
+            raise UsageError(
+                "--site goes with --start github", hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.'
+            )
+        flags["destinations"] += (SITE,)
     _require_room(target, chosen.files if chosen else ())
     flags["sender"], package = _part_sources(sources, is_start=chosen is not None)
     if chosen:

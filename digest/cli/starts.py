@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Schedule = tuple[tuple[str, str], ...]
 
 _PACKAGE = re.compile(r"https://[^\s#]+\.whl|git\+https://[^\s#]+@[0-9a-f]{40}")
+SITE = "file:site/"
+"""The folder that a workflow publishes."""
+
 SECRETS, WORKFLOW = "secrets.env", ".github/workflows/digest.yml"
 _STARTS = re.compile(
     r"""(?m)^ *- cron: *["']?([^"'#\n]*?)["']? *(?:#.*)?$(?:\n +timezone: *["']?([\w/+-]+)["']? *(?:#.*)?$)?"""
@@ -153,10 +156,9 @@ def _require_package(package: str, what: str) -> None:
 
 def _see_github(facts: Facts) -> WorkflowContext:
     answers, config = facts.answers, facts.config
-    if own := [str(one) for one in answers.to if one.kind in OWN_DESTINATIONS]:
-        raise UsageError(
-            f"a workflow can't keep {own[0]}", hint="Send it by mail, to Slack, Discord or a webhook."
-        )
+    if own := [str(one) for one in answers.to if one.kind in OWN_DESTINATIONS and str(one) != SITE]:
+        hint = "Send it by mail, to Slack, Discord or a webhook; or show it to everybody: --site."
+        raise UsageError(f"a workflow can't keep {own[0]}", hint=hint)
     if far := [one for one in answers.library if one.startswith(("/", "..", "~"))]:
         raise UsageError(f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml.")
     secrets = {
@@ -178,7 +180,7 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = _plan_schedule(config, facts.today.year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
-    return WorkflowContext(schedule, in_utc, facts.package, hidden)
+    return WorkflowContext(schedule, in_utc, facts.package, hidden, is_site=SITE in map(str, answers.to))
 
 
 def _plan_schedule(config: Config, year: int) -> tuple[Schedule, Schedule]:

@@ -633,12 +633,14 @@ class WorkflowContext:
         in_utc: the same where no zone can be named; nothing if it is the same.
         requirement: where Digest is installed from, as pip takes it.
         secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
+        is_site: it publishes the folder `site` on GitHub Pages.
     """
 
     schedule: tuple[tuple[str, str], ...]
     in_utc: tuple[tuple[str, str], ...]
     requirement: str
     secrets: Mapping[str, str]
+    is_site: bool
 
 
 _TEMPLATES: dict[type[DataclassInstance], str] = {

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from digest.config import load_config
+from tests.command_line import run_digest
 from tests.golden.conftest import Golden
 from tests.integration.cli.lively import NOW, surrounded
 from tests.terminal import hold_dialogue
@@ -41,3 +42,18 @@ def test_the_start_on_github_looks_as_it_did(golden: Golden, tmp_path: Path) -> 
     assert (config.warnings, config.arxiv.contact, len(config.store.state_key)) == ((), "you@gmail.com", 32)
     text = f"{screen}\n" + "\n".join(f"----- {name}\n{text}" for name, text in files.items())
     golden("start.github.txt", re.sub(r"(STATE_KEY=)\S+", r"\1…", text))
+
+
+def test_the_start_with_a_site_needs_nothing_else_and_says_that_it_is_public(
+    golden: Golden, tmp_path: Path
+) -> None:
+    flags = ("--query", "abs:GPU", "--contact", "you@example.org", "--zone", "Europe/Berlin", "--no-input")
+    done = run_digest(tmp_path, {}, "init", "--start", "github", "--site", "--from", COMMIT, *flags)
+    assert (done.returncode, len(done.stdout.partition("next")[2].splitlines())) == (0, 10), done
+    text = (tmp_path / ".github/workflows/digest.yml").read_text(encoding="utf-8")
+    jobs = re.split(r"(?m)^  (?=[a-z-]+:$)", text.partition("jobs:\n")[2])
+    assert [job.partition(":")[0] for job in jobs if "pages: write" in job or "id-token" in job] == ["site"]
+    secrets = dict(line.split("=", 1) for line in (tmp_path / "secrets.env").read_text().splitlines()[1:])
+    assert [*secrets] == ["DIGEST_STORE_STATE_KEY", "DIGEST_ARXIV_CONTACT"]
+    assert load_config(tmp_path / "digest.toml", secrets).warnings == ()
+    golden("start.github-site.txt", f"{done.stdout}-----\n{(tmp_path / 'digest.toml').read_text()}-----\n{text}")

@@ -60,6 +60,7 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
         (("--from", "preprint-digest==0.1.0", "--from", "a@example.org"), "--from is there twice"),
         (("--from", "git+https://github.com/example/digest@main"), "names neither a wheel nor a commit"),
         (("--from", COMMIT, "--to", "console"), "a workflow can't keep console"),
+        (("--from", COMMIT, "--site", "--start", "cron"), "--site goes with --start github"),
         (("--from", COMMIT, "--to", "#papers", "--library", "../thesis.bib"), "outside the repository"),
         (("--from", COMMIT, "other.toml"), "writes digest.toml, under that name"),
     ],
