@@ -37,6 +37,7 @@ from digest.branch.remote import BEGAN, Blob, Remote, Tip
 from digest.config import Config
 from digest.model.clock import Clock, monotonic
 from digest.model.errors import ConfigurationError, DigestError, OutsideError, SchemaMismatch, StoreError, count
+from digest.model.subscriptions import DestinationKind
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
 
@@ -76,6 +77,7 @@ class Branch:
                 hint="Set DIGEST_STORE_STATE_KEY. `digest init --start github` made it.",
             )
         self._clock, self._owner = clock, owner
+        self._lag = {DestinationKind.SLACK: config.slack.ambiguous_wait}
         self._remote = Remote(config.folder, config.store.git_branch)
         self._path, self._base = folder / "digest.db", folder / "snapshot.db"
         self._journal = Journal(0, 0, "", _NOBODY, "")
@@ -182,7 +184,7 @@ class Branch:
                 self._journal.refuse_living(self._clock.now())
                 self._began = (self._clock.now(), monotonic())
                 with self.store.begin(is_allowed=True) as conn:
-                    release_claims(conn, self._began[0])
+                    release_claims(conn, self._began[0], settle=self._lag)
                 if self._replace(self._owner, self._began[0] + LEASE, is_first=True):
                     self._has_lease = True
                     return
