@@ -1,13 +1,16 @@
-"""The kill battery in small: real processes of `digest serve` that are killed, all judged."""
+"""The batteries of real processes in small: those of `digest serve`, and runs without a server; all judged."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.battery.kill import run_battery, run_fault
 from tests.battery.kill_plan import KillPlan
+from tests.battery.runners import BEGIN, Fate
+from tests.battery.runners import run_battery as run_runners
 from tests.conftest import IS_NIGHTLY
 
 pytestmark = pytest.mark.timeout(900)
@@ -43,3 +46,23 @@ def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twic
 )
 def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> None:
     assert check in run_fault(fault, seed=1).verdict.findings
+
+
+def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befalls_them(tmp_path: Path) -> None:
+    fates = (
+        Fate(BEGIN + timedelta(days=1), "KILL", "message", 4, "after"),
+        Fate(BEGIN + timedelta(days=2), "STOP", "message", 3, "before", away=timedelta(hours=2)),
+        Fate(BEGIN + timedelta(days=3), is_double=True, pushes=("lost", "late 0.3", "fail"), lost_mail=5),
+        Fate(BEGIN + timedelta(days=4), pushes=("", "fail", "fail"), lost_part=0.5),
+    )
+    verdict = run_runners(tmp_path, 1, fates, rest=1)
+    assert dict(verdict.findings) == {}
+    events = (
+        "killed",
+        "paused for more than a lease",
+        "started twice at once",
+        "push lost",
+        "push late",
+        "push fail",
+    )
+    assert all(verdict.counts[event] for event in events)

@@ -25,7 +25,7 @@ BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
 """A Tuesday after the end of summer time; the battery's days follow it at the pace of real time, with jumps."""
 
 _LONGEST_SLEEP = 2.0
-_PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
+PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
 _MESSAGE_ID = re.compile(rb"(?im)^message-id: <([^@>]+)@")
 _TITLES = ("Tail latency of {}", "A note on {}", "{} revisited", "Towards fast {}", "Measuring {}")
 _THINGS = ("caches", "queues", "schedulers", "page tables", "log structures", "pipelines", "vector units", "locks")
@@ -87,7 +87,7 @@ class CountingMail(MailSink):
     def keep(self, mail: ReceivedMail) -> int:
         found = _MESSAGE_ID.search(mail.raw)
         key = found[1].decode("ascii") if found else "?"
-        papers = frozenset(_PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace")))
+        papers = frozenset(PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace")))
         self.arrivals += [Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients]
         return len(self.arrivals)
 
@@ -99,7 +99,7 @@ def list_posts(slack: SlackReceiver) -> list[Arrival]:
         Arrival(
             key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
             place=f"slack:#{names[message.channel]}",
-            papers=frozenset(_PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
+            papers=frozenset(PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
             at=0.0,
         )
         for message in slack.messages
