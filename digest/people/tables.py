@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, not_, or_, select, update
 
 from digest.interest.tables import is_liked_by, read_likes_source, write_likes_source
 from digest.model.messages import DeliveryState
@@ -30,7 +30,9 @@ from digest.store.schema import (
     digests,
     libraries,
     library_papers,
+    matches,
     near_days,
+    query_matches,
     query_revisions,
     saved_queries,
     signups,
@@ -251,28 +253,9 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
 
     `person_id` is 0 if nobody with this address is stored: a request may be, or that they want no letters.
     """
-    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
-    own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
-    queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
-    sent = select(deliveries.c.id).where(deliveries.c.destination == key)
-    found = {
-        subscribers: subscribers.c.id == person_id,
-        consents: consents.c.subscriber_id == person_id,
-        subscriptions: subscriptions.c.origin == origin,
-        subscription_queries: subscription_queries.c.subscription_id.in_(own),
-        subscription_destinations: subscription_destinations.c.destination == key,
-        saved_queries: saved_queries.c.origin == origin,
-        query_revisions: query_revisions.c.query_id.in_(queries),
-        suppressions: _is_at(key),
-        signups: signups.c.address == address,
-        libraries: is_liked_by(key),
-        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(is_liked_by(key))),
-        digests: digests.c.subscription_id.in_(own),
-        deliveries: deliveries.c.destination == key,
-        attempts: attempts.c.delivery_id.in_(sent),
-        destination_addresses: destination_addresses.c.destination == key,
-        tokens: tokens.c.destination == key,
-    }
+    key = str(Destination(DestinationKind.MAIL, address))
+    found = _list_theirs(address, person_id) | {suppressions: _is_at(key)}
+    found[subscription_destinations] |= subscription_destinations.c.destination == key
     hidden = {"token", "hash", "body", "owner", "lease_until"}
     return {
         table.name: [
@@ -280,6 +263,7 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
             for row in conn.execute(select(table).where(which)).mappings()
         ]
         for table, which in found.items()
+        if table not in (matches, query_matches)
     }
 
 
@@ -293,52 +277,54 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
         person_id: who has it; 0 for nobody, see `load_records`.
         keep_suppressions: the operator's file names them: that they left must be remembered.
     """
-    from digest.store.schema import matches, query_matches  # noqa: PLC0415 - erasing alone touches them
-
-    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
-    own = list(conn.execute(select(subscriptions.c.id).where(subscriptions.c.origin == origin)).scalars())
-    queries = list(conn.execute(select(saved_queries.c.id).where(saved_queries.c.origin == origin)).scalars())
-    theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
-    revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
-    sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
-    liked = {row.id: row.source for row in conn.execute(select(libraries).where(is_liked_by(key)))}
-    end_links(conn, Destination(DestinationKind.MAIL, address))
-    for gone in (
-        delete(near_days).where(near_days.c.subscription_id.in_([*own, *map(read_likes_source, liked.values())])),
-        delete(library_papers).where(library_papers.c.library_id.in_(liked)),
-        delete(libraries).where(libraries.c.id.in_(liked)),
-        delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
-        delete(deliveries).where(sent),
-        delete(matches).where(matches.c.subscription_id.in_(own)),
-        delete(tokens).where(
-            or_(
-                tokens.c.destination == key,
-                tokens.c.digest_id.in_(theirs),
-                tokens.c.subscription.in_(select(subscriptions.c.name).where(subscriptions.c.id.in_(own))),
-            )
-        ),
-        delete(digests).where(digests.c.id.in_(theirs)),
-        delete(subscription_queries).where(subscription_queries.c.subscription_id.in_(own)),
-        delete(subscription_destinations).where(
-            or_(
-                subscription_destinations.c.subscription_id.in_(own),
-                (subscription_destinations.c.destination == key) & subscription_destinations.c.is_joined,
-            )
-        ),
-        delete(subscriptions).where(subscriptions.c.id.in_(own)),
-        delete(query_matches).where(query_matches.c.revision_id.in_(revisions)),
-        delete(query_revisions).where(query_revisions.c.query_id.in_(queries)),
-        delete(saved_queries).where(saved_queries.c.id.in_(queries)),
-        delete(signups).where(
-            or_(signups.c.address == address, signups.c.choices.contains(f'"{address}"', autoescape=True))
-        ),
-        delete(destination_addresses).where(destination_addresses.c.destination == key),
-        delete(consents).where(consents.c.subscriber_id == person_id),
-        delete(subscribers).where(subscribers.c.id == person_id),
-    ):
-        conn.execute(gone)
+    destination = Destination(DestinationKind.MAIL, address)
+    end_links(conn, destination)
+    liked = map(
+        read_likes_source, conn.execute(select(libraries.c.source).where(is_liked_by(str(destination)))).scalars()
+    )
+    own = select(subscriptions.c.id).where(subscriptions.c.origin == write_origin(person_id))
+    of_near = near_days.c.subscription_id
+    conn.execute(delete(near_days).where(or_(of_near.in_(list(liked)), of_near.in_(own))))
+    for table, which in _list_theirs(address, person_id).items():
+        conn.execute(delete(table).where(which))
     if not keep_suppressions:
-        conn.execute(delete(suppressions).where(_is_at(key)))
+        conn.execute(delete(suppressions).where(_is_at(str(destination))))
+
+
+def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
+    """Return which rows are about an address, by table, in an order in which they can be deleted."""
+    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
+    own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
+    own_names = select(subscriptions.c.name).where(subscriptions.c.origin == origin)
+    queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
+    revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
+    theirs = select(digests.c.id).where(digests.c.subscription_id.in_(own))
+    sent, places = (
+        or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs)),
+        subscription_destinations.c,
+    )
+    return {
+        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(is_liked_by(key))),
+        libraries: is_liked_by(key),
+        attempts: attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent)),
+        deliveries: sent,
+        matches: matches.c.subscription_id.in_(own),
+        tokens: or_(
+            tokens.c.destination == key, tokens.c.digest_id.in_(theirs), tokens.c.subscription.in_(own_names)
+        ),
+        digests: digests.c.id.in_(theirs),
+        subscription_queries: subscription_queries.c.subscription_id.in_(own),
+        subscription_destinations: places.subscription_id.in_(own)
+        | ((places.destination == key) & places.is_joined),
+        subscriptions: subscriptions.c.origin == origin,
+        query_matches: query_matches.c.revision_id.in_(revisions),
+        query_revisions: query_revisions.c.query_id.in_(queries),
+        saved_queries: saved_queries.c.origin == origin,
+        signups: or_(signups.c.address == address, signups.c.choices.contains(f'"{address}"', autoescape=True)),
+        destination_addresses: destination_addresses.c.destination == key,
+        consents: consents.c.subscriber_id == person_id,
+        subscribers: subscribers.c.id == person_id,
+    }
 
 
 def _is_at(key: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own type of a condition

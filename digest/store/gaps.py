@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, exists, func, select, union, update
+from sqlalchemy import ColumnElement, Connection, exists, func, select, union, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap
@@ -99,28 +99,19 @@ def close_found_gaps(conn: Connection, at: datetime) -> int:
 
 def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     """Note that arXiv was asked for ids once more."""
-    _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
+    for gap in asked:
+        conn.execute(update(gaps).where(*_is_open(gap)).values(asks=gaps.c.asks + 1, asked_at=at))
 
 
 def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
     """Give ids up, each with the reason."""
-    pairs = list(given_up)
-    reasons = {gap.id: reason for gap, reason in pairs}
-    _set(
-        conn,
-        (gap for gap, _ in pairs),
-        {"state": GapState.GIVEN_UP, "ended_at": at, "reason": bindparam("why")},
-        {id_: {"why": reason} for id_, reason in reasons.items()},
-    )
+    for gap, reason in given_up:
+        ended = update(gaps).where(*_is_open(gap))
+        conn.execute(ended.values(state=GapState.GIVEN_UP, ended_at=at, reason=reason))
 
 
-def _set(
-    conn: Connection, some: Iterable[Gap], values: dict[str, Any], own: dict[ArxivId, dict[str, str]]
-) -> None:
-    rows = [{"m": gap.id.month, "n": gap.id.number, **own.get(gap.id, {})} for gap in some]
-    if rows:
-        is_it = (gaps.c.month == bindparam("m"), gaps.c.number == bindparam("n"), gaps.c.state == GapState.OPEN)
-        conn.execute(update(gaps).where(*is_it).values(values), rows)
+def _is_open(gap: Gap) -> tuple[ColumnElement[bool], ...]:
+    return gaps.c.month == gap.id.month, gaps.c.number == gap.id.number, gaps.c.state == GapState.OPEN
 
 
 def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it
