@@ -190,5 +190,4 @@ def _find_doi(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return a title or an abstract on one line, without marks of web pages; TeX stays."""
     return " ".join(_UNSTORABLE.sub(" ", unescape(_MARKUP.sub("", text))).split())

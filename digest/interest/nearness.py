@@ -123,13 +123,7 @@ class Weights:
 
 
 class Interest:
-    """What somebody cares about.
-
-    Args:
-        weights: what stems and pairs weigh.
-        near: title and abstract of each paper of the library.
-        unlike: the same of papers that count against, by half of their nearness.
-    """
+    """What somebody cares about: papers of a library, and `unlike` them others that count against, by half."""
 
     def __init__(self, weights: Weights, near: Sequence[PaperText], unlike: Sequence[PaperText] = ()) -> None:
         texts = Texts.read([*near, *unlike])

@@ -153,7 +153,6 @@ class Interests:
         return self._measure_day(conn, profile, day) if stored is None else stored
 
     def _measure_day(self, conn: Connection, profile: _Profile, day: date) -> int:
-        """Return the smallest nearness in the top tenth of an announcement."""
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:

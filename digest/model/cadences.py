@@ -268,7 +268,6 @@ def _ask_zone(phrase: str) -> str:
 
 
 def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> date:
-    """Return the Monday from which every second week is counted."""
     if len(days) > 1:
         raise ConfigurationError(f"{phrase!r}: every second week has one day", hint='Write "every second monday".')
     if first is None:

@@ -119,8 +119,7 @@ class ManualClock:
 class RemoteClock:
     """Simulated time kept by another process on this machine.
 
-    Args:
-        url: answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
+    Its URL answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
     """
 
     is_simulated = True

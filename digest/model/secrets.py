@@ -110,10 +110,7 @@ def feed_uri(scope: str, *parts: str) -> str:
 def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
     """Return the `webhook-signature` of a message, as https://www.standardwebhooks.com has it.
 
-    Args:
-        key: shared with the receiver.
-        message_id: the `webhook-id`, the same for every attempt.
-        timestamp: the `webhook-timestamp`, seconds since 1970, of this attempt.
+    The id is the same for every attempt, the timestamp (seconds since 1970) that of this one.
     """
     signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
     return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")

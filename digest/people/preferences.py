@@ -145,12 +145,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
 def make_signup_request(
     config: Config, text: str, cadence: str, *, kinds: Collection[str], joins: Collection[str], has_feed: bool
 ) -> SignupRequest:
-    """Return what somebody wants, from the fields of a form.
-
-    Raises:
-        QueryError: the saved query can't be read.
-        UsageError: nothing is chosen, or something that is not offered.
-    """
+    """Return what somebody wants, from the fields of a form; refuse what can't be read or is not offered."""
     offered = [one.name for one in list_offered(config)]
     if not {*kinds} <= {*KINDS} or not {*joins} <= {*offered}:
         raise UsageError("something is chosen that is not offered", hint="Choose from the lists.")
@@ -170,11 +165,7 @@ def make_signup_request(
 
 
 def read_text(text: str) -> Query:
-    """Return the query that somebody means by what they typed: words, a query, a category alone, an address.
-
-    Raises:
-        QueryError: it can't be read, or asks for more than a person's query may.
-    """
+    """Return the query that somebody means by what they typed: words, a query, a category alone, an address."""
     place, words, hint = LONGEST_QUERY, text.strip(), "Split it in two."
     if len(text) > LONGEST_QUERY:
         message = f"This is longer than {LONGEST_QUERY:,} characters"
@@ -188,12 +179,7 @@ def read_text(text: str) -> Query:
 
 
 def check_signup_request(choices: SignupRequest) -> None:
-    """Refuse what nobody may have.
-
-    Raises:
-        QueryError: a saved query can't be read, or asks for too much.
-        UsageError: there are too many, or no kind of announcement is wanted.
-    """
+    """Refuse what nobody may have."""
     if len(choices.queries) > MOST_QUERIES:
         raise UsageError(f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them.")
     for query in choices.queries:
@@ -246,9 +232,7 @@ def save_query(
     An edited one goes on from where matching is: it sends nothing again, and no first digest. Its name follows
     its words.
 
-    Raises:
-        QueryError: the text can't be read.
-        UsageError: they have it already, or as many as they may, or may have none of their own.
+    It is refused if they have it already, or as many as they may, or may have none of their own.
     """
     choices, person, maker = preferences.choices, preferences.person, make_links(conn, config)
     if preferences.own is None and not config.web.signup.admits(person.address):
@@ -387,11 +371,7 @@ def list_offered(config: Config) -> tuple[Subscription, ...]:
 
 
 def join_subscription(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
-    """Make a person a reader of an offered subscription; twice is as once.
-
-    Raises:
-        UnknownName: it is not offered.
-    """
+    """Make a person a reader of a subscription, if that is offered; twice is as once."""
     if name not in {one.name for one in list_offered(config)}:
         raise UnknownName(f"{name[:60]} is not offered", hint="Choose from the list on the first page.")
     found = load_subscriptions(conn, names=[name])
@@ -406,11 +386,7 @@ def join_subscription(conn: Connection, config: Config, person: Person, name: st
 
 
 def pause_own(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:
-    """Pause a person's own subscription; what matches meanwhile waits.
-
-    Raises:
-        UsageError: they have none, or the moment is over.
-    """
+    """Pause a person's own subscription; what matches meanwhile waits."""
     own = require_own(preferences)
     if until is not None and until <= at:
         raise UsageError("this day is over already", hint="Choose a later day.")
@@ -420,11 +396,7 @@ def pause_own(conn: Connection, preferences: Preferences, until: datetime | None
 
 
 def resume_own(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
-    """Let a person's own subscription go on; what waited comes with its next digest.
-
-    Raises:
-        UsageError: they have none.
-    """
+    """Let a person's own subscription go on; what waited comes with its next digest."""
     own = require_own(preferences)
     turn = next_due(own.subscription, at, own.last_slot)
     is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
@@ -434,11 +406,7 @@ def resume_own(conn: Connection, preferences: Preferences, *, at: datetime) -> N
 
 
 def require_own(preferences: Preferences) -> DueSubscription:
-    """Return a person's own subscription.
-
-    Raises:
-        UsageError: they have none: the operator's file decides over what they get.
-    """
+    """Return a person's own subscription. Who has none is refused: the operator's file decides what they get."""
     if preferences.own is None:
         raise UsageError(
             "the operator of this service decides when these digests come",
@@ -455,11 +423,7 @@ def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSu
 
 
 def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
-    """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`.
-
-    Raises:
-        UsageError: it is too late, or they had not left it.
-    """
+    """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`."""
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
@@ -479,9 +443,6 @@ def erase_person(conn: Connection, config: Config, address: str, *, at: datetime
     """Delete everything stored about an address; return whether the operator's file still names it.
 
     Then one row stays: that this address left. Without it the file would have it written to again.
-
-    Raises:
-        UnknownName: nothing is stored about it.
     """
     if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")

@@ -273,9 +273,7 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
     Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a
     subscription they joined does not name them.
 
-    Args:
-        person_id: who has it; 0 for nobody, see `load_records`.
-        keep_suppressions: the operator's file names them: that they left must be remembered.
+    `keep_suppressions` if the operator's file names them: that they left must be remembered.
     """
     destination = Destination(DestinationKind.MAIL, address)
     end_links(conn, destination)

@@ -91,11 +91,7 @@ def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubs
 def unsubscribe_from(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Stop sending to a destination from this commit on; False if it had unsubscribed already.
-
-    Raises:
-        UnknownName: there is no such subscription.
-    """
+    """Stop sending to a destination from this commit on; False if it had unsubscribed already."""
     is_named = subscription not in (EVERYTHING, LETTERS)
     if is_named and not load_subscriptions(conn, names=[subscription], include_ended=True):
         hint = "`digest subscription list` shows all names."

@@ -175,7 +175,6 @@ def list_seen(template: str) -> dict[str, dict[str, str]]:
 
 
 def _list_views(view: type) -> Iterator[type]:
-    """Yield the types of values with parts of their own that a view has."""
     hints = list(get_type_hints(view).values())
     hints += [get_type_hints(getter).get("return") for _, getter in _find_properties(view)]
     while hints:
@@ -193,7 +192,6 @@ def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def _read_meanings(view: type) -> dict[str, str]:
-    """Return what the documentation of a class says of each field and property."""
     meanings: dict[str, str] = {}
     name = ""
     for line in inspect.cleandoc(view.__doc__ or "").partition("Attributes:\n")[2].split("\n"):

@@ -242,7 +242,6 @@ def _explain_empty_trial(digest: Digest) -> str:
 
 
 def _name_queries(digest: Digest, last: str) -> str:
-    """Name the saved queries in a sentence, unless their names are long."""
     met = {name for entry in digest.entries for name in entry.queries}
     holding = [name for name, _ in digest.queries if name in met] or [name for name, _ in digest.queries]
     names = _join_words([f"“{name}”" for name in holding], last)

@@ -164,8 +164,6 @@ def _list_fields(
 
 
 class _Frame:
-    """A mail around its papers."""
-
     def __init__(self, papers: MailPapers, digest: Digest, links: Links) -> None:
         self._render_paper, self._templates = papers.render, papers.templates
         self._digest, self._links = digest, links

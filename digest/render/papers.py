@@ -475,7 +475,6 @@ def _fit_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[s
 
 
 def _split_words(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a text, and whether any of their letters was met."""
     parts = list(segments)
     met = [part.is_marked for part in parts for _ in part.text]
     for word in re.finditer(r"\S+", "".join(part.text for part in parts)):

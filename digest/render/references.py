@@ -111,8 +111,7 @@ def _write_name(name: WrittenName) -> str:
 def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
     """Return raw text with its formulas as TeX and the rest escaped; the braces are always balanced.
 
-    Args:
-        protects_capitals: put words with capitals, and formulas, between braces.
+    `protects_capitals` puts words with capitals, and formulas, between braces.
     """
     text = raw.replace("\n", " ").replace("\t", " ")
     parts: list[str] = []

@@ -101,7 +101,6 @@ def count_words(pieces: Iterable[DiffPiece], part: Part) -> int:
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Sequence[str]]]:
-    """Return runs of tokens by what became of them."""
     counts = Counter(after)
     is_short = max(len(before), len(after)) <= _MOST_TOKENS
     runs: list[tuple[Part, Sequence[str]]] = []
@@ -156,8 +155,7 @@ class RevisionView:
 def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -> tuple[RevisionView, ...]:
     """Return what changed in a paper, the authors' own comment first: it says "accepted at …".
 
-    Args:
-        shown: the one of the two that a reader has before them; the second if not given.
+    `shown` is the one of the two that a reader has before them; the second if not given.
     """
     differing = set(find_differences(before, after))
     if after.is_withdrawn:

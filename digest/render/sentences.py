@@ -343,7 +343,6 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
 
 
 def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
-    """Return the text of segments, cleaned, and its marked places."""
     plain, marks = "", []
     for segment in segments:
         start, plain = len(plain), plain + clean_markup(segment.text)

@@ -143,7 +143,6 @@ class SlackParts:
         return THREAD if delivery.part else TOP, write(find_most(share.shown, lambda count: write(count).fits))
 
     def _write_top(self, share: Share, links: Links, count: int) -> Compiled:
-        """Write the message for the channel with the first `count` titles."""
         in_thread = self._digest.shown - share.end
         left_out = (*self._papers[count : share.end], *self._papers[self._digest.shown :])
         context = PostContext(
@@ -278,7 +277,6 @@ def _write_mrkdwn(text: str) -> Block:
 
 
 def _pack(lines: list[str]) -> list[str]:
-    """Join lines into texts that are short enough for a section."""
     texts: list[str] = []
     for line in filter(None, lines):
         if texts and len(texts[-1]) + 1 + len(line) <= SECTION_TEXT:
@@ -295,8 +293,7 @@ def _join(lines: list[str], separator: str) -> str:
 def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:
     """Return the message that a template became, as Slack takes it: no unfurling, no parsing of words.
 
-    Raises:
-        TemplateError: Slack would refuse it, or it would call somebody.
+    One that Slack would refuse, or that would call somebody, is a `TemplateError`.
     """
     refusals = list(_find_refusals(compiled))
     if refusals:

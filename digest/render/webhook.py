@@ -72,7 +72,6 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
 
 
 def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
-    """Return the first papers by number, without those that there is no room for."""
     written: dict[int, dict[str, Any]] = {}
     for view in view_papers(digest)[:MOST_PAPERS]:
         paper = {"number": view.number, "is_shown": view.number <= digest.shown, **_describe(view)}
@@ -142,7 +141,6 @@ def _describe(view: PaperView) -> dict[str, Any]:
 
 
 def _describe_changes(before: Paper, after: Paper) -> list[dict[str, Any]]:
-    """Return each field that differs, as it was and as it is."""
     return [
         {"field": name, "before": _list_values(before, name), "after": _list_values(after, name)}
         for name in find_differences(before, after)

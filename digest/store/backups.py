@@ -273,9 +273,6 @@ def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> d
 
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
-    Args:
-        report: called with a table's name and how many of its rows are done.
-
     Raises:
         AnotherWorker: a process works on the source.
         UsageError: the two are not of these kinds.
@@ -312,7 +309,6 @@ def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> d
 
 
 def _refuse_filled(conn: Connection, where: str) -> None:
-    """Refuse to copy into a database that holds something."""
     seeded = {table.name for table in _SEEDED}
     filled = [name for name, count in count_rows(conn).items() if count and name not in seeded]
     has_counted = conn.execute(select(func.coalesce(func.max(marks.c.value), 0))).scalar_one() > 0

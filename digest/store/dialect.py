@@ -197,9 +197,6 @@ def lock_advisory(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
     On SQLite the process that writes has its turn already.
-
-    Raises:
-        OperationalError: the others took longer than the session lets it wait.
     """
     if conn.dialect.name == "postgresql":
         conn.execute(select(func.pg_advisory_xact_lock(key)))
@@ -228,11 +225,7 @@ def pack(ids: Iterable[int]) -> bytes:
 
 
 def unpack(blob: bytes) -> tuple[int, ...]:
-    """Return the ids of a blob, in growing order.
-
-    Raises:
-        ValueError: the blob was not packed here.
-    """
+    """Return the ids of a blob, in growing order."""
     packed = array("q")
     packed.frombytes(blob)
     if sys.byteorder == "big":

@@ -144,11 +144,7 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
-    """Return a digest exactly as it was frozen.
-
-    Raises:
-        UnknownName: there is none of this number.
-    """
+    """Return a digest exactly as it was frozen."""
     row = conn.execute(_NAMED.where(digests.c.id == digest_id)).one_or_none()
     if row is None:
         raise UnknownName(f"there is no digest {digest_id}")

@@ -96,13 +96,7 @@ class StoreGate:
         self._ended_at = -math.inf
 
     def acquire(self) -> Grant:
-        """Wait until one request may be made.
-
-        Raises:
-            ArxivThrottled: the circuit breaker stays open for longer than the patience.
-            StoreBusy: other processes kept the gate for longer than that, or this one is to stop.
-            StoreError: the database does not answer: without it nobody may ask.
-        """
+        """Wait until one request may be made; see `Gate`. Without a database nobody may ask."""
         waited = 0.0
         while True:
             self._keep_own_spacing()
@@ -221,8 +215,7 @@ def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passe
     Its last request may have lived until a moment ago, so the spacing starts now; so it does if the clock has
     gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
-    Args:
-        passers_by: free what a passer-by left as well, if it is known that none is about.
+    `passers_by` frees what a passer-by left as well, if it is known that none is about.
     """
     now = _now(clock)
     is_beyond = gate.c.next_at > now + LEASE  # no grant waits so long: the clock was put right since

@@ -294,11 +294,7 @@ def load_first_runs(conn: Connection, subscription_id: int) -> dict[int, int | N
 
 
 def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
-    """Record that a first digest was made.
-
-    Raises:
-        StoreBusy: another process gave it meanwhile: roll back.
-    """
+    """Record that a first digest was made; `StoreBusy` if another process gave it meanwhile: roll back."""
     links = subscription_queries.c
     close = update(subscription_queries).where(
         links.subscription_id == first_digest.subscription_id,
@@ -401,7 +397,6 @@ def split_sent(
 def _keep(
     conn: Connection, subscription_id: int, row: MatchRow, kept: Sequence[int], paper_of: Mapping[int, int]
 ) -> None:
-    """Leave a waiting match with these of its changes, and with the count of their papers."""
     papers = len({paper_of[id_] for id_ in kept})
     mine = _is_waiting(subscription_id, row)
     values = {"changes": pack(kept), "papers": papers}

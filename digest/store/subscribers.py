@@ -226,11 +226,7 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
 def save_unsubscription(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Stop writing to a destination from this commit on: what waits for it is suppressed.
-
-    Returns:
-        False if it had left already.
-    """
+    """Stop writing to a destination from this commit on, and suppress what waits; False if it had left already."""
     key = destination_key(destination)
     _lock_person(conn, key)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
@@ -406,7 +402,6 @@ def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
 
 
 def _has_active_destination(conn: Connection, subscription_id: int) -> bool:
-    """Whether anything is still sent for a subscription."""
     places = subscription_destinations.c
     active = select(places.destination).where(
         places.subscription_id == subscription_id, places.state == DestinationState.ACTIVE

@@ -107,11 +107,9 @@ def load_trouble(conn: Connection, job: str) -> str:
 
 
 def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
-    """Begin a turn that one worker has alone.
+    """Begin a turn that one worker has alone; return the worker that is at it now, so that the caller may not.
 
-    Returns:
-        The worker that is at it now, so that the caller may not; "" if the caller has the turn, until it
-        calls `end_job` or gives no signs of life any more.
+    "" if the caller has the turn, until it calls `end_job` or gives no signs of life any more.
     """
     lock_advisory(conn, _BEGINNING)
     began, ended = job_turns.c.began_at, job_turns.c.ended_at

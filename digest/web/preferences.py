@@ -207,7 +207,6 @@ def _undo(visit: Visit) -> str:
 
 
 def _read_subscription(visit: Visit) -> tuple[str, str]:
-    """Return the name of the subscription that a button is about, and its title."""
     given = visit.form.get("subscription")
     titles = {one.name: one.title for one in visit.found.memberships} | {_ALL: "everything"}
     if given not in titles:

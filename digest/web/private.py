@@ -56,7 +56,6 @@ def _make_key(shell: Shell, person: Person, expiry: str) -> str:
 
 
 def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
-    """Return whose key this is."""
     match = re.fullmatch(r"(\d{1,12})\.[\w-]+\.(.+)", key, re.ASCII)
     found = load_preferences(conn, match[2]) if match else None
     if match and found and int(match[1]) > shell.site.clock.now().timestamp():
@@ -113,7 +112,6 @@ _ACTIONS = {"export": _export, "erase": _erase, "move": _move, "feed": _renew_fe
 def _show(
     request: Request, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING
 ) -> Response:
-    """Answer with the page that a key opens."""
     shell, feed = shell_of(request), ""
     config = shell.site.config
     with shell.site.store.read() as conn:
