@@ -14,7 +14,7 @@ from typing import Final
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
-from digest.arxiv.oai import OaiPage, TokenExpired
+from digest.arxiv.oai import OaiPage
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
 
@@ -42,7 +42,7 @@ def walk_records(client: ArxivClient, from_date: date) -> Iterator[Fetched[OaiPa
     A single page with `is_no_records_match` is a complete check, too, at an empty list.
 
     Raises:
-        TokenExpired: the list can't be gone on with; start again from `from_date`.
+        ArxivRejected: the list changed or its token is too old; the next check starts it again.
         ArxivFaulted: arXiv leads round in a circle.
     """
     sizes: list[int] = []
@@ -65,7 +65,7 @@ def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterat
         used.add(asked)
         fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
         if asked and fetched.page.is_no_records_match:
-            raise TokenExpired(
+            raise ArxivRejected(
                 f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
                 hint="The harvest starts again from its first page.",
             )

@@ -66,9 +66,6 @@ REQUESTS_A_DAY = 30
 MOST_FIRST_SEARCHES = 60
 """Searches of a day for the newest papers of new saved queries; more at once are answered from what is stored."""
 
-LONGEST_FIRST_SEARCHES = timedelta(hours=1)
-"""So long after the first of them no other begins: first digests have waited long enough."""
-
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 

@@ -96,7 +96,7 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
         made_today = len(load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
     left = thin[: max(0, rules.MOST_FIRST_SEARCHES - made_today)]
     unanswered: list[str] = []
-    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_FIRST_SEARCHES:
+    while left and len(unanswered) < _FAILURES:
         text = left.pop(0)
         unanswered += [] if _fetch_newest(site, report, pending[text], rule, len(left)) else [text]
     report.awaiting = frozenset((*unanswered, *left))

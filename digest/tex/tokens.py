@@ -199,11 +199,11 @@ class TexSetting(NamedTuple):
         return self if tag in ("", *self.tags) else self._replace(tags=(*self.tags, tag))
 
 
-def split_tokens(text: str, most: int | None = None) -> list[Token]:
-    """Cut `text` into tokens, or its first `most` ones; what is dropped from every output has none."""
+def split_tokens(text: str) -> list[Token]:
+    """Cut the beginning of a text into tokens; what is dropped from every output has none."""
     return [
         Token(kind, *match.span())
-        for match in islice(_TOKEN.finditer(text), most)
+        for match in islice(_TOKEN.finditer(text), MOST_TOKENS)
         if (kind := _KINDS[match.lastindex or 0]) is not None
     ]
 
@@ -256,7 +256,7 @@ class TokenCursor:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = split_tokens(text, MOST_TOKENS)
+        self.tokens = split_tokens(text)
         self.partners = find_partners(text, self.tokens)
         self.formulas = find_formulas(text) if "$" in text else {}
         self.noted_formulas: list[tuple[int, int]] = []
