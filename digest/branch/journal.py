@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from digest.model.clock import write_with_zone
-from digest.model.errors import AnotherWorker, StoreError
+from digest.model.errors import LeaseHeld, StoreError
 
 JOURNAL, SNAPSHOT = "journal", "snapshot"
 
@@ -37,12 +37,6 @@ FOREIGN = (
     "Set DIGEST_STORE_STATE_KEY to the key that this repository began with. If it is lost, delete the branch and"
     " start new: `digest run --start-new`."
 )
-
-
-class LeaseHeld(AnotherWorker):
-    """Another run has the state."""
-
-    exit_code = 75  # EX_TEMPFAIL of sysexits.h: the same may pass later
 
 
 @dataclass(frozen=True, slots=True)

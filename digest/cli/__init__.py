@@ -1,6 +1,7 @@
 """The command `digest`: calls what was typed, and turns errors into words.
 
-Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration · 4 the outside world.
+Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration · 4 the outside world · 75 another
+run has the state on a branch.
 """
 
 from __future__ import annotations

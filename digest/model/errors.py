@@ -10,7 +10,8 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 │   └── StoreError               the database cannot be used as it is
 │       ├── SchemaMismatch       it was written by another release
 │       └── StoreBusy            another process holds it
-│           └── AnotherWorker    and it does all the work there is  (LeaseHeld, of a state on a branch: exit 75)
+│           └── AnotherWorker    and it does all the work there is
+│               └── LeaseHeld    exit 75             …on a state that is kept on a branch
 └── OutsideError                 exit 4   HTTP 502   the outside world did not answer well
     ├── ArxivError               …and that is arXiv
     │   ├── ArxivUnreachable     no connection, reset, or no answer in time
@@ -120,6 +121,12 @@ class StoreBusy(StoreError):
 
 class AnotherWorker(StoreBusy):
     """Another process polls, plans and delivers on this database."""
+
+
+class LeaseHeld(AnotherWorker):
+    """Another run has the state."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h: the same may pass later
 
 
 class OutsideError(DigestError):

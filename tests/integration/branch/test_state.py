@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.branch.journal import LEASE, MARGIN, LeaseHeld
+from digest.branch.journal import LEASE, MARGIN
 from digest.branch.step import Branch
-from digest.model.errors import OutsideError, StoreError
+from digest.model.errors import LeaseHeld, OutsideError, StoreError
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import DestinationKind
 from digest.serve.steps import run_pass

@@ -15,13 +15,12 @@ from digest.branch.journal import (
     MARGIN,
     SNAPSHOT,
     Journal,
-    LeaseHeld,
     read_journal,
     seal,
     unseal,
     write_journal,
 )
-from digest.model.errors import StoreError
+from digest.model.errors import LeaseHeld, StoreError
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 KEY, OTHER, NONCE = bytes(32), bytes([1] * 32), bytes(12)

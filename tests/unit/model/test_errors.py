@@ -36,7 +36,7 @@ def test_the_exit_codes_and_statuses_in_the_drawing_are_those_of_the_classes() -
     drawn = 0
     for match in read_drawing():
         cls: type[DigestError] = getattr(errors, match["name"])
-        for number in re.findall(r"exit (\d)", match["rest"]):
+        for number in re.findall(r"exit (\d+)", match["rest"]):
             assert cls.exit_code == int(number)
             drawn += 1
         for number in re.findall(r"HTTP (\d{3})", match["rest"]):
@@ -48,7 +48,7 @@ def test_the_exit_codes_and_statuses_in_the_drawing_are_those_of_the_classes() -
 @pytest.mark.parametrize("cls", all_errors())
 def test_each_error_has_an_exit_code_a_status_and_room_for_a_hint(cls: type[DigestError]) -> None:
     error = cls("the disk is full", hint="Make room.")
-    assert error.exit_code in {1, 2, 3, 4}
+    assert error.exit_code in {1, 2, 3, 4, 75}
     assert 400 <= error.http_status <= 599
     assert (error.message, error.hint) == ("the disk is full", "Make room.")
 
