@@ -11,12 +11,18 @@ import click
 
 from digest.cli.context import find_here, opened
 from digest.cli.output import Aside, Part, ProgressLines, answers, table
-from digest.cli.starts import find_other_schedule
 from digest.cli.subscription import NONE_YET, describe_next_digest
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
-from digest.inspect.status import Trouble, describe_breaker, find_mistakes, find_stuck, join_causes
+from digest.inspect.status import (
+    Trouble,
+    describe_breaker,
+    find_mistakes,
+    find_other_schedule,
+    find_stuck,
+    join_causes,
+)
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, UsageError, count
 from digest.model.messages import DeliveryState

@@ -20,26 +20,20 @@ from digest.config import Config
 from digest.config.settings import INCOMING, variable_of
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
-from digest.model.cadences import Cadence, CadenceKind
+from digest.inspect.status import WORKFLOW, plan_schedule
 from digest.model.errors import UsageError
 from digest.model.subscriptions import OWN_DESTINATIONS, DestinationKind
-from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.render.contexts import WorkflowContext
 from digest.render.templates import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Schedule = tuple[tuple[str, str], ...]
-
 _PACKAGE = re.compile(r"https://[^\s#]+\.whl|git\+https://[^\s#]+@[0-9a-f]{40}")
 SITE = "file:site/"
 """The folder that a workflow publishes."""
 
-SECRETS, WORKFLOW = "secrets.env", ".github/workflows/digest.yml"
-_STARTS = re.compile(
-    r"""(?m)^ *- cron: *["']?([^"'#\n]*?)["']? *(?:#.*)?$(?:\n +timezone: *["']?([\w/+-]+)["']? *(?:#.*)?$)?"""
-)
+SECRETS = "secrets.env"
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
 _NEW_OWNER = ("digest", 1000, 1000)
@@ -178,32 +172,9 @@ def _see_github(facts: Facts) -> WorkflowContext:
             )
     secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
-    schedule, in_utc = _plan_schedule(config, facts.today.year)
+    schedule, in_utc = plan_schedule(config, facts.today.year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
     return WorkflowContext(schedule, in_utc, facts.package, hidden, is_site=SITE in map(str, answers.to))
-
-
-def _plan_schedule(config: Config, year: int) -> tuple[Schedule, Schedule]:
-    """Return when a workflow must start; and the same in UTC, () if that is the same."""
-    cadences = [one.cadence for one in config.subscriptions if one.has_digests]
-    cadences = cadences or [Cadence(CadenceKind.ANNOUNCEMENT)]
-    schedule, in_utc = plan_starts(cadences), plan_starts_in_utc(cadences, year)
-    return schedule, in_utc if in_utc != schedule else ()
-
-
-def find_other_schedule(config: Config, year: int) -> str:
-    """Return what to write into the workflow beside digest.toml if it starts at other times than `when` needs."""
-    file = config.folder / WORKFLOW
-    if config.path is None or not file.exists():
-        return ""
-    text = file.read_text(encoding="utf-8", errors="replace")
-    found = {(cron, zone or "UTC") for cron, zone in _STARTS.findall(text)}
-    schedule, in_utc = map(set, _plan_schedule(config, year))
-    if found and found in (schedule, in_utc):
-        return ""
-    lines = "".join(f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule))
-    why = "starts at other times than `when` in digest.toml needs" if found else "has no schedule that can be read"
-    return f"{WORKFLOW} {why}. Below `schedule:` write:{lines}"
 
 
 def _quote(value: str) -> str:

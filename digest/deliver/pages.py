@@ -14,14 +14,14 @@ from sqlalchemy import Connection
 from digest.deliver.feeds import FeedReport, load_site_feed, write_feed
 from digest.deliver.transports.file import read_head, write_own
 from digest.model.errors import DigestError
-from digest.model.messages import Links
+from digest.model.messages import SITE_FEEDS, SITE_INDEX, Links
 from digest.model.papers import Reason
 from digest.model.subscriptions import Archive, Destination, DestinationKind, DueSubscription
 from digest.plan.links import make_refs_url
 from digest.render.contexts import ArchiveContext, PastView
 from digest.render.digests import view_digest, view_query
 from digest.render.papers import UNTITLED, PaperView
-from digest.render.renderer import SITE_FEEDS, SITE_INDEX, mark_page, name_page
+from digest.render.renderer import mark_page, name_page
 from digest.render.text import clean_text, shorten, show_plain, write_long_day
 from digest.site import Site
 from digest.store.digests import Frozen, find_texts, load_digest, load_site_digests, thaw_digest

@@ -32,12 +32,13 @@ from digest.interest.libraries import describe_trouble
 from digest.interest.tables import load_states
 from digest.match.rules import find_idle
 from digest.model.announcements import announcement_moment, next_announcement
-from digest.model.cadences import CadenceKind
+from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
+from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.poll.record import load_coverage
 from digest.poll.rules import next_check_at
 from digest.query import parse_query
@@ -59,6 +60,11 @@ from digest.store.queries import load_asked_queries, load_queries
 from digest.store.runs import count_quarantined, load_cursor, load_first_start, load_last_checks, load_last_runs
 from digest.store.subscribers import load_refused
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
+
+WORKFLOW = ".github/workflows/digest.yml"
+_STARTS = re.compile(
+    r"""(?m)^ *- cron: *["']?([^"'#\n]*?)["']? *(?:#.*)?$(?:\n +timezone: *["']?([\w/+-]+)["']? *(?:#.*)?$)?"""
+)
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
@@ -387,3 +393,26 @@ def _load_announcement(conn: Connection, source: str, now: datetime) -> Announce
         return None
     lines = load_announcements(conn, source, now, first_at=first_at, days=(now - sent).days + 1)
     return next((line for line in lines if line.announcement == announcement), None)
+
+
+def plan_schedule(config: Config, year: int) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Return when a workflow must start; and the same in UTC, () if that is the same."""
+    cadences = [one.cadence for one in config.subscriptions if one.has_digests]
+    cadences = cadences or [Cadence(CadenceKind.ANNOUNCEMENT)]
+    schedule, in_utc = plan_starts(cadences), plan_starts_in_utc(cadences, year)
+    return schedule, in_utc if in_utc != schedule else ()
+
+
+def find_other_schedule(config: Config, year: int) -> str:
+    """Return what to write into the workflow beside digest.toml if it starts at other times than `when` needs."""
+    file = config.folder / WORKFLOW
+    if not file.exists():
+        return ""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    found = {(cron, zone or "UTC") for cron, zone in _STARTS.findall(text)}
+    schedule, in_utc = map(set, plan_schedule(config, year))
+    if found and found in (schedule, in_utc):
+        return ""
+    lines = "".join(f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule))
+    why = "starts at other times than `when` in digest.toml needs" if found else "has no schedule that can be read"
+    return f"{WORKFLOW} {why}. Below `schedule:` write:{lines}"

@@ -22,6 +22,9 @@ FEED_ENTRIES = 200
 FEED_DAYS = 30
 """How many days before its newest paper the oldest one came, at most."""
 
+SITE_INDEX, SITE_FEEDS = "index.html", ("feed.atom", "feed.json")
+"""Files of a site beside its pages."""
+
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
 

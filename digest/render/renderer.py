@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from digest.config.settings import MailSettings
 from digest.model.errors import DigestError, TemplateError
-from digest.model.messages import Delivery, Digest, Feed, Links, Message, Share
+from digest.model.messages import SITE_FEEDS, SITE_INDEX, Delivery, Digest, Feed, Links, Message, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.render.contexts import (
     POST_SUFFIX,
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 CONSOLE_WIDTH = 80
 LONGEST_POST = 2000
 """Characters of a message in Markdown: what the strictest of the places that show it takes."""
-
-SITE_INDEX, SITE_FEEDS = "index.html", ("feed.atom", "feed.json")
-"""Files of a site beside its pages."""
 
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
-from digest.deliver.pages import publish_sites
 from digest.deliver.rounds import deliver_in_rounds
 from digest.deliver.step import DeliverReport, hold_alike_refusals
 from digest.deliver.transports.registry import settling_times
@@ -18,6 +17,7 @@ from digest.match.step import MatchReport, match
 from digest.model.clock import write_with_zone
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
+from digest.model.subscriptions import DestinationKind
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
 from digest.plan.restored import record_all_as_sent
@@ -204,7 +204,12 @@ class Steps:
 
     def publish(self) -> FeedReport:
         """Write the feeds that are files, and the folders that are sites."""
-        self.report.feeds = publish_sites(self._site, publish_feeds(self._site))
+        self.report.feeds = publish_feeds(self._site)
+        places = [place for one in self._site.config.subscriptions for place in one.destinations]
+        if any(place.kind is DestinationKind.FILE and not place.is_pulled for place in places):
+            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders, and few have a site
+
+            publish_sites(self._site, self.report.feeds)
         return self.report.feeds
 
     def watch(self) -> WatchReport:

@@ -14,9 +14,8 @@ from uuid import uuid4
 from digest.config.addresses import expand_home
 from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
-from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.messages import SITE_INDEX, IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
-from digest.render.renderer import SITE_INDEX
 
 _SUFFIXES = {
     "message/rfc822": ".eml",
