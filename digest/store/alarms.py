@@ -115,7 +115,7 @@ class StoredAlarm:
 def load_stored_alarms(conn: Connection) -> list[StoredAlarm]:
     """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
-    return [_read_alarm(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
+    return list(map(_read_alarm, conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))))
 
 
 def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
@@ -141,9 +141,7 @@ def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> lis
     has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.sent_at < literal(failed_at, Moment))
     is_unsent = or_(alarms.c.sent_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
     take = update(alarms).where(alarms.c.not_before <= now, is_unsent).values(not_before=now + CLAIM)
-    return sorted(
-        (_read_alarm(row) for row in conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since
-    )
+    return sorted(map(_read_alarm, conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since)
 
 
 def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:

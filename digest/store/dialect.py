@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from array import array
+import struct
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -218,19 +217,13 @@ def select_by(
 
 def pack(ids: Iterable[int]) -> bytes:
     """Return ids as bytes, sorted, each once."""
-    packed = array("q", sorted(set(ids)))
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
+    ordered = sorted(set(ids))
+    return struct.pack(f"<{len(ordered)}q", *ordered)
 
 
 def unpack(blob: bytes) -> tuple[int, ...]:
     """Return the ids of a blob, in growing order."""
-    packed = array("q")
-    packed.frombytes(blob)
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return tuple(packed)
+    return struct.unpack(f"<{len(blob) // 8}q", blob)
 
 
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:

@@ -236,18 +236,11 @@ def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
 
 
 def create_standalone(path: Path) -> engine.Store:
-    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database.
-
-    Raises:
-        StoreError: the file can't be made or written.
-    """
+    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(
-            f"the folder {path.parent} can't be made: {error.strerror}",
-            hint="It keeps the pace of requests to arXiv. Make it writable for this account.",
-        ) from error
+        raise engine.explain_file(str(path), error) from error
     store = engine.connect(f"sqlite:///{path}", create=True)
     with store.begin() as conn:
         metadata.create_all(conn, tables=[gate])

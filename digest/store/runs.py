@@ -341,17 +341,10 @@ def move_cursor(
     conn.execute(first)
     forward = (
         update(cursors)
-        .where(*_is_cursor(source, query_key), _is_older(started_at))
-        .values(
-            last_complete_run_id=run_id,
-            last_complete_at=started_at,
-        )
+        .where(cursors.c.source == source, cursors.c.query_key == query_key, _is_older(started_at))
+        .values(last_complete_run_id=run_id, last_complete_at=started_at)
     )
     return conn.execute(forward).rowcount == 1
-
-
-def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
-    return (cursors.c.source == source, cursors.c.query_key == query_key)
 
 
 def _is_older(started_at: datetime) -> ColumnElement[bool]:

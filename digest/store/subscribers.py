@@ -136,8 +136,7 @@ def load_aliases(conn: Connection, destination: Destination) -> list[str]:
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     block = _blocking(conn.dialect.name)
-    for place in load_aliases(conn, destination):
-        conn.execute(block, {"place": place, "until": until})
+    conn.execute(block, [{"place": place, "until": until} for place in load_aliases(conn, destination)])
 
 
 @cache

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -143,10 +143,7 @@ def lock_worker(store: Store) -> Iterator[None]:
         AnotherWorker: another process is the worker; its number is named.
         StoreError: the lock's file can't be written.
     """
-    if store.path is None:
-        yield
-        return
-    with lock_file(store.path):
+    with lock_file(store.path) if store.path else nullcontext():
         yield
 
 
