@@ -336,6 +336,7 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
 
 def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
     before, sequel = frozen["before"], frozen["sequel"]
+    texts = [StoredText(papers[key], key) for key in (sequel or ())[2:]]
     return DigestEntry(
         kind=Kind(frozen["kind"]),
         paper=papers[frozen["text"]],
@@ -348,13 +349,9 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
         announced=date.fromisoformat(frozen["announced"]),
         change_id=frozen["change"],
         before=StoredText(papers[before], before) if before else None,
-        sequel=_thaw_sequel(papers, *sequel) if sequel else None,
+        sequel=Sequel(Kind(sequel[0]), date.fromisoformat(sequel[1]), *texts) if sequel else None,
         near=frozen["near"],
     )
-
-
-def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, *keys: int) -> Sequel:
-    return Sequel(Kind(kind), date.fromisoformat(day), *(StoredText(papers[key], key) for key in keys))
 
 
 def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -46,7 +45,6 @@ MEDIA_TYPES = {
 }
 
 _PAGE, _PAGE_ENTRIES = "html", 20
-_WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
 
 CHECK_AGAIN = 10.0
 """Seconds for which the table counts as it was read: how long a revoked address may go on working."""
@@ -93,14 +91,9 @@ class FeedCopy:
 
 
 def prefers_page(accept: str) -> bool:
-    """Whether an Accept field (RFC 9110 §12.5.1) names pages before feeds, as browsers do; `*/*` names neither."""
-    weights: dict[str, float] = {}
-    for part in accept.lower().split(","):
-        name, *parameters = part.split(";")
-        found = [float(weight[1]) for weight in map(_WEIGHT.fullmatch, parameters) if weight]
-        weights[name.strip()] = found[0] if found else 1.0
-    feeds = [name for name in weights if name.endswith(("xml", "json")) and not name.endswith("xhtml+xml")]
-    return weights.get("text/html", 0.0) > max((weights[name] for name in feeds), default=0.0)
+    """Whether an Accept field (RFC 9110 §12.5.1) begins with pages and names no feed, as that of browsers does."""
+    named = accept.lower()
+    return named.startswith("text/html") and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
+
+from httpx import URL
 
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 MOST_FIELDS = 60
 
 _URLENCODED = "application/x-www-form-urlencoded"
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _ONE_CLICK_PART = re.compile(
     rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
@@ -112,15 +112,13 @@ def require_own_form(request: Request, form: Form) -> None:
 
 def find_origin(url: str) -> str:
     """Return the origin of a web address as browsers write it: without a usual port."""
-    parts, host = urlsplit(url), find_host(url)
-    port = "" if parts.port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
+    parts = URL(url)
+    return f"{parts.scheme}://{parts.netloc.decode('ascii')}"
 
 
 def find_host(url: str) -> str:
     """Return the host of a web address as browsers write it: in small letters and in ASCII."""
-    host = urlsplit(url).hostname or ""
-    return host if host.isascii() else host.encode("idna").decode("ascii")
+    return URL(url).raw_host.decode("ascii")
 
 
 def _derive_token(shell: Shell, path: str, day: date) -> str:
