@@ -185,7 +185,7 @@ class Battery:
         self._spoil(0.2, fate.lost_part)
         if fate.lost_mail >= 0:
             self.mail.script.drop("END", skip=fate.lost_mail)
-        mails = len(self.mail.arrivals)
+        mails, hasty = len(self.mail.arrivals), len(self.arxiv.violations)
         run = self.start(*RUN, fate=fate)
         double = self.start(*RUN) if fate.is_double else None
         timer = threading.Timer(fate.share * self.length, run.strike, (fate.signal,))
@@ -210,6 +210,7 @@ class Battery:
         if fate.lost_mail >= 0 and not self.mail.script.waiting:
             self.seen.lost.add(self.mail.arrivals[mails + fate.lost_mail].key)
         self.mail.script.clear()
+        self._judge_pace(hasty, run)
         for fault in filter(None, fate.pushes[: int((run.box / "pushes").read_text())]):
             self._note(run, f"push {fault.split()[0]}")
 
@@ -240,8 +241,6 @@ class Battery:
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
         self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
         self.seen.printed = {run.box.name: run.said.encode() for run in self.runs}
-        for visit in self.arxiv.violations:
-            self.verdict.accuse("pace", f"{visit.at:%d %b %H:%M:%S} {visit.path} after {visit.gap or 0:.2f} s")
         return self.seen
 
     def _spoil(self, arxiv: float, others: float) -> None:
@@ -267,6 +266,13 @@ class Battery:
             self.length = run.ended - run.began
         self.verdict.counts["met a lease"] += "is at work on this state" in run.said
         return False
+
+    def _judge_pace(self, since: int, run: Run) -> None:
+        for visit in self.arxiv.violations[since:]:
+            if any("paused" in event for event in run.events):
+                self.verdict.counts["requests to arXiv too soon after a pause"] += 1
+            else:
+                self.verdict.accuse("pace", f"{visit.at:%d %b %H:%M:%S} {visit.path} after {visit.gap or 0:.2f} s")
 
     def _note(self, run: Run, event: str) -> None:
         run.events.add(event)
