@@ -43,12 +43,9 @@ FOREIGN = (
 class Journal:
     """What is on the branch beside the snapshot.
 
-    Attributes:
-        generation: how many pushes there were.
-        snapshot: in which of them the snapshot came.
-        owner: the run that has the lease, "" if none has.
-        until: the end of its lease; the beginning of 1970 if there is none.
-        changes: statements of SQL that make today's database of the snapshot.
+    `generation` counts the pushes, and `snapshot` is the number of the one that brought the snapshot. `owner` is
+    the run that has the lease, "" if none has; then `until` is the beginning of 1970. `changes` are statements of
+    SQL that make today's database of the snapshot.
     """
 
     generation: int
@@ -58,11 +55,7 @@ class Journal:
     changes: str
 
     def refuse_living(self, now: datetime) -> None:
-        """Refuse to take a lease that somebody has.
-
-        Raises:
-            LeaseHeld: it names the run, and until when.
-        """
+        """Refuse, by `LeaseHeld`, to take a lease that somebody has."""
         if self.owner and now < self.until + MARGIN:
             until = write_with_zone(self.until + MARGIN, None, now)
             raise LeaseHeld(

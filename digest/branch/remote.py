@@ -63,12 +63,7 @@ class Remote:
         self.refusal: DigestError | None = None
 
     def ask(self) -> Tip:
-        """Ask `origin` where the branch is.
-
-        Raises:
-            OutsideError: it does not answer.
-            ConfigurationError: there is no git, no checkout, or no `origin`.
-        """
+        """Ask `origin` where the branch is."""
         done = self._git("ls-remote", "origin", self._ref, self._tag)
         if done is None or done.returncode:
             raise self._explain(done, "can't be read")
@@ -77,11 +72,7 @@ class Remote:
         return Tip(found.get(self._ref, ""), found.get(self._tag, ""))
 
     def fetch(self, commit: str) -> dict[str, Blob]:
-        """Return the files of a commit at `origin`, by name.
-
-        Raises:
-            OutsideError: it can't be fetched; the branch may have been moved meanwhile.
-        """
+        """Return the files of a commit at `origin`, by name; the branch may have been moved meanwhile."""
         done = self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", commit)
         if done is None or done.returncode:
             raise self._explain(done, "can't be fetched")

@@ -59,10 +59,7 @@ _WATCH = 5.0
 class Branch:
     """What a process has of the state: a database in a folder of its own, and the lease once it writes.
 
-    Attributes:
-        store: the database as it was fetched, and as it was changed since. A first write takes the lease.
-        migrates: whether a state of an older release is brought up here. The push that takes the lease carries it.
-        migrated: what that did; None if the state was of this release.
+    If it `migrates`, a state of an older release is brought up here. The push that takes the lease carries it.
     """
 
     store: Store
@@ -87,12 +84,7 @@ class Branch:
         self._pushing = threading.RLock()
 
     def fetch(self, *, create: bool, start_new: bool = False) -> None:
-        """Bring the state here.
-
-        Args:
-            create: begin with an empty database where there was never a branch.
-            start_new: do so, too, where there was one.
-        """
+        """Bring the state here; `create` it where no branch ever was, with `start_new` also where one was."""
         for attempt in range(_TRIES):
             self._tip = self._remote.ask()
             if not self._tip.commit:
@@ -171,11 +163,7 @@ class Branch:
     def take_lease(self) -> None:
         """Become the one who may write and send; harmless if this process is.
 
-        What a run before named and did not end is `unknown` from this push on.
-
-        Raises:
-            LeaseHeld: another run has it.
-            OutsideError: `origin` does not take the push.
+        What a run before named and did not end is `unknown` from this push on. Raise `LeaseHeld` if a run has it.
         """
         with self._pushing:
             if self._has_lease:
@@ -227,8 +215,7 @@ class Branch:
     def push(self) -> None:
         """Put the state as it is now on the branch, and keep the lease.
 
-        Raises:
-            OutsideError: `origin` does not say yes. Nothing more may be sent, and nothing more is pushed.
+        After its `OutsideError` nothing more may be sent, and nothing more is pushed.
         """
         self.take_lease()
         self._replace(self._owner, self._journal.until)

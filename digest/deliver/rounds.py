@@ -38,11 +38,7 @@ _ROUND = (
 
 
 def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
-    """Send what is due, as long as the lease lasts.
-
-    Raises:
-        OutsideError: a push was not taken, so nothing more is sent.
-    """
+    """Send what is due, as long as the lease lasts and each push is taken."""
     report = DeliverReport()
     restore_messages(site)
     while branch.has_time(_LEAST):

@@ -92,12 +92,8 @@ def decide_failure(
     """Decide what follows a failure.
 
     A server that is away for everybody is no reason to give up anybody's digest, however long that lasts.
-
-    Args:
-        settling: how long a message that may have arrived is not touched before it is checked.
-        jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
-            do not return at once.
-        can_shorten: it can show fewer papers.
+    A message that may have arrived is not touched for `settling` before it is checked. Pauses are spread over
+    `jitter`, from 0 up to 1 ("full jitter"), so that many failed at once do not return at once.
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
@@ -122,10 +118,8 @@ def decide_failure(
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
-    Args:
-        is_harmless: sending it again makes no second copy.
-        may_repeat: if nobody can tell, a second copy is the lesser harm.
-        repeats: how often it was sent again already although it may have arrived.
+    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second copy is the lesser
+    harm; `repeats` says how often it was sent again already although it may have arrived.
     """
     if is_harmless:
         return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD

@@ -29,11 +29,8 @@ from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 class ConfigReport(SyncReport):
     """What reading the file changed, of saved queries and subscriptions.
 
-    Attributes:
-        unreadable: saved queries that can't be read, each with what is wrong.
-        futile: saved queries that no paper can ever meet, each with why.
-        idle: what subscriptions exclude, or put first or last, by a query that can't be read, with what is wrong.
-        not_subscribed: (destination, new subscription, the old one): who unsubscribed stays unsubscribed.
+    No paper can ever meet `futile` queries. `idle` is what subscriptions exclude, or put first or last, by a query
+    that can't be read. `not_subscribed` names destination, new subscription and the old one that was left.
     """
 
     unreadable: tuple[tuple[str, str], ...] = ()

@@ -64,11 +64,7 @@ _TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
 
 
 class Jobs:
-    """The jobs of one installation.
-
-    Attributes:
-        remarks: what could not be done in a job's last turn, which went to its end all the same, by job.
-    """
+    """The jobs of one installation; `remarks` say by job what a last turn, which went to its end, could not do."""
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
@@ -268,15 +264,11 @@ class Schedule:
         self._scheduler.add_job(self._run_job, args=[job], id=job.name, replace_existing=True)
 
     def stop(self, *, grace: float, force: float) -> bool:
-        """Begin nothing new, and let what is under way end.
+        """Begin nothing new, and let what is under way end; return whether it has.
 
-        Args:
-            grace: seconds it may take by itself; then connections are broken off.
-            force: seconds it may take after that: an answer that came is still written down meanwhile, however
-                slow the database is. Then this, too, is given up.
-
-        Returns:
-            Whether everything has ended. What has not leaves nothing that the next start cannot repair.
+        After so many seconds of `grace`, connections are broken off. An answer that came is still written down for
+        so many more, however slow the database is. What has not ended then leaves nothing that the next start
+        cannot repair.
         """
         self._stopping.set()
         self._scheduler.pause()

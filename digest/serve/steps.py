@@ -87,11 +87,7 @@ def run_pass(
     patience: timedelta = timedelta(0),
     longest_wait: timedelta = timedelta(0),
 ) -> PassReport:
-    """Do everything that is due, once; what is due within `longest_wait` is waited for.
-
-    Raises:
-        AnotherWorker: another process does it.
-    """
+    """Do everything that is due, once, unless another process does; wait for what is due within `longest_wait`."""
     with ExitStack() as stack:
         if site.branch is not None:
             site.branch.take_lease()

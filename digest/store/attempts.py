@@ -100,10 +100,8 @@ def begin_sending(
 
     The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
     same and has not refused them for their size. Whether the destination may still be written to is decided here,
-    in the same transaction; if it may not, the delivery and the parts after it end `suppressed`.
-
-    Returns:
-        `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
+    in the same transaction. Return `SENDING`: go on; `SUPPRESSED`: it may not, and the delivery has ended with the
+    parts after it; `READY`: the claim was lost, don't touch it.
     """
     mine = (
         deliveries.c.id == delivery.id,
@@ -172,16 +170,11 @@ def mark_unsent(
     not_before: datetime | None = None,
     shorter: Share | None = None,
 ) -> bool:
-    """Record what becomes of a claimed delivery that was not sent, as far as known.
+    """Record what becomes of a claimed delivery that was not sent; False if somebody else has claimed it since.
 
-    Args:
-        to: `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
-            `SUPPRESSED`, and the parts after it with it.
-        not_before: from when on it is claimed or checked again; None for at once.
-        shorter: what it shows from now on, since it was refused for its size: the next attempt has other bytes.
-
-    Returns:
-        False, with nothing changed, if somebody else has claimed it since.
+    It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
+    `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not claimed or checked again. It shows
+    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes.
     """
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
@@ -258,11 +251,7 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class HeldDeliveries:
-    """Deliveries held for the operator's word.
-
-    Attributes:
-        doubtful: those of them that may have arrived, if the other side can't be asked whether they did.
-    """
+    """Deliveries held for the operator's word; `doubtful` ones may have arrived, and nobody there can be asked."""
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
@@ -300,14 +289,8 @@ def retry_delivery(
 
     What may have arrived is searched for first if the other side can be asked. The parts given up because of
     it return with it, and the pause of its destination ends. With `anyway` nothing is searched for: it may arrive
-    twice.
-
-    Returns:
-        `READY`: it goes out. `UNKNOWN`: it is searched for, and goes out if it is missing. None: its state allows
-        neither.
-
-    Raises:
-        UnknownName: there is no such delivery.
+    twice. Return `READY`: it goes out; `UNKNOWN`: it is searched for, and goes out if it is missing; None: its
+    state allows neither.
     """
     row = require_delivery(conn, delivery_id)
     place = Destination.parse(row.destination)
@@ -322,11 +305,7 @@ def retry_delivery(
 
 
 def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`."""
     require_delivery(conn, delivery_id)
     step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
     return change_state(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
@@ -336,9 +315,6 @@ def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts after it go on.
 
     False, with nothing changed, if its state does not allow it, or it was never on its way.
-
-    Raises:
-        UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
     (delivery,) = load_deliveries_of(conn, [row])
@@ -361,11 +337,7 @@ def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
 
 
 def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
-    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say."""
     row = require_delivery(conn, delivery_id)
     before = (
         select(deliveries)
@@ -429,11 +401,10 @@ class StoredDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One time the network was touched for a delivery.
+    """One time the network was touched for a delivery, and the state it led to.
 
-    Attributes:
-        outcome: the state it led to; `sending` while it lasts, `repeated` if it may have arrived and
-            the same was sent again, `in doubt` if it may have and a person has to say.
+    That is `sending` while it lasts, `repeated` if it may have arrived and the same was sent again, `in doubt` if
+    it may have and a person has to say.
     """
 
     number: int
@@ -454,11 +425,7 @@ def load_stored_deliveries(
 
 
 def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
-    """Return a delivery with every attempt.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Return a delivery with every attempt."""
     require_delivery(conn, delivery_id)
     (stored,) = _read_deliveries(
         conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
@@ -484,11 +451,7 @@ def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
 
 
 def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
-    """Return a delivery's row.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Return a delivery's row; raise `UnknownName` if there is none."""
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
     if row is None:
         raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")

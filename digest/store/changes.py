@@ -41,12 +41,8 @@ def save_changes(
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
 
-    Call it in the transaction in which `load_known` read what the changes were compared with.
-
-    Args:
-        changes: at most one for each paper.
-        hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
-        as_of: arXiv's own time of the answer (UTC).
+    Call it in the transaction in which `load_known` read what the changes were compared with: at most one for each
+    paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the answer (UTC).
 
     Raises:
         StoreBusy: another process stored one of these papers in the meantime: roll back and read again.

@@ -48,6 +48,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect, ExceptionContext
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import NULLTYPE, TypeEngine
@@ -106,14 +107,12 @@ class database_clock(FunctionElement[float]):  # noqa: N801 - reads as the SQL f
 
 
 @compiles(database_clock, "sqlite")
-def _sqlite_clock(element: database_clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    del element, compiler, options
+def _sqlite_clock(*_: object, **__: object) -> str:
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
 @compiles(database_clock, "postgresql")
-def _postgresql_clock(element: database_clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    del element, compiler, options
+def _postgresql_clock(*_: object, **__: object) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
@@ -227,11 +226,7 @@ def unpack(blob: bytes) -> tuple[int, ...]:
 
 
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
-    """Return an engine for a PostgreSQL; nothing is asked of it yet.
-
-    Raises:
-        ConfigurationError: the driver is not installed.
-    """
+    """Return an engine for a PostgreSQL; nothing is asked of it yet."""
     try:
         engine = create_engine(
             url,
@@ -299,6 +294,11 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own options
+    """Return a table of ours."""
+    return Table(name, metadata, *parts, **options)
 
 
 class Moment(TypeDecorator[datetime]):

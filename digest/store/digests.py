@@ -102,10 +102,8 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
     There is at most one for each subscription; call it in the transaction that moves their next due times.
-
-    Returns:
-        Each digest's number by subscription. Missing is one whose subscription had a digest for this slot
-        already: nothing of it is stored, and its matches wait for the next one.
+    Return each digest's number by subscription. Missing is one whose subscription had a digest for this slot
+    already: nothing of it is stored, and its matches wait for the next one.
 
     Raises:
         StoreBusy: another process planned one of these matches meanwhile: roll back and plan anew.
@@ -364,11 +362,8 @@ def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
 class SubscriptionLine:
     """One subscription's line of the status screen.
 
-    Attributes:
-        paused_until: when a pause ends (UTC); None without a pause, or for one without end.
-        waiting: papers matched that the next digest will hold.
-        days: papers matched per UTC day, except first digests; days without any left out.
-        is_personal: a person's own, made on a page.
+    `paused_until` is None without a pause, or for one without end. `waiting` papers will be in the next digest.
+    `days` have the papers matched per UTC day, except first digests. A person's own was made on a page.
     """
 
     settings: Subscription

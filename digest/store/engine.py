@@ -115,9 +115,7 @@ GATE = "arxiv"
 def explaining(where: str, path: Path | None = None) -> Iterator[None]:
     """Turn errors of the database at an address, or in a file, inside the block, into errors that say what to do.
 
-    Raises:
-        StoreBusy: somebody else holds what is needed; the same may pass later.
-        StoreError: the database is away, full, read-only, or not what it should be.
+    What somebody else holds is `StoreBusy`: the same may pass later.
     """
     try:
         yield
@@ -158,11 +156,8 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
 class Store:
     """An open database. Close it when done.
 
-    Attributes:
-        url_masked: its address without the password, for messages.
-        path: the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody
-            who works on it. None on PostgreSQL.
-        before_write: called before each transaction that writes; it may refuse.
+    `path` is the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody who
+    works on it. None on PostgreSQL. `before_write` is called before each transaction that writes; it may refuse.
     """
 
     before_write: Callable[[], None] | None = None
@@ -185,11 +180,7 @@ class Store:
     def begin(self, *, is_allowed: bool = False) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back if anything is raised.
 
-        If `is_allowed`, `before_write` is not asked.
-
-        Raises:
-            StoreBusy: another process, or another thread of this one, writes for too long.
-            StoreError: the database is away, full, or can't be written.
+        If `is_allowed`, `before_write` is not asked. Raise `StoreBusy` if somebody else writes for too long.
         """
         if self.before_write is not None and not is_allowed:
             self.before_write()
@@ -218,11 +209,7 @@ class Store:
             self._turn.release()
 
     def check_file(self) -> None:
-        """See that SQLite's file is still the one that was opened: what is written to another is lost.
-
-        Raises:
-            StoreError: it was deleted, or another took its place.
-        """
+        """See that SQLite's file is still the one that was opened: what is written to another is lost."""
         if self.path is None:
             return
         try:
@@ -239,11 +226,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state of the database, and cannot change it.
-
-        Raises:
-            StoreError: the database is away.
-        """
+        """Open a transaction that sees one state of the database, and cannot change it."""
         self.check_file()
         options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
         with (
@@ -258,22 +241,11 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(
-    url: str,
-    *,
-    create: bool = False,
-    pool: int = POOL,
-) -> Store:
-    """Open the database at a URL.
+def open_store(url: str, *, create: bool = False, pool: int = POOL) -> Store:
+    """Open the database at a URL, `sqlite:///path` or `postgresql://user@host/name`.
 
-    Args:
-        url: `sqlite:///path` or `postgresql://user@host/name`.
-        create: build the tables if there are none (a SQLite file is made readable by its owner only).
-
-    Raises:
-        ConfigurationError: the URL names no database we know, or its driver is not installed.
-        SchemaMismatch: the tables are older than this release, or newer.
-        StoreError: it isn't there, can't be reached or written, or is no database.
+    With `create`, tables are made if there are none (a SQLite file is made readable by its owner only). Raise
+    `SchemaMismatch` if they are older than this release, or newer.
     """
     store = connect(url, create=create, pool=pool)
     try:
@@ -290,12 +262,7 @@ def open_store(
 
 
 def migrate(url: str) -> MigrationReport:
-    """Bring the database at a URL to this release's schema, in one transaction and under a lock.
-
-    Raises:
-        SchemaMismatch: it was written by a newer release.
-        StoreError: it can't be reached or written.
-    """
+    """Bring the database at a URL to this release's schema; see `upgrade`."""
     store = connect(url, create=True)
     try:
         return upgrade(store)
@@ -428,11 +395,7 @@ def current_revision(conn: Connection) -> str:
 
 
 def check_revision(revision: str, where: str) -> None:
-    """Refuse tables that this release can't work with.
-
-    Raises:
-        SchemaMismatch: they are older, too new, or not there at all.
-    """
+    """Refuse, by `SchemaMismatch`, tables that are older than this release, too new, or not there at all."""
     head = head_revision()
     if revision == head:
         return
@@ -454,10 +417,8 @@ def check_revision(revision: str, where: str) -> None:
 def upgrade(store: Store) -> MigrationReport:
     """Bring a database to this release's schema, in one transaction and under a lock.
 
-    Raises:
-        SchemaMismatch: a newer release wrote it.
-        StoreBusy: others use its tables so much that they can't be changed.
-        StoreError: the tables can't be built.
+    Raise `SchemaMismatch` if a newer release wrote it, `StoreBusy` if others use its tables so much that they
+    can't be changed.
     """
     with store.begin() as conn:
         if store.dialect == "postgresql":

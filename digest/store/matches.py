@@ -64,13 +64,10 @@ _PLACES = select(subscription_destinations.c.subscription_id, subscription_desti
 
 @dataclass(frozen=True, slots=True)
 class MatchRow:
-    """What one match run brought to one subscription.
+    """What one match run brought to one subscription, and the digest it went into; None while it waits.
 
-    Attributes:
-        occasion: a poll's matches, or the first digest of a new saved query.
-        digest_id: the digest it went into; None while it waits.
-        brought: the change ids as the run brought them, also of those that were taken out since: a feed dates its
-            papers by them.
+    `brought` has the change ids as the run brought them, also of those that were taken out since: a feed dates its
+    papers by them.
     """
 
     match_run_id: int
@@ -414,9 +411,7 @@ def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool
 class DueSlot(NamedTuple):
     """The turn of a subscription, as stored: a hundred thousand are read for a morning.
 
-    Attributes:
-        plan_after: only matches of later match runs are planned.
-        written: its rhythm in its own words: equal words say the same.
+    Only matches of runs later than `plan_after` are planned. `written` is its rhythm: equal words say the same.
     """
 
     id: int
@@ -443,16 +438,10 @@ def load_due_slots(
     only: int | None = None,
     lock: bool = False,
 ) -> list[DueSlot]:
-    """Return the turns that have come, the longest waiting first.
+    """Return the turns that have come, the longest waiting first; those `after` where the last batch ended.
 
-    A subscription that is paused counts again once its pause is over.
-
-    Args:
-        after: only those after this due time (UTC) and subscription: where the last batch ended.
-        lock: keep other processes from them until the transaction ends, and leave out what others keep.
-
-    Raises:
-        ConfigurationError: what one of them says of its rhythm can't be read.
+    A subscription that is paused counts again once its pause is over. `lock` keeps other processes from them until
+    the transaction ends, and leaves out what others keep.
     """
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)

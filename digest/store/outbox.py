@@ -83,12 +83,7 @@ PORTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The state that a delivery goes to.
-
-    Attributes:
-        said: what went wrong, or what the other side answered; "" for nothing.
-        outcome: how its attempt is remembered; "" for the state it led to.
-    """
+    """The state that a delivery goes to, what is said of it, and its attempt's outcome: "" for the same state."""
 
     to: DeliveryState
     now: datetime
@@ -107,11 +102,7 @@ def change_state(
 ) -> bool:
     """Change a delivery's state, close its attempt, end the parts after it.
 
-    Args:
-        token: the claim that must still hold; None for any claim.
-
-    Returns:
-        False, with nothing changed, if it is in no such state, or somebody else has claimed it.
+    Return False, with nothing changed, if it is in no such state, or the claim of this token holds no more.
     """
     said = make_storable(step.said)
     changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
@@ -432,11 +423,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """What the outbox holds.
-
-    Attributes:
-        oldest_due: since when the oldest delivery that could go waits (UTC); None if none does.
-    """
+    """What the outbox holds, and since when the oldest delivery that could go waits (UTC); None if none does."""
 
     counts: dict[DeliveryState, int]
     oldest_due: datetime | None

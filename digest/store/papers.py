@@ -61,9 +61,7 @@ class Forgotten:
 class StoredSpan:
     """Between which moments all that arXiv announced is stored, because harvests brought it.
 
-    Attributes:
-        since: UTC day from which on the first harvest asked for everything.
-        until: when the last complete harvest began (UTC).
+    That is from the UTC day since which the first one asked for everything, to when the last complete one began.
     """
 
     since: date
@@ -162,9 +160,8 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
 def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
     """Return the paper announced last of all that are stored, with its datestamp; None if none is.
 
-    Args:
-        is_harvested: only of those that a harvest has shown with their datestamps: another one must show them
-            again. What a search or a question for ids brought before it proves nothing of harvests.
+    If `is_harvested`, only of those that a harvest has shown with their datestamps: another one must show them
+    again. What a search or a question for ids brought before it proves nothing of harvests.
     """
     newest = select(papers.c.arxiv_id, papers.c.datestamp).where(papers.c.archive == "")
     if is_harvested:

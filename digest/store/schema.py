@@ -5,13 +5,12 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, Table, UniqueConstraint, text
+from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, text
 
 from digest.store import dialect
 
-papers = Table(
+papers = dialect.table(
     "papers",
-    dialect.metadata,
     dialect.key(),
     dialect.text("arxiv_id", unique=True),
     dialect.number("month"),
@@ -29,24 +28,21 @@ papers = Table(
     Index(None, "announcement"),
 )
 
-forgotten = Table(
+forgotten = dialect.table(
     "forgotten",
-    dialect.metadata,
     dialect.name_key("archive"),
     Column("month", Integer, primary_key=True, autoincrement=False),
     dialect.blob("papers"),
 )
 
-forgotten_days = Table(
+forgotten_days = dialect.table(
     "forgotten_days",
-    dialect.metadata,
     Column("announcement", Date, primary_key=True),
     dialect.number("papers"),
 )
 
-versions = Table(
+versions = dialect.table(
     "versions",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("paper_id", "papers.id"),
     dialect.number("version"),
@@ -66,9 +62,8 @@ versions = Table(
     UniqueConstraint("paper_id", "version", "content_hash"),
 )
 
-changes = Table(
+changes = dialect.table(
     "changes",
-    dialect.metadata,
     dialect.explicit_key(),
     dialect.reference("paper_id", "papers.id"),
     dialect.reference("version_id", "versions.id", index=True),
@@ -82,12 +77,11 @@ changes = Table(
     Index(None, "run_id"),
 )
 
-marks = Table("marks", dialect.metadata, dialect.name_key("name"), dialect.big("value"))
+marks = dialect.table("marks", dialect.name_key("name"), dialect.big("value"))
 
 
-poll_runs = Table(
+poll_runs = dialect.table(
     "poll_runs",
-    dialect.metadata,
     dialect.key(),
     dialect.text("source"),
     dialect.text("query_key"),
@@ -112,9 +106,8 @@ poll_runs = Table(
     Index(None, "outcome"),
 )
 
-cursors = Table(
+cursors = dialect.table(
     "cursors",
-    dialect.metadata,
     dialect.name_key("source"),
     dialect.name_key("query_key"),
     dialect.big("last_complete_run_id", nullable=True),
@@ -124,9 +117,8 @@ cursors = Table(
     dialect.moment("bootstrapped_at"),
 )
 
-quarantine = Table(
+quarantine = dialect.table(
     "quarantine",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("run_id", "poll_runs.id", index=True),
     dialect.number("page"),
@@ -137,9 +129,8 @@ quarantine = Table(
     dialect.moment("seen_at"),
 )
 
-gaps = Table(
+gaps = dialect.table(
     "gaps",
-    dialect.metadata,
     Column("month", Integer, primary_key=True, autoincrement=False),
     Column("number", Integer, primary_key=True, autoincrement=False),
     dialect.text("state"),
@@ -151,9 +142,8 @@ gaps = Table(
     Index(None, "state"),
 )
 
-requests = Table(
+requests = dialect.table(
     "requests",
-    dialect.metadata,
     dialect.key(),
     dialect.moment("at", index=True),
     dialect.text("method"),
@@ -165,9 +155,8 @@ requests = Table(
     dialect.text("detail"),
 )
 
-gate = Table(
+gate = dialect.table(
     "gate",
-    dialect.metadata,
     dialect.name_key("name"),
     dialect.text("holder"),
     dialect.big("token"),
@@ -179,9 +168,8 @@ gate = Table(
 )
 
 
-workers = Table(
+workers = dialect.table(
     "workers",
-    dialect.metadata,
     dialect.name_key("owner"),
     dialect.text("release"),
     dialect.text("host"),
@@ -190,9 +178,8 @@ workers = Table(
     dialect.seconds("seen_at"),
 )
 
-job_turns = Table(
+job_turns = dialect.table(
     "job_turns",
-    dialect.metadata,
     dialect.name_key("owner"),
     dialect.name_key("job"),
     dialect.number("turns"),
@@ -201,9 +188,8 @@ job_turns = Table(
     dialect.text("trouble"),
 )
 
-alarms = Table(
+alarms = dialect.table(
     "alarms",
-    dialect.metadata,
     dialect.name_key("name"),
     dialect.text("detail"),
     dialect.moment("since"),
@@ -213,9 +199,8 @@ alarms = Table(
 )
 
 
-match_runs = Table(
+match_runs = dialect.table(
     "match_runs",
-    dialect.metadata,
     dialect.key(),
     dialect.big("from_change"),
     dialect.big("to_change"),
@@ -223,9 +208,8 @@ match_runs = Table(
     dialect.text("occasion"),
 )
 
-query_matches = Table(
+query_matches = dialect.table(
     "query_matches",
-    dialect.metadata,
     dialect.reference("match_run_id", "match_runs.id", primary_key=True),
     dialect.reference("revision_id", "query_revisions.id", primary_key=True, index=True),
     dialect.blob("new"),
@@ -234,9 +218,8 @@ query_matches = Table(
     sqlite_with_rowid=False,
 )
 
-digests = Table(
+digests = dialect.table(
     "digests",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("subscription_id", "subscriptions.id"),
     dialect.text("slot"),
@@ -252,9 +235,8 @@ digests = Table(
 
 UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first digest'")
 
-matches = Table(
+matches = dialect.table(
     "matches",
-    dialect.metadata,
     dialect.reference("match_run_id", "match_runs.id", primary_key=True),
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
     dialect.text("occasion"),
@@ -273,9 +255,8 @@ ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 STUCK_DELIVERY = text("state IN ('held', 'dead')")
 """What may need a person; few among millions that were sent."""
 
-deliveries = Table(
+deliveries = dialect.table(
     "deliveries",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("digest_id", "digests.id"),
     dialect.text("destination", index=True),
@@ -304,9 +285,8 @@ deliveries = Table(
     dialect.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
 )
 
-attempts = Table(
+attempts = dialect.table(
     "attempts",
-    dialect.metadata,
     dialect.reference("delivery_id", "deliveries.id", primary_key=True),
     dialect.number("number", primary_key=True),
     dialect.moment("started_at"),
@@ -315,9 +295,8 @@ attempts = Table(
     dialect.text("detail"),
 )
 
-destination_addresses = Table(
+destination_addresses = dialect.table(
     "destination_addresses",
-    dialect.metadata,
     dialect.name_key("destination"),
     dialect.text("remote_address"),
     dialect.moment("blocked_until", nullable=True),
@@ -326,9 +305,8 @@ destination_addresses = Table(
 
 FIRST_DIGEST_TO_COME = text("first_digest_run_id IS NULL")
 
-saved_queries = Table(
+saved_queries = dialect.table(
     "saved_queries",
-    dialect.metadata,
     dialect.key(),
     dialect.text("name"),
     dialect.text("origin"),
@@ -338,9 +316,8 @@ saved_queries = Table(
     UniqueConstraint("origin", "name"),
 )
 
-query_revisions = Table(
+query_revisions = dialect.table(
     "query_revisions",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("query_id", "saved_queries.id"),
     dialect.number("number"),
@@ -353,9 +330,8 @@ query_revisions = Table(
     UniqueConstraint("query_id", "number"),
 )
 
-subscribers = Table(
+subscribers = dialect.table(
     "subscribers",
-    dialect.metadata,
     dialect.key(),
     dialect.text("address", unique=True),
     dialect.text("state"),
@@ -365,9 +341,8 @@ subscribers = Table(
 
 PAUSED_SUBSCRIPTION = text("state = 'paused'")
 
-subscriptions = Table(
+subscriptions = dialect.table(
     "subscriptions",
-    dialect.metadata,
     dialect.key(),
     dialect.text("name", unique=True),
     dialect.text("title"),
@@ -397,9 +372,8 @@ subscriptions = Table(
     dialect.partial_index("ix_subscriptions_paused", "paused_until", where=PAUSED_SUBSCRIPTION),
 )
 
-subscription_queries = Table(
+subscription_queries = dialect.table(
     "subscription_queries",
-    dialect.metadata,
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
     dialect.reference("query_id", "saved_queries.id", primary_key=True, index=True),
     dialect.number("position"),
@@ -408,9 +382,8 @@ subscription_queries = Table(
     dialect.partial_index("ix_subscription_queries_first_digest", "subscription_id", where=FIRST_DIGEST_TO_COME),
 )
 
-subscription_destinations = Table(
+subscription_destinations = dialect.table(
     "subscription_destinations",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("subscription_id", "subscriptions.id"),
     dialect.text("destination", index=True),
@@ -423,9 +396,8 @@ subscription_destinations = Table(
     UniqueConstraint("subscription_id", "destination"),
 )
 
-consents = Table(
+consents = dialect.table(
     "consents",
-    dialect.metadata,
     dialect.key(),
     dialect.reference("subscriber_id", "subscribers.id", index=True),
     dialect.text("subscription"),
@@ -434,18 +406,16 @@ consents = Table(
     dialect.moment("at"),
 )
 
-suppressions = Table(
+suppressions = dialect.table(
     "suppressions",
-    dialect.metadata,
     dialect.name_key("destination"),
     dialect.name_key("subscription"),
     dialect.text("reason"),
     dialect.moment("since"),
 )
 
-signups = Table(
+signups = dialect.table(
     "signups",
-    dialect.metadata,
     dialect.key(),
     dialect.text("kind"),
     dialect.text("address", index=True),
@@ -456,17 +426,15 @@ signups = Table(
     sqlite_autoincrement=True,  # links are made of its numbers: none may come again
 )
 
-request_counts = Table(
+request_counts = dialect.table(
     "request_counts",
-    dialect.metadata,
     dialect.name_key("name"),
     Column("hour", Integer, primary_key=True, autoincrement=False),
     dialect.number("count"),
 )
 
-tokens = Table(
+tokens = dialect.table(
     "tokens",
-    dialect.metadata,
     dialect.name_key("hash"),
     dialect.text("purpose"),
     dialect.text("destination"),
@@ -475,18 +443,16 @@ tokens = Table(
     dialect.moment("created_at"),
 )
 
-installation = Table(
+installation = dialect.table(
     "installation",
-    dialect.metadata,
     dialect.explicit_key(),
     dialect.text("secret"),
     dialect.moment("created_at"),
     dialect.moment("sent_until", nullable=True),
 )
 
-libraries = Table(
+libraries = dialect.table(
     "libraries",
-    dialect.metadata,
     dialect.key(),
     dialect.text("source", unique=True),
     dialect.text("version"),
@@ -496,27 +462,24 @@ libraries = Table(
     dialect.json_columns("troubles"),
 )
 
-library_papers = Table(
+library_papers = dialect.table(
     "library_papers",
-    dialect.metadata,
     dialect.reference("library_id", "libraries.id", primary_key=True),
     dialect.number("position", primary_key=True),
     *(dialect.text(name) for name in ("arxiv_id", "doi", "title", "abstract", "collection", "opinion")),
     dialect.moment("asked_at", nullable=True),
 )
 
-word_counts = Table(
+word_counts = dialect.table(
     "word_counts",
-    dialect.metadata,
     dialect.key(),
     dialect.moment("made_at"),
     dialect.number("papers"),
     dialect.blob("counts"),
 )
 
-near_days = Table(
+near_days = dialect.table(
     "near_days",
-    dialect.metadata,
     Column("announced_on", Date, primary_key=True),
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
     dialect.big("least"),

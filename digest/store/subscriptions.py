@@ -321,24 +321,14 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
 
 
 def sync_subscriptions(
-    conn: Connection,
-    wanted: Sequence[Subscription],
-    origin: str,
-    at: datetime,
-    schedule: SlotSchedule,
+    conn: Connection, wanted: Sequence[Subscription], origin: str, at: datetime, schedule: SlotSchedule
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
     A name is for good. What is no longer named ends: its waiting deliveries are suppressed, its history stays.
     A destination that somebody left stays left. A subscription whose first digest destination appears now plans
-    only what is matched from now on.
-
-    Args:
-        origin: whose they are: `FILE`, or a person's (`write_origin`).
-        schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
-
-    Raises:
-        ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
+    only what is matched from now on. The origin says whose they are: `FILE`, or a person's (`write_origin`). Raise
+    `ConfigurationError` if a saved query is not stored, or a name is taken by another origin.
     """
     return _Syncing(conn, wanted, origin, at, schedule).run(wanted)
 

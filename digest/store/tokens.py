@@ -26,13 +26,7 @@ class TokenPurpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What a token is for.
-
-    Attributes:
-        destination: whose it is, as `kind:address`; "" if it belongs to no destination.
-        subscription: which subscription it is about; "" for all.
-        digest_id: which digest it shows; None if it shows none.
-    """
+    """What a token is for, and whose it is, as `kind:address`; "" is for no destination, or all subscriptions."""
 
     purpose: TokenPurpose
     destination: str

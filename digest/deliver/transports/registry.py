@@ -17,16 +17,11 @@ _ROOM = "digest.deliver.transports"
 
 
 class TransportEntry(NamedTuple):
-    """How messages get to one kind of destination.
+    """How messages get to one kind of destination, by the `module:class` of its transport and its keywords.
 
-    Attributes:
-        path: `module:class` of its transport.
-        configure: returns the keywords of the transport's constructor.
-        settling: returns how long a message that may have arrived is not touched: its answer may be late, and a
-            process that was paused while sending may go on.
-        can_be_asked: the other side can be asked what it took.
-        knows_repeats: the other side knows a repetition when it sees one, so that a second copy does no harm.
-        longest: how long one message may take, its answer included.
+    For `settling` a message that may have arrived is not touched: its answer may be late, and a process that was
+    paused while sending may go on. The other side can be asked what it took; or it knows repeats, so that a second
+    copy does no harm. `longest` is how long one message may take, its answer included.
     """
 
     path: str

@@ -224,17 +224,10 @@ def _words(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait and how much to ask of one connection.
-
-    Attributes:
-        command: seconds for each answer, all of it.
-        final: seconds for the answer to the final dot: a shorter wait makes copies (RFC 5321 §4.5.3.2.6).
-        idle: seconds after which a silent connection is not used again.
-        mails: mails after which a connection is closed.
-    """
+    """How long to wait (seconds) and how much to ask of one connection, until it is closed."""
 
     command: float = 60.0
-    final: float = 600.0
+    final: float = 600.0  # a shorter wait for the answer to the final dot makes copies (RFC 5321 §4.5.3.2.6)
     idle: float = 60.0
     mails: int = 100
 
@@ -265,11 +258,7 @@ class SmtpConnection:
         return self._link is None or self._mails >= self._timeouts.mails or has_rested_long
 
     def send(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
-        """Send one mail, of ASCII.
-
-        Raises:
-            StaleConnection: nothing was said: the server had gone while the connection rested.
-        """
+        """Send one mail, of ASCII; `StaleConnection` if the server had gone while the connection rested."""
         link = self.take()
         size = f" SIZE={len(data)}" if link.has_extn("size") else ""
         self._stage = Stage.SENDER
