@@ -130,11 +130,7 @@ def read_slack_url(value: object) -> str:
 
 
 def incoming(pattern: str, shown: str) -> Callable[[object], str]:
-    """Return how the URL of an incoming webhook is read. It is a secret, so no message repeats it.
-
-    Args:
-        pattern: a regular expression for all of it.
-    """
+    """Return how the URL of an incoming webhook, all of a pattern, is read: a secret that no message repeats."""
 
     def read(value: object) -> str:
         url = read_line(value)
@@ -225,9 +221,6 @@ def read_destination(text: str) -> Destination:
 
     A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
     `mailto:@members.txt`, is not read yet.
-
-    Raises:
-        ConfigurationError: it is not a destination, or its address is wrong.
     """
     word = text.strip()
     prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
@@ -279,13 +272,8 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
 def read_members(path: Path) -> tuple[list[Destination], list[str]]:
     """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
 
-    What follows a `#`, at the start or after a blank, is a comment.
-
-    Returns:
-        The addresses, each once, and what is wrong with other lines.
-
-    Raises:
-        ConfigurationError: it can't be read, or holds no address: nobody is unsubscribed by an accident.
+    What follows a `#`, at the start or after a blank, is a comment. What is wrong with others is returned, too.
+    One without any address is refused: nobody is unsubscribed by an accident.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -308,11 +296,7 @@ def read_members(path: Path) -> tuple[list[Destination], list[str]]:
 
 
 def expand_home(path: str) -> Path:
-    """Return a path with a home folder in place of `~` or `~name`.
-
-    Raises:
-        ConfigurationError: there is no such home folder.
-    """
+    """Return a path with a home folder in place of `~` or `~name`."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -384,13 +368,8 @@ class Proxy:
 def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: str) -> Proxy | None:
     """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
 
-    Args:
-        environ: of a variable in both cases the small one counts, as for curl.
-        configured: what `network.proxy` says, "" for nothing.
-        origin: the place in the settings that says so.
-
-    Raises:
-        ConfigurationError: what is named there is no proxy that can be used.
+    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in both cases the
+    small one counts, as for curl.
     """
     named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
     parts = urlsplit(url)

@@ -5,6 +5,7 @@ Secrets are never shown.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -78,17 +79,7 @@ def write_toml(value: object) -> str:
         return str(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(write_toml, value))}]"
-    return write_text(str(value))
-
-
-def write_text(text: str) -> str:
-    """Write text in quotes: in single ones if it holds double ones, so that nothing need be escaped."""
-    if '"' in text and "'" not in text and text.isprintable():
+    text = str(value)
+    if '"' in text and "'" not in text and text.isprintable():  # so nothing need be escaped
         return f"'{text}'"
-    return '"' + "".join(map(_escape, text)) + '"'
-
-
-def _escape(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has no bare DEL

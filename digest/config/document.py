@@ -57,15 +57,9 @@ _EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", follow = "cat:cs.PF
 def load_config(
     path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None, content: bytes | None = None
 ) -> Config:
-    """Read the configuration.
+    """Read the configuration; without a path, of defaults and environment. One error names all that is wrong.
 
-    Args:
-        path: the file; None for a configuration of defaults and environment alone.
-        folder: what relative paths count from if there is no file.
-        content: what the file is about to hold; None for what it holds.
-
-    Raises:
-        ConfigurationError: the file isn't there or isn't TOML; or everything that is wrong in it, at once.
+    `folder` is what relative paths count from without a file, `content` what the file is about to hold.
     """
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
     draft = ConfigDraft(read_document(path, content), path, environ, folder)
@@ -107,11 +101,7 @@ def load_config(
 
 
 def read_document(path: Path | None, content: bytes | None = None) -> dict[str, Any]:
-    """Read a configuration file, or what it is about to hold; without a path it is empty.
-
-    Raises:
-        ConfigurationError: it isn't there, can't be read, or isn't TOML.
-    """
+    """Read a configuration file, or what it is about to hold; without a path it is empty."""
     if path is None:
         return {}
     try:
@@ -386,9 +376,6 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for what a command without a database must remember: the pace of its requests.
 
     Follows the XDG base directory specification, which ignores relative paths; made if missing.
-
-    Raises:
-        ConfigurationError: it cannot be made.
     """
     named = Path(environ.get("XDG_STATE_HOME", ""))
     base = named if named.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
@@ -403,21 +390,13 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def open_config(option: str | os.PathLike[str] | None = None) -> Config:
-    """Find and read the configuration of this process; `option` is the file named on the command line.
-
-    Raises:
-        ConfigurationError: it isn't there, or something in it has to be mended.
-    """
+    """Find and read the configuration of this process; `option` is the file named on the command line."""
     environ = read_environment()
     return load_config(find_config(option, environ), environ)
 
 
 def open_config_or_defaults(option: str | os.PathLike[str] | None = None) -> Config:
-    """Read the configuration; without any file, defaults and environment alone, for commands that need none.
-
-    Raises:
-        ConfigurationError: a file was named and isn't there, or something has to be mended.
-    """
+    """Read the configuration; without any file, defaults and environment, for commands that need none."""
     environ = read_environment()
     path = find_config(option, environ)
     is_named = bool(option or environ.get(CONFIG_VARIABLE))

@@ -75,11 +75,8 @@ class ConfigDraft:
     ) -> dict[str, Any]:
         """Read the settings of a table by name; the default counts if one is missing or wrong.
 
-        Args:
-            key: the table's; "" for what is above all tables.
-            written: the table as written; None if it is not.
-            others: what else may, which is read elsewhere.
-            inherited: name → value that counts instead of the default, in a table whose keys have no variables.
+        The key is "" for what is above all tables. `others` are keys that are read elsewhere. `inherited` values
+        count instead of the defaults, in a table whose keys have no variables.
         """
         prefix = f"{key}." if key else ""
         table = self.check_table(key, written)
@@ -231,11 +228,7 @@ class ConfigDraft:
                 self.warnings.append(f"{name} is set, but no setting or destination uses it")
 
     def raise_mistakes(self) -> None:
-        """Raise what was found, if anything, as one error.
-
-        Raises:
-            ConfigurationError: each mistake with its place and hint.
-        """
+        """Raise what was found, if anything, as one error: each mistake with its place and hint."""
         if not self._mistakes:
             return
         each = tuple(

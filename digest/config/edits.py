@@ -54,13 +54,7 @@ class _Table:
 
 
 def remove_query(text: str, name: str) -> str:
-    """Return the file without a saved query.
-
-    Raises:
-        UnknownName: there is none of that name.
-        UsageError: a subscription follows it, or reads it first or last.
-        ConfigurationError: no command can change it.
-    """
+    """Return the file without a saved query; refused while a subscription follows it, or orders by it."""
     _require(name, tomllib.loads(text).get("queries", {}), "saved query")
     for follower, one in list_subscriptions(text).items():
         for key in (key for key in NAMING if name in _as_list(one.get(key, []))):
@@ -108,15 +102,8 @@ def edit_subscription(
 ) -> str:
     """Return the file with a subscription changed.
 
-    Args:
-        values: key → value to write; None takes the key out, so that the default counts.
-        add: `follow` or `to` → what to add; what is there already is not added again.
-        remove: `follow` or `to` → what to take out.
-
-    Raises:
-        UnknownName: there is no such subscription.
-        UsageError: what should go is not there, or nothing would be left.
-        ConfigurationError: no command can change it.
+    The value None takes a key out, so that the default counts. To `follow` and `to` something may be added, unless
+    it is there already, or removed.
     """
     tables = _cut(text)
     table, written = _find_subscription(tables, text, name)
@@ -131,12 +118,7 @@ def edit_subscription(
 
 
 def remove_subscription(text: str, name: str) -> str:
-    """Return the file without a subscription; comments after its last key stay.
-
-    Raises:
-        UnknownName: there is none of that name.
-        ConfigurationError: no command can change it.
-    """
+    """Return the file without a subscription; comments after its last key stay."""
     tables = _cut(text)
     table, _ = _find_subscription(tables, text, name)
     if table.head:
@@ -159,9 +141,6 @@ def read_assignment(text: str) -> tuple[str, object]:
     """Read `key=value` of a subscription as it is typed; None for the value if nothing follows the sign.
 
     Lists are written `one,two`, or as in TOML.
-
-    Raises:
-        UsageError: there is no such key, or no sign.
     """
     key, sign, word = (part.strip() for part in text.partition("="))
     settings = {one.name: one for one in SUBSCRIPTION if one.name != "name"}

@@ -42,21 +42,13 @@ class ConfigFile:
 
 
 def read_config_file(path: Path) -> ConfigFile:
-    """Read a configuration file, to change it.
-
-    Raises:
-        ConfigurationError: it is not there, can't be read, or is not TOML.
-    """
+    """Read a configuration file, to change it."""
     read_document(path)
     return ConfigFile(path, path.read_bytes())
 
 
 def read_file_before(file: ConfigFile) -> bytes:
-    """Return what the file held before the last change.
-
-    Raises:
-        UsageError: no change of a command is left to be undone.
-    """
+    """Return what the file held before the last change."""
     before = file.list_before()[0]
     try:
         return before.read_bytes()
@@ -77,9 +69,7 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
 
     One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
-    Raises:
-        UsageError: somebody else changed the file since it was read.
-        ConfigurationError: it can't be written; it is as it was.
+    Refused if somebody else changed the file since it was read. If it can't be written, it is as it was.
     """
     target, new, kept = file.target, None, None
     try:
@@ -112,11 +102,7 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
 
 
 def put_in_place(new: Path, target: Path) -> None:
-    """Give a file the name of another beside it, or write over one that is mounted by itself, as in a container.
-
-    Raises:
-        OSError: neither can be done.
-    """
+    """Give a file the name of another beside it, or write over one that is mounted alone, as in a container."""
     try:
         new.replace(target)
     except OSError as error:

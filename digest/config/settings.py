@@ -88,11 +88,7 @@ class Setting:
         return self.secrecy is not Secrecy.OPEN
 
     def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
-        """Return the value that is meant; "" is for "not set" where that is the default.
-
-        Raises:
-            ConfigurationError: there is no such value.
-        """
+        """Return the value that is meant; "" is for "not set" where that is the default."""
         value = "" if written == self.default == "" else self.read(written)
         return self.resolve(value, folder) if self.resolve else value
 

@@ -37,11 +37,8 @@ class Question(StrEnum):
 class Answers:
     """What is known so far; "" and None are for what is not.
 
-    Attributes:
-        show: how many papers a digest shows; 0 for the usual number.
-        smtp: the mail server with the login name, as in `mail.smtp`.
-        password_file: where the mail password is kept; None if the environment gives it.
-        base_url: the public address; "" for none, None if it was not asked for.
+    A `show` of 0 is the usual number. `smtp` has the login name. A secret's file is None if the environment gives
+    it. `base_url` is "" for none, None if it was not asked for.
     """
 
     queries: tuple[str, ...] = ()
@@ -117,9 +114,6 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
     """Return the answers with a provider's server; it stays open without a login name or region.
 
     If one logs in with an address, mail comes from it.
-
-    Raises:
-        ConfigurationError: the region can't be a part of a server's name.
     """
     login = login or (known.sender or known.address) * provider.is_account
     lacks = not (provider.server and login) or (provider.has_regions and not region)
@@ -137,11 +131,7 @@ def suggest_schedule(zone: str) -> str:
 
 
 def complete_schedule(phrase: str, zone: str) -> str:
-    """Return a schedule in its usual words, in a zone if it names none itself.
-
-    Raises:
-        ConfigurationError: it can't be understood, or there is no such zone.
-    """
+    """Return a schedule in its usual words, in a zone if it names none itself."""
     try:
         return str(Cadence.parse(phrase))
     except ConfigurationError:
@@ -167,11 +157,7 @@ def hide_addresses(known: Answers) -> tuple[Answers, dict[str, str]]:
 
 
 def write_starter(known: Answers, more: Mapping[str, object]) -> str:
-    """Return the text of the file.
-
-    Args:
-        more: further settings: key -> value.
-    """
+    """Return the text of the file; `more` are further settings by their keys."""
     lines: dict[str, object] = {
         "follow": known.queries if len(known.queries) > 1 else known.queries[0],
         "library": known.library if len(known.library) > 1 else "".join(known.library),
