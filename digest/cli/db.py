@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, find_here, load, opened, opened_store
-from digest.cli.output import Part, answers, showing_progress, table
-from digest.config import Config, read_environment
+from digest.cli.output import Part, answers, say, showing_progress, table
+from digest.config import read_environment
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.here import Here
 from digest.model.clock import write_with_zone
@@ -192,7 +192,12 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
     Afterwards do again what people did since: `digest subscription unsubscribe`, `digest feed revoke` and
     `digest feed rotate`.
     """
-    config = _require_own(load(ctx))
+    config = load(ctx)
+    if config.store.git_branch:
+        raise UsageError(
+            f"the database is on the branch {config.store.git_branch}",
+            hint="Each command fetches it. `digest db backup` writes a copy.",
+        )
     here = find_here(config, choose_clock(config))
     until = _read_moment(sent_until, here.zone, here.now)
     settled: list[Settled] = []
@@ -222,16 +227,6 @@ def restored(ctx: click.Context, sent_until: str | None) -> Settlement:
         with bench.store.begin() as conn:
             settled = settle(conn, until, source=bench.config.arxiv.source, now=here.now)
     return Settlement(here, until, settled)
-
-
-def _require_own(config: Config) -> Config:
-    """Refuse a state on a branch: there is no file of its own."""
-    if config.store.git_branch:
-        raise UsageError(
-            f"the database is on the branch {config.store.git_branch}",
-            hint="Each command fetches it. `digest db backup` writes a copy.",
-        )
-    return config
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
@@ -286,23 +281,9 @@ def migrate_store(ctx: click.Context) -> MigrationReport:
     return MigrationReport(head_revision(), head_revision())
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """The branch whose state has a new key."""
-
-    branch: str
-
-
-def _show_rotation(done: Rotation) -> Iterator[Part]:
-    yield f"The state on the branch {done.branch} is encrypted with the new key."
-    yield "Set the secret DIGEST_STORE_STATE_KEY of the repository to it, before the next run."
-    yield "Who has the old key can still read what was on the branch before, in a clone or at GitHub."
-
-
 @command.command("rotate-key")
-@answers(_show_rotation)
 @click.pass_context
-def rotate_key(ctx: click.Context) -> Rotation:
+def rotate_key(ctx: click.Context) -> None:
     """Encrypt the state on a branch with a new key.
 
     It prints the new key before it uses it.
@@ -318,4 +299,6 @@ def rotate_key(ctx: click.Context) -> Rotation:
             )
         site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
         click.echo(f"New key: {b64encode(key).decode()}", err=True)
-    return Rotation(site.config.store.git_branch)
+    say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
+    say("Set the secret DIGEST_STORE_STATE_KEY of the repository to it, before the next run.")
+    say("Who has the old key can still read what was on the branch before, in a clone or at GitHub.")

@@ -335,14 +335,12 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
 def refuse_later_part(conn: Connection, id_: int) -> None:
     """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself."""
-    before = load_obstacle(conn, id_)
-    if before is None:
-        return
-    raise UsageError(
-        f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({STATE_WORDS[before.state]});"
-        " nothing was changed",
-        hint=f"`digest delivery show {before.id}` says what can be done about that one.",
-    )
+    if before := load_obstacle(conn, id_):
+        raise UsageError(
+            f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({STATE_WORDS[before.state]});"
+            " nothing was changed",
+            hint=f"`digest delivery show {before.id}` says what can be done about that one.",
+        )
 
 
 def refuse(conn: Connection, id_: int, what: str) -> None:

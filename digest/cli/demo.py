@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import name_command
-from digest.cli.output import ProgressLines, find_width, shows_colors
+from digest.cli.output import MARKS, ProgressLines, find_width, shows_colors
 from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest
@@ -57,8 +57,8 @@ def _show(digest: Digest, renderer: Renderer) -> None:
 
 
 def _sum_up(outcome: StoryOutcome) -> None:
-    click.echo(f" {_tick(outcome.was_quiet)} checked again: nothing new, so nothing was sent")
-    click.echo(f" {_tick(outcome.was_only_replacement)} one paper got a second version: only that one was sent")
+    click.echo(f" {MARKS[outcome.was_quiet]} checked again: nothing new, so nothing was sent")
+    click.echo(f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent")
     name = name_command()
     click.echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
     click.echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
@@ -80,7 +80,3 @@ def _stay(outcome: StoryOutcome) -> None:
                 click.echo("No browser was found here. Open the address above in yours.")
     except KeyboardInterrupt:
         click.echo()
-
-
-def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value
-    return click.style("✓", fg="green") if holds else click.style("✗", fg="red")

@@ -165,22 +165,22 @@ def _examine(
     if config is None:
         yield Finding(Verdict.UNCHECKED, "all else", "not checked", "Mend the configuration first.")
         return
+    clock = choose_clock(config)
     checks: dict[str, Find] = {
-        "database": lambda: check_database(config, choose_clock(config)),
+        "database": lambda: check_database(config, clock),
         "disk": lambda: check_disk(config),
         "templates": lambda: check_own_templates(config),
         "feeds": lambda: check_feeds(config),
-        "library": lambda: check_libraries(config, choose_clock(config), at_zotero=False),
+        "library": lambda: check_libraries(config, clock, at_zotero=False),
         "proxy": lambda: check_proxy(config),
     }
-    yield from run_checks(checks | ({} if quick else _list_network_checks(config)), _SECONDS)
+    yield from run_checks(checks | ({} if quick else _list_network_checks(config, clock)), _SECONDS)
     if tests is not None:
         with opened(ctx) as site:
             yield from _send_tests(site, tests)
 
 
-def _list_network_checks(config: Config) -> dict[str, Find]:
-    clock = choose_clock(config)
+def _list_network_checks(config: Config, clock: Clock) -> dict[str, Find]:
     checks: dict[str, Find] = {"arXiv": lambda: _check_arxiv(config, clock)}
     if config.mail.from_address:
         checks["mail server"] = lambda: check_mail(config, clock)

@@ -9,7 +9,7 @@ import click
 
 from digest.arxiv.pages import fetch_papers
 from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription
-from digest.cli.output import Part, answers, find_width, labelled, shows_colors, table
+from digest.cli.output import MARKS, Part, answers, find_width, labelled, shows_colors, table
 from digest.config.addresses import read_destination
 from digest.inspect.explain import (
     ChangeHistory,
@@ -42,7 +42,6 @@ _LABEL = 9
 _MOST_PLACES = 3
 _NARROWEST = 40
 _AGAINST = frozenset({Verdict.DROPPED, Verdict.EXCLUDED, Verdict.OTHER_KIND, Verdict.EARLIER})
-_MARKS = {True: click.style("✓", fg="green"), False: click.style("✗", fg="red")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def _describe_match(here: Here, one: ChangeHistory) -> Iterator[str]:
     yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
     for asked in one.asked:
         why = " · ".join(asked.clauses) if asked.would_meet else f"it {asked.failing}"
-        yield f"  {_MARKS[asked.would_meet]} {asked.name}: {why}"
+        yield f"  {MARKS[asked.would_meet]} {asked.name}: {why}"
 
 
 def _describe_digest(here: Here, found: DigestHistory) -> str:
@@ -232,7 +231,7 @@ def _show_match(match: MatchHistory) -> Iterator[Part]:
 def _list_places(paper: Paper, clause: Clause) -> Iterator[tuple[str, str]]:
     """Yield a part of a query, and the places of the paper that meet it."""
     indent = "  " * (clause.depth + 1)
-    yield f"{indent}{_MARKS[clause.is_met]}", clause.clause
+    yield f"{indent}{MARKS[clause.is_met]}", clause.clause
     width = max(find_width() - len(indent) - 20, _NARROWEST)
     quotes = list(quote_places(paper, clause.spans, width))
     for field, quote in quotes[:_MOST_PLACES]:

@@ -159,21 +159,13 @@ def command(
     config = read(known)
     public, files, steps = known, dict[str, str](), ""
     if chosen:
-        facts = Facts(
-            target=target,
-            answers=known,
-            config=config,
-            package=package,
-            today=choose_clock(config).now().date(),
-            environ=environ,
-            draw=token_bytes,
-        )
+        facts = Facts(target, known, config, package, choose_clock(config), environ, token_bytes)
         files, steps = render_start(chosen, facts)
         public = hide_addresses(known)[0] if chosen.hides else known
     used = (public.password_file, public.token_file)
     kept = {name: f"{secret}\n" for name, secret in secrets.items() if name in used}
-    private = {*kept, *(chosen.private if chosen else ())}
-    _save(target, _write(target, public, chosen.settings if chosen else {}), {**kept, **files}, private)
+    text = _write(target, public, chosen.settings if chosen else {})
+    _save(target, text, {**kept, **files}, {*kept, SECRETS})
     _report(target, config, [*kept, *files], steps)
 
 
@@ -520,11 +512,10 @@ def _ask_server(known: Answers) -> Answers:
     _say(f"{provider.secret}: {provider.page}")
     if not provider.is_account:
         login = ask(f"{provider.login}?", str.strip)
+    elif provider is usual:
+        login = known.address
     else:
-        asks = provider is not usual
-        login = (
-            ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
-        )
+        login = ask(f"Your address at {provider.name}?", read_mail_address, known.address)
     return log_in(known, provider, login, region)
 
 

@@ -13,15 +13,14 @@ from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_st
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias
+from typing import Any, Literal, NamedTuple, TextIO, TypeAlias
 
 import click
 
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError, UsageError
 
-if TYPE_CHECKING:
-    from rich.text import Text
+MARKS = {True: click.style("✓", fg="green"), False: click.style("✗", fg="red")}
 
 LARGEST_ID = 2**63 - 1
 """What a database takes for an id."""
@@ -154,8 +153,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: 
         shown.add_column(name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis")
     written = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
     for row in written:
-        texts = map(Text.from_ansi, row[:width])
-        shown.add_row(*(text if folds else _cut_line(text) for text in texts))
+        shown.add_row(*(Text.from_ansi(cell, no_wrap=not folds or None) for cell in row[:width]))
     console = Console(width=find_columns(), highlight=False)
     with console.capture() as captured:
         console.print(shown)
@@ -164,11 +162,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: 
         blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
     remarks = [(row[0], row[-1]) for row in written if row[-1] and width < len(row)]
     return Block("\n\n".join([*blocks, *([labelled(remarks).text] if remarks else [])]))
-
-
-def _cut_line(cell: Text) -> Text:
-    cell.no_wrap, cell.overflow = True, "ellipsis"
-    return cell
 
 
 def labelled(lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True) -> Block:

@@ -47,11 +47,9 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests.
+    """What one pass did, without the papers of its digests; `held` are the messages that need the operator.
 
-    Attributes:
-        held: the messages that need the operator.
-        schedule: what is amiss with that of the workflow; "" for nothing.
+    `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
 
     here: Here

@@ -8,19 +8,19 @@ import re
 import shutil
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from digest import RELEASED_AS, __version__
 from digest.cli.commands import SECOND_NAME
 from digest.config import Config
-from digest.config.settings import INCOMING, variable_of
+from digest.config.settings import INCOMING, WEBHOOK, variable_of
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.status import WORKFLOW, plan_schedule
+from digest.model.clock import Clock
 from digest.model.errors import UsageError
 from digest.model.subscriptions import OWN_DESTINATIONS, DestinationKind
 from digest.render.contexts import WorkflowContext
@@ -41,27 +41,20 @@ _CONTAINER = {"compose.yaml": "compose.yml", "Containerfile": "containerfile.txt
 _UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """What a start may need to know.
+    """What a start may need to know: the file to write, what it is written from, how it reads with its secrets.
 
-    Attributes:
-        target: where digest.toml will be.
-        answers: what it is written from.
-        config: the file as read, with its secrets.
-        package: where Digest is installed from, as pip takes it; "" for no place.
-        today: the day on which it is written.
-        environ: the variables here.
-        draw: draws so many random bytes.
+    `package` is where Digest is installed from, as pip takes it; "" for no place.
     """
 
     target: Path
     answers: Answers
     config: Config
     package: str
-    today: date
+    clock: Clock
     environ: Mapping[str, str]
-    draw: Callable[[int], bytes]
+    draw_bytes: Callable[[int], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,19 +85,17 @@ class Start:
 
     Attributes:
         files: what it writes: path from the folder of digest.toml -> template of `start/`; none if that is empty.
-        private: those of them that only their owner may read.
         steps: the template of what to do next, ten lines at most.
         check: refuses, before anything is asked, what this start can't do; given target and package.
         see: what its templates see.
         settings: what digest.toml says besides.
-        hides: addresses and secrets come from variables, and no file of its own holds one.
+        hides: addresses and secrets come from variables, and no file but `SECRETS` holds one.
     """
 
     files: Mapping[str, str]
     steps: str
     check: Callable[[Path, str], None]
     see: Callable[[Facts], DataclassInstance]
-    private: frozenset[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
     hides: bool = False
 
@@ -156,25 +147,28 @@ def _see_github(facts: Facts) -> WorkflowContext:
     if far := [one for one in answers.library if one.startswith(("/", "..", "~"))]:
         raise UsageError(f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml.")
     secrets = {
-        "DIGEST_STORE_STATE_KEY": b64encode(facts.draw(STATE_KEY_BYTES)).decode(),
+        "DIGEST_STORE_STATE_KEY": b64encode(facts.draw_bytes(STATE_KEY_BYTES)).decode(),
         **hide_addresses(answers)[1],
     }
     if answers.password_file != "":
         secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
     if answers.token_file != "":
         secrets["DIGEST_SLACK_TOKEN"] = config.slack.token
-    for one in answers.to:
-        if one.kind in INCOMING:
-            secrets[variable_of(f"{INCOMING[one.kind].table}.{one.address}")] = ""
-        elif one.kind is DestinationKind.WEBHOOK:
-            secrets |= dict.fromkeys(
-                (variable_of(f"webhooks.{one.address}.{key}") for key in ("url", "secret")), ""
-            )
+    secrets |= dict.fromkeys(_list_hook_variables(answers), "")
     secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
-    schedule, in_utc = plan_schedule(config, facts.today.year)
+    schedule, in_utc = plan_schedule(config, facts.clock.now().year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
     return WorkflowContext(schedule, in_utc, facts.package, hidden, is_site=SITE in map(str, answers.to))
+
+
+def _list_hook_variables(answers: Answers) -> Iterator[str]:
+    """Yield the variables that give the addresses and secrets of webhooks."""
+    for one in answers.to:
+        if one.kind in INCOMING:
+            yield variable_of(f"{INCOMING[one.kind].table}.{one.address}")
+        elif one.kind is DestinationKind.WEBHOOK:
+            yield from (variable_of(f"webhooks.{one.address}.{setting.name}") for setting in WEBHOOK)
 
 
 def _quote(value: str) -> str:
@@ -217,10 +211,7 @@ def _find_program() -> list[str]:
 def _see_server(facts: Facts) -> Machine:
     answers, package, target, uid = facts.answers, facts.package, facts.target.absolute(), os.getuid()
     files = {"DIGEST_MAIL_PASSWORD": answers.password_file, "DIGEST_SLACK_TOKEN": answers.token_file}
-    for one in answers.to:
-        table = INCOMING[one.kind].table if one.kind in INCOMING else "webhooks"
-        parts = {DestinationKind.WEBHOOK: (".url", ".secret")}.get(one.kind, ("",) * (one.kind in INCOMING))
-        files |= dict.fromkeys((variable_of(f"{table}.{one.address}{part}") for part in parts), None)
+    files |= dict.fromkeys(_list_hook_variables(answers))
     secrets = {name: file or name.lower()[7:].replace("_", ".", 1) for name, file in files.items() if file != ""}
     user, uid, gid = (pwd.getpwuid(uid).pw_name, uid, os.getgid()) if uid else _NEW_OWNER
     places = [one for one in facts.config.subscriptions[0].destinations if one.kind is DestinationKind.FILE]
@@ -250,7 +241,6 @@ STARTS = {
             ".gitignore": "gitignore.txt",
             SECRETS: "secrets.env",
         },
-        private=frozenset({SECRETS}),
         steps="github.txt",
         check=_check_github,
         see=_see_github,

@@ -83,8 +83,8 @@ def read_reachable(value: object) -> str:
 def read_http_url(value: object) -> str:
     """Read an http or https address of host, port and path, without a trailing slash."""
     url = read_line(value)
-    parts = _split(url)
-    if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.query or parts.fragment:
+    parts = _split_web(url)
+    if parts is None or parts.query or parts.fragment:
         hint = f"Write https://, host and path. {_PORTS} Leave out name, password, and what follows ? or #."
         raise ConfigurationError(f"{mask_password(url)!r} is not a web address", hint=hint)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
@@ -93,8 +93,8 @@ def read_http_url(value: object) -> str:
 def read_private_url(value: object) -> str:
     """Read a web address that is asked as it is; it may be a secret, so no message repeats it."""
     url = read_line(value)
-    parts = _split(url)
-    if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.fragment or not url.isascii():
+    parts = _split_web(url)
+    if parts is None or parts.fragment or not url.isascii():
         hint = "Write the whole address, from https:// on. Leave out name, password, and what follows #."
         raise ConfigurationError("is not a web address", hint=hint)
     if parts.scheme == "http" and not is_loopback(url):
@@ -134,9 +134,8 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
 
     def read(value: object) -> str:
         url = read_line(value)
-        parts = _split(url)
-        is_local = parts is not None and _is_web(parts) and parts.hostname in LOOPBACK_HOSTS
-        if is_local or re.fullmatch(pattern, url, re.ASCII):
+        parts = _split_web(url)
+        if (parts and parts.hostname in LOOPBACK_HOSTS) or re.fullmatch(pattern, url, re.ASCII):
             return url
         hint = f"Copy the whole address: {shown}"
         raise ConfigurationError("is not the URL of an incoming webhook", hint=hint)
@@ -349,8 +348,11 @@ def _split(url: str) -> SplitResult | None:
     return parts if port != 0 and " " not in url else None
 
 
-def _is_web(parts: SplitResult) -> bool:
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+def _split_web(url: str) -> SplitResult | None:
+    """Split a web address; None if it is none, or names a user."""
+    parts = _split(url)
+    is_web = parts and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    return parts if is_web else None
 
 
 @dataclass(frozen=True, slots=True)

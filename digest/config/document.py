@@ -118,13 +118,10 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
         raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         said = str(error).replace("Illegal character '\\n'", 'a text without a " at its end')
-        raise ConfigurationError(f"{path}: {said}", hint=_suggest_syntax(said)) from error
-
-
-def _suggest_syntax(message: str) -> str:
-    if "Cannot overwrite" in message or "Cannot declare" in message:
-        return "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
-    return 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
+        hint = 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
+        if "Cannot overwrite" in said or "Cannot declare" in said:
+            hint = "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
+        raise ConfigurationError(f"{path}: {said}", hint=hint) from error
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
@@ -315,13 +312,10 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
         if subscription.shared and subscription.joinable:
             key, what = f"subscriptions.{subscription.name}.shared", "can't be joined by single people"
             yield key, what, "Take out `joinable` or `shared`."
-        for destination in subscription.destinations:
-            owner = (
-                owners.setdefault(str(destination), subscription.name)
-                if destination.kind is DestinationKind.FILE
-                else ""
-            )
-            if destination.is_pulled and owner not in ("", subscription.name):
+        files = (one for one in subscription.destinations if one.kind is DestinationKind.FILE and one.is_pulled)
+        for destination in files:
+            owner = owners.setdefault(str(destination), subscription.name)
+            if owner != subscription.name:
                 what = f"{destination} is also written by {owner}"
                 hint = "Choose another file; `digest add` takes it with --to."
                 yield f"subscriptions.{subscription.name}.to", what, hint

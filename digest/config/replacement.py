@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,6 @@ from digest.model.errors import ConfigurationError, UsageError
 
 _KEPT = 10
 """Files of before, each one change older."""
-
-_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,6 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
     """
     target, new, kept = file.target, None, None
     try:
-        if not target.stat().st_mode & _WRITABLE:
-            raise ConfigurationError(
-                f"{file.path} is read-only, so nothing was written", hint=f"`chmod u+w {target}` allows changes."
-            )
         new = _write_beside(target, content)
         kept = None if is_undone else _write_beside(target, file.content)
         if target.read_bytes() != file.content:

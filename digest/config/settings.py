@@ -98,17 +98,10 @@ def variable_of(key: str) -> str:
     return "DIGEST_" + "".join(letter if letter.isalnum() else "_" for letter in key).upper()
 
 
-def declare(
-    read: Callable[[object], Any],
-    default: object,
-    help_: str,
-    *,
-    secrecy: Secrecy = Secrecy.OPEN,
-    **more: Any,  # noqa: ANN401 - the other attributes of `Setting`
-) -> Any:  # noqa: ANN401 - like `dataclasses.field`
-    """Declare a field that holds a setting."""
-    setting = Setting(read, default, help_, secrecy=secrecy, **more)
-    return field(repr=secrecy is Secrecy.OPEN, metadata={_METADATA: setting})
+def declare(read: Callable[[object], Any], default: object, help_: str, **more: Any) -> Any:  # noqa: ANN401 - like `dataclasses.field`
+    """Declare a field that holds a setting; it takes what `Setting` takes."""
+    setting = Setting(read, default, help_, **more)
+    return field(repr=not setting.takes_file, metadata={_METADATA: setting})
 
 
 def list_settings(table: str, owner: type) -> tuple[Setting, ...]:

@@ -110,11 +110,3 @@ def test_a_folder_that_takes_no_file_is_named(path: Path) -> None:
             replace_config_file(read_config_file(path), b"")
     finally:
         path.parent.chmod(0o700)
-
-
-def test_a_file_that_may_only_be_read_is_not_replaced(path: Path) -> None:
-    path.chmod(0o444)
-    with pytest.raises(ConfigurationError, match="is read-only") as caught:
-        replace_config_file(read_config_file(path), b"")
-    assert f"`chmod u+w {path}`" in caught.value.hint
-    assert list(path.parent.iterdir()) == [path]
