@@ -110,7 +110,6 @@ def plan_addition(
 
 
 def _choose_name(text: str, taken: Container[str]) -> str:
-    """Return the name that stands for words, with a number if another subscription has it."""
     name = make_name(text)
     numbered = (f"{name}-{number}" for number in count(2))
     return next(one for one in chain([name], numbered) if one not in taken)

@@ -110,7 +110,6 @@ def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryLi
 
 
 def _describe_moment(here: Here, one: StoredDelivery) -> str:
-    """Say when it ended, when it is tried next, or since when it waits."""
     delivery = one.delivery
     if one.ended_at is not None:
         return here.write(one.ended_at)
@@ -155,7 +154,6 @@ def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
 
 
 def _describe_part(delivery: Delivery) -> str:
-    """Say which part it is, and which papers it tells."""
     words = [f"{delivery.id}, part {delivery.part + 1} of {delivery.parts}"]
     share = delivery.share
     if share is not None and share.count:

@@ -137,11 +137,10 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
     """Return the configuration, None if it can't be used, and the findings about it."""
     try:
         config = open_config(ctx.obj["config_path"])
-    except Mistakes as error:
-        mistakes = [each.partition("\n") for each in error.each]
-        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
     except ConfigurationError as error:
-        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, error.message, error.hint)]
+        each = error.each if isinstance(error, Mistakes) else [f"{error.message}\n{error.hint}"]
+        mistakes = [one.partition("\n") for one in each]
+        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
     queries = count(len(config.queries), "saved query", "saved queries")
     said = f"{config.path} can be read: {queries}, {count(len(config.subscriptions), 'subscription')}"
     found = [Finding(Verdict.OK, CONFIGURATION, said)]

@@ -111,7 +111,6 @@ def _write_title(paper: Paper, remark: str = "") -> Part:
 
 
 def _list_steps(answer: Explanation, history: PaperHistory) -> Iterator[tuple[str, str]]:
-    """Yield each step of a paper's way to a subscription, after a label."""
     here, name = answer.here, history.subscription
     if history.judged is None:
         yield "announced", _describe_absence(answer, history)
@@ -229,7 +228,6 @@ def _show_match(match: MatchHistory) -> Iterator[Part]:
 
 
 def _list_places(paper: Paper, clause: Clause) -> Iterator[tuple[str, str]]:
-    """Yield a part of a query, and the places of the paper that meet it."""
     indent = "  " * (clause.depth + 1)
     yield f"{indent}{MARKS[clause.is_met]}", clause.clause
     width = max(find_width() - len(indent) - 20, _NARROWEST)

@@ -179,7 +179,6 @@ def find_zone() -> str:
 
 
 def _require_room(target: Path, others: Iterable[str]) -> None:
-    """Make sure, before anything is asked, that the files can be written."""
     if target.exists():
         hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
         raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
@@ -317,7 +316,6 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
 
 
 def _send_tests(config: Config) -> None:
-    """Send a message that says it is a test to every place that messages are sent to."""
     with TemporaryDirectory(prefix="digest-") as folder:
         store = replace(config.store, url=f"sqlite:///{folder}/test.db")
         site = open_site(replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0)
@@ -471,7 +469,6 @@ class Dialogue:
 
 
 def _list_mended(known: Answers) -> dict[str, Answers]:
-    """Return what may have been wrong where a test failed, and the answers without it."""
     if not known.address:
         return {"the token": replace(known, token_file=""), "the channel": replace(known, to=())}
     return {
@@ -495,7 +492,6 @@ def _ask_destination(*, is_sent: bool) -> Destination:
 
 
 def _ask_server(known: Answers) -> Answers:
-    """Ask who sends the mail, and what it takes to log in there."""
     provider, usual = known.provider, guess_provider(known.address)
     if provider is None and usual is OUTLOOK:
         _say(*OUTLOOK.notes)

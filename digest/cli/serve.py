@@ -33,6 +33,9 @@ from digest.web import WebServer, create_app, create_metrics_app
 LIMIT = 14.0
 """Seconds after which the process ends, whatever still hangs: the next start mends what it left."""
 
+_GRACE = 6.0
+"""Seconds of these that work under way has to end by itself."""
+
 _MARGIN = 1.5
 """Seconds of these that are left for the web server, and for giving up in words what the database never took."""
 
@@ -48,15 +51,8 @@ _ARENAS = -8
 
 @click.command()
 @click.option("--no-web", is_flag=True, help="Listen nowhere: no feeds over HTTP, no pages.")
-@click.option(
-    "--grace",
-    type=click.FloatRange(0.0, 8.0),
-    default=6.0,
-    show_default=True,
-    help="Seconds that work under way has to end after a stop.",
-)
 @click.pass_context
-def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
+def command(ctx: click.Context, *, no_web: bool) -> None:
     """Keep doing all that is due, and serve feeds and pages, until stopped.
 
     SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP reads an edited digest.toml.
@@ -94,7 +90,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         lost = _wait(webs, stop, reload, site.store.check_file, partial(schedule.reload, reread))
         for web in webs:
             web.ask_to_stop()
-        has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
+        has_ended = schedule.stop(grace=_GRACE, force=LIMIT - _MARGIN - _GRACE)
     if lost is not None:
         raise lost
     if not stop.is_set():
@@ -154,8 +150,7 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda _number, _frame: reload())
+    signal.signal(signal.SIGHUP, lambda _number, _frame: reload())
 
 
 def _describe(site: Site, webs: list[WebServer]) -> str:

@@ -180,10 +180,6 @@ def _quote(value: str) -> str:
     return '"' + re.sub(r'(["\\$`])', r"\\\1", value) + '"'
 
 
-def _check_compose(_target: Path, package: str) -> None:
-    _require_package(package, "an image")
-
-
 def _check_machine(target: Path, _package: str) -> None:
     words = [*_find_program(), str(target.absolute())]
     if "archive-v0" in Path(words[0]).parts:  # the cache from which uvx runs what is not installed
@@ -202,7 +198,6 @@ def _check_systemd(target: Path, package: str) -> None:
 
 
 def _find_program() -> list[str]:
-    """Return the words that call this very program from any folder."""
     if Path(sys.argv[0]).name == "__main__.py":
         return [sys.executable, "-m", "digest"]
     return [str(Path(shutil.which(sys.argv[0]) or sys.argv[0]).absolute())]
@@ -247,7 +242,12 @@ STARTS = {
         settings={"store.git_branch": "digest-state", "store.forget_unmatched_after": "3 days"},
         hides=True,
     ),
-    "compose": Start(files=_CONTAINER, steps="compose.txt", check=_check_compose, see=_see_server),
+    "compose": Start(
+        files=_CONTAINER,
+        steps="compose.txt",
+        check=lambda _, package: _require_package(package, "an image"),
+        see=_see_server,
+    ),
     "systemd": Start(files=_UNITS, steps="systemd.txt", check=_check_systemd, see=_see_server),
     "cron": Start(files={}, steps="cron.txt", check=_check_machine, see=_see_server),
 }

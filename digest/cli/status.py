@@ -81,7 +81,6 @@ def _show_head(status: Status, most: int) -> Iterator[Part]:
 
 
 def _describe_next(status: Status) -> str:
-    """Say when arXiv was checked last, and which digest comes next."""
     here, words = status.here, []
     if status.intake.checked_at is not None:
         words.append(f"Last check {here.write_near(status.intake.checked_at)}")

@@ -18,12 +18,10 @@ from digest.config.document import (
     open_config_or_defaults,
     read_environment,
 )
-from digest.config.settings import SETTINGS, Config, Setting
+from digest.config.settings import Config
 
 __all__ = [
-    "SETTINGS",
     "Config",
-    "Setting",
     "find_config",
     "find_state_folder",
     "load_config",

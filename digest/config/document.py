@@ -135,7 +135,6 @@ def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
 
 
 def _read_queries(draft: ConfigDraft) -> tuple[SavedQuery, ...]:
-    """Read the saved queries, in the file's order."""
     table = draft.check_table("queries", draft.data.get("queries"))
     names = _check_names(draft, "queries", table)
     texts = draft.read_table(
@@ -261,7 +260,6 @@ def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> d
 def _list_webhooks(
     draft: ConfigDraft, key: str, table: Iterable[str], destinations: Iterable[Destination], kind: DestinationKind
 ) -> list[str]:
-    """Return the names of the webhooks that are written down or that destinations name."""
     wanted = {one.address for one in destinations if one.kind is kind}
     return _check_names(draft, key, [*table, *sorted(wanted - {*table})])
 

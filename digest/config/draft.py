@@ -258,7 +258,6 @@ def parse_variable(text: str, default: object) -> object:
 
 
 def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
-    """Name the table a key belongs to, or the nearest key."""
     if key in {one.name for one in SUBSCRIPTION} - {*INHERITED}:
         return "Put it at the top of the file, or below [[subscriptions]]."
     owners = [setting for setting in SETTINGS if setting.name == key]

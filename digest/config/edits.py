@@ -184,7 +184,6 @@ def _as_list(written: object) -> list[str]:
 
 
 def _change_list(there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str) -> list[str]:
-    """Return a list with some items more and some fewer."""
 
     def spell(text: str) -> str:
         return text.strip() if key == "follow" else write_destination(text)
@@ -231,7 +230,6 @@ def _join(tables: Iterable[_Table]) -> str:
 
 
 def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[_Table, Mapping[str, Any]]:
-    """Return a subscription's table, and what it says."""
     written = list_subscriptions(text)
     _require(name, written, "subscription")
     own = [table for table in tables if table.name == "subscriptions"]

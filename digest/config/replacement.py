@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from dataclasses import dataclass
@@ -61,8 +60,8 @@ def read_file_before(file: ConfigFile) -> bytes:
 def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
     """Replace a file by another content; what it held is kept beside it from then on. Mode and owner stay.
 
-    Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
-    renamings leaves the file as it was, and what it was to hold under a name of its own beside it.
+    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the file as it was,
+    and what it was to hold under a name of its own beside it.
 
     One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
@@ -85,28 +84,13 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
         for old, place in moves:
             if old.exists():
                 old.replace(place)
-        put_in_place(new, target)  # last: what it held is safe by now
+        new.replace(target)  # last: what it held is safe by now
     except OSError as error:
         raise _explain(file.path, error) from error
     finally:
         for left in (new, kept):
             if left is not None:
                 left.unlink(missing_ok=True)
-
-
-def put_in_place(new: Path, target: Path) -> None:
-    """Give a file the name of another beside it, or write over one that is mounted alone, as in a container."""
-    try:
-        new.replace(target)
-    except OSError as error:
-        if error.errno != errno.EBUSY:
-            raise
-        with target.open("r+b") as file:
-            file.write(new.read_bytes())
-            file.truncate()
-            file.flush()
-            os.fsync(file.fileno())
-        new.unlink()
 
 
 def _write_beside(target: Path, content: bytes) -> Path:

@@ -113,7 +113,7 @@ def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_ove
 
 def test_a_second_signal_ends_it_at_once(world: World) -> None:
     world.arxiv.faults.add("hang", times=10, seconds=120.0)
-    with world.serve("--grace", "8") as served:
+    with world.serve() as served:
         wait_until(lambda: bool(world.arxiv.requests))
         served.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not accepts(served.url))

@@ -12,7 +12,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from digest.config.addresses import expand_home
-from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
 from digest.model.messages import SITE_INDEX, IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
@@ -44,6 +43,7 @@ _HINTS = {
     errno.ENOTDIR: "A file is where a folder should be: move it, or name another folder.",
     errno.EEXIST: "A file is where a folder should be: move it, or name another folder.",
     errno.EISDIR: "A folder is where the file should be: move it, or name another file.",
+    errno.EBUSY: "The file is mounted by itself, as in a container: mount its whole folder.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
@@ -178,7 +178,7 @@ def _replace(target: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
-        put_in_place(temporary, target)
+        temporary.replace(target)
     except OSError:
         with contextlib.suppress(OSError):  # the first failure is the one worth reporting
             temporary.unlink(missing_ok=True)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.config import SETTINGS, Config, Setting, load_config, show_settings
+from digest.config import Config, load_config, show_settings
 from digest.config.display import write_toml
+from digest.config.settings import SETTINGS, Setting
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import ConfigurationError
