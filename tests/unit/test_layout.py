@@ -14,22 +14,8 @@ LONGEST = 700
 FULLEST = {"digest/cli": 34}
 MOST_FILES, MOST_LINES = 220, {"digest": 51_200, "tests": 60_000}
 HEAVY = (
-    "alembic",
-    "anyio",
-    "apscheduler",
-    "asyncio",
-    "httpx",
-    "jinja2",
-    "lxml",
-    "numpy",
-    "psycopg",
-    "rich",
-    "slack_sdk",
-    "smtplib",
-    "sqlalchemy",
-    "sqlite3",
-    "starlette",
-    "uvicorn",
+    *("alembic", "anyio", "apscheduler", "asyncio", "httpx", "jinja2", "lxml", "numpy", "psycopg", "rich"),
+    *("slack_sdk", "smtplib", "sqlalchemy", "sqlite3", "starlette", "uvicorn"),
 )
 
 

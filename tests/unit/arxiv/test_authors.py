@@ -85,11 +85,8 @@ def test_the_words_and_others_name_nobody() -> None:
     [
         ("Andr\\'as P\\'al", "András Pál"),
         ("R.H. {\\O}stensen", "R. H. Østensen"),
-        ("Gra\\c{c}a One", "Graça One"),
-        ("S. Bae{\\ss}ler", "S. Baeßler"),
-        ('J\\"urgen Two', "Jürgen Two"),
-        ("{\\L}. One", "Ł. One"),
-        ("J.~Tilde", "J. Tilde"),
+        *(("Gra\\c{c}a One", "Graça One"), ("S. Bae{\\ss}ler", "S. Baeßler"), ('J\\"urgen Two', "Jürgen Two")),
+        *(("{\\L}. One", "Ł. One"), ("J.~Tilde", "J. Tilde")),
         ("Paola D'Alessio", "Paola D'Alessio"),
     ],
 )
@@ -203,16 +200,7 @@ def test_marks_before_the_names_break_nothing(text: str) -> None:
 PIECES = st.sampled_from(
     [
         *"():;,\\{}\né",
-        "A. One",
-        "B. Two",
-        ", ",
-        " and ",
-        "(1)",
-        "((1) X, (2) Y)",
-        "Jr.",
-        "\\'e",
-        "$^1$",
-        " et al",
+        *("A. One", "B. Two", ", ", " and ", "(1)", "((1) X, (2) Y)", "Jr.", "\\'e", "$^1$", " et al"),
         "for the Z",
     ]
 )

@@ -23,10 +23,8 @@ def test_entries_come_in_order_and_everything_else_stays_in_the_root() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"\xef\xbb\xbf<r><p>x</p></r>",
-        b"  \n<r><p>x</p></r>",
-        b"<?xml version='1.0'?><!-- hello > --><?pi ?><r><p>x</p></r>",
-        b"<r><p><!-- left out -->x</p></r>",
+        *(b"\xef\xbb\xbf<r><p>x</p></r>", b"  \n<r><p>x</p></r>"),
+        *(b"<?xml version='1.0'?><!-- hello > --><?pi ?><r><p>x</p></r>", b"<r><p><!-- left out -->x</p></r>"),
         b"<r><p><![CDATA[x]]></p></r>",
     ],
 )

@@ -109,10 +109,7 @@ def test_a_paper_is_withdrawn_by_its_latest_version_or_its_comment(
     ("token", "expected"),
     [
         ("verb%3DListRecords%26skip%3D5", "verb%3DListRecords%26skip%3D5"),
-        ("496549|96001", "496549|96001"),
-        (" \n", None),
-        ("", None),
-        (None, None),
+        *(("496549|96001", "496549|96001"), (" \n", None), ("", None), (None, None)),
     ],
 )
 def test_the_last_page_has_no_token_or_an_empty_one(token: str | None, expected: str | None) -> None:

@@ -65,10 +65,7 @@ def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_b
         ("2", "[b]", "–", ""),
     ]
     assert click.unstyle(render(table(("ID", "STATE", "N", ""), rows, empty=""))).split("\n") == [
-        "ID  STATE             N",
-        "1   漢字 is wide  1,200",
-        "2   [b]               –",
-        "",
+        *("ID  STATE             N", "1   漢字 is wide  1,200", "2   [b]               –", ""),
         "1  no such user here",
     ]
     assert table(("ID",), [], empty="None yet.") == "None yet."

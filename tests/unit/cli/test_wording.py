@@ -19,12 +19,9 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: str) -> Config:
     lines = [
-        "[arxiv]",
-        'contact = "ops@example.org"',
-        "[defaults]",
+        *("[arxiv]", 'contact = "ops@example.org"', "[defaults]"),
         f'when = "{default}"',
-        "[queries]",
-        'q = "cat:cs.PF"',
+        *("[queries]", 'q = "cat:cs.PF"'),
     ]
     for number, when in enumerate(whens):
         lines += ["[[subscriptions]]", f'name = "s{number}"', 'follow = ["q"]', 'to = "feed"', f'when = "{when}"']

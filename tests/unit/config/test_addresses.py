@@ -18,10 +18,7 @@ DISCORD_HOOK = "https://discord.com/api/webhooks/1100000000000000001/abcDEF123"
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("", True),
-        ("http://127.0.0.1:8000/x", True),
-        ("https://localhost", True),
-        ("http://[::1]:80/", True),
+        *(("", True), ("http://127.0.0.1:8000/x", True), ("https://localhost", True), ("http://[::1]:80/", True)),
         ("smtp://localhost:25", True),
         ("http://127.0.0.1.example.org", False),
         ("http://localhost@example.org", False),
@@ -71,19 +68,9 @@ def test_a_web_address_loses_its_trailing_slash(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "example.org",
-        "ftp://example.org",
-        "https://",
-        "https://exa mple.org",
-        "http://example.org:99999",
-        "http://example.org:port",
-        "http://example.org:0",
-        "http://[::1",
-        "http://name@example.org",
-        "http://name:hush@example.org",
-        "http://example.org/?q=1",
-        "http://example.org/#a",
+        *("", "example.org", "ftp://example.org", "https://", "https://exa mple.org", "http://example.org:99999"),
+        *("http://example.org:port", "http://example.org:0", "http://[::1", "http://name@example.org"),
+        *("http://name:hush@example.org", "http://example.org/?q=1", "http://example.org/#a"),
         "javascript:alert(1)",
     ],
 )
@@ -156,8 +143,7 @@ def test_a_mail_server_is_read_as_written(url: str) -> None:
         ("http://mx.example.org", "is not a mail server"),
         ("smtp://", "is not a mail server"),
         ("smtp://mx:port", "is not a mail server"),
-        ("smtp://mx/queue", "holds more"),
-        ("smtp://mx?tls=1", "holds more"),
+        *(("smtp://mx/queue", "holds more"), ("smtp://mx?tls=1", "holds more")),
         ("smtp://me:hush@mx", "holds more"),
         ("smtp://me:hush@mx/queue", "holds more"),
     ],
@@ -187,15 +173,8 @@ def test_a_database_file_counts_from_the_configurations_folder(url: str, resolve
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "digest.db",
-        "sqlite://",
-        "sqlite:///",
-        "sqlite:///:memory:",
-        "sqlite://host/digest.db",
-        "mysql://me:hush@h/d",
-        "postgres://me:hush@h/d",
-        "postgresql://me:hush@h/",
+        *("", "digest.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://host/digest.db"),
+        *("mysql://me:hush@h/d", "postgres://me:hush@h/d", "postgresql://me:hush@h/"),
         "postgresql://me:hush@h1,h2/",
     ],
 )
@@ -250,9 +229,7 @@ def test_a_path_counts_from_the_configurations_folder_unless_absolute() -> None:
     [
         ("you@example.org", "mailto:you@example.org"),
         ("mailto:You@Example.org", "mailto:you@example.org"),
-        ("#papers", "slack:#papers"),
-        ("feed", "feed"),
-        ("file:gpu.atom", "file:gpu.atom"),
+        *(("#papers", "slack:#papers"), ("feed", "feed"), ("file:gpu.atom", "file:gpu.atom")),
         ("FILE:Gpu.ATOM", "file:Gpu.ATOM"),
         ("file:///tmp/gpu.atom/", "file:///tmp/gpu.atom/"),
         ("MAILTO:You@Example.org", "mailto:you@example.org"),

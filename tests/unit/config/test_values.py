@@ -11,10 +11,7 @@ from digest.model.errors import ConfigurationError
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (True, "true or false"),
-        (5, "a whole number"),
-        (5.0, "a decimal number"),
-        ("a", "text"),
+        *((True, "true or false"), (5, "a whole number"), (5.0, "a decimal number"), ("a", "text")),
         ([], "a list"),
         ({}, "a table"),
         (date(2026, 1, 1), "a date or time"),

@@ -55,11 +55,8 @@ def test_masking_twice_is_masking_once(text: str) -> None:
     [
         "poll.complete papers=412 seconds=0.9",
         "https://export.arxiv.org/api/query?search_query=cat:cs.PF&start=0",
-        "https://arxiv.org/abs/2603.10026v2",
-        "/var/lib/digest/digest.db",
-        "2611.15012 matched perf, gpu",
-        "slack:#papers answered channel_not_found",
-        "",
+        *("https://arxiv.org/abs/2603.10026v2", "/var/lib/digest/digest.db", "2611.15012 matched perf, gpu"),
+        *("slack:#papers answered channel_not_found", ""),
     ],
 )
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:

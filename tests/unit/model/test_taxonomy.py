@@ -55,14 +55,8 @@ def test_a_bare_archive_of_old_papers_is_a_retired_category() -> None:
 @pytest.mark.parametrize(
     ("alias", "canonical"),
     [
-        ("cs.NA", "math.NA"),
-        ("math.MP", "math-ph"),
-        ("stat.TH", "math.ST"),
-        ("math.IT", "cs.IT"),
-        ("q-fin.EC", "econ.GN"),
-        ("cs.SY", "eess.SY"),
-        ("cmp-lg", "cs.CL"),
-        ("supr-con", "cond-mat.supr-con"),
+        *(("cs.NA", "math.NA"), ("math.MP", "math-ph"), ("stat.TH", "math.ST"), ("math.IT", "cs.IT")),
+        *(("q-fin.EC", "econ.GN"), ("cs.SY", "eess.SY"), ("cmp-lg", "cs.CL"), ("supr-con", "cond-mat.supr-con")),
     ],
 )
 def test_two_names_of_one_category_lead_to_each_other(alias: str, canonical: str) -> None:
@@ -93,15 +87,9 @@ def test_an_unknown_name_stays_as_it_is_and_has_no_aliases() -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("cs.PFF", "cs.PF"),
-        ("csPF", "cs.PF"),
-        ("cs.FP", "cs.PF"),
-        ("math.GA", "math.AG"),
-        ("hepth", "hep-th"),
+        *(("cs.PFF", "cs.PF"), ("csPF", "cs.PF"), ("cs.FP", "cs.PF"), ("math.GA", "math.AG"), ("hepth", "hep-th")),
         ("cond-mat.superconductivity", "cond-mat.supr-con"),
-        ("Performance", "cs.PF"),
-        ("machine learning", "cs.LG"),
-        ("Computer Science", "cs"),
+        *(("Performance", "cs.PF"), ("machine learning", "cs.LG"), ("Computer Science", "cs")),
         ("stat-mech", "cond-mat.stat-mech"),
         ("mtrl-sci", "cond-mat.mtrl-sci"),
     ],

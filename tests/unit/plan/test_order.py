@@ -264,8 +264,7 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
         ("The $\\mathcal{O}(n^2)$\n  law.", "like “The 𝒪(n²) law”"),
         ("On \"spin\" ``ice'' and “glass”", "like “On ‘spin’ ‘ice’ and ‘glass’”"),
         ("Seven words " * 9, "like “Seven words Seven words Seven words Seven …”"),
-        ("\u200b ", "near your library"),
-        ("", "near your library"),
+        *(("\u200b ", "near your library"), ("", "near your library")),
     ],
 )
 def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(title: str, said: str) -> None:

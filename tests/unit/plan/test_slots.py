@@ -13,13 +13,8 @@ from digest.plan.slots import find_taken, is_taken, latest_slot, nearest_slot, n
 BERLIN = "Europe/Berlin"
 ZONES = [
     BERLIN,
-    "America/New_York",
-    "Africa/Cairo",
-    "Australia/Lord_Howe",
-    "Pacific/Apia",
-    "America/Santiago",
-    "America/Nuuk",
-    "UTC",
+    *("America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "Pacific/Apia", "America/Santiago"),
+    *("America/Nuuk", "UTC"),
 ]
 
 

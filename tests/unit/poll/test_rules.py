@@ -81,9 +81,7 @@ def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_
     ("ages", "days"),
     [
         ((29, 6), SEARCH_LOOKBACK),
-        ((29, 7), 35),
-        ((30, 7), 100),
-        ((None, 1), 100),
+        *(((29, 7), 35), ((30, 7), 100), ((None, 1), 100)),
         ((None, None), LONGEST_LOOKBACK),
     ],
 )

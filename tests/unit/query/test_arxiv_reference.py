@@ -221,9 +221,7 @@ def test_what_is_lost_at_arxiv_is_an_accent_a_formulas_edge_or_the_case_of_a_doi
         ("ti:ccc OR ti:gpu AND ti:bbb", False),
         ("ti:gpu ANDNOT ti:bbb ANDNOT ti:ccc", True),
         ("ti:gpu ANDNOT ti:gpu ANDNOT ti:gpu", True),
-        ("ti:bbb ti:gpu", True),
-        ("au:bin_liu", True),
-        ("ti:gpu AND au:bin_liu", False),
+        *(("ti:bbb ti:gpu", True), ("au:bin_liu", True), ("ti:gpu AND au:bin_liu", False)),
     ],
 )
 def test_the_second_reader_reads_as_arxiv_documents_it(text: str, expected: bool, make_paper: MakePaper) -> None:  # noqa: FBT001  # a table's column

@@ -202,12 +202,8 @@ def test_what_people_write_is_read_as_it_is_meant(text: str, canonical: str, not
     [
         ("cs.PF,cs.DC", PF_DC),
         ("cs.PF/cs.DC", PF_DC),
-        ("!gpu", "NOT all:gpu"),
-        ("cs.PF", "cat:cs.PF"),
-        ("C++", "all:c"),
-        ("cs.PF.", "cat:cs.PF"),
-        ("cat.cs.PF", "cat:cs.PF"),
-        ("te*", "all:te*"),
+        *(("!gpu", "NOT all:gpu"), ("cs.PF", "cat:cs.PF"), ("C++", "all:c"), ("cs.PF.", "cat:cs.PF")),
+        *(("cat.cs.PF", "cat:cs.PF"), ("te*", "all:te*")),
     ],
 )
 def test_only_a_word_alone_gets_a_prefix_at_the_command_line(text: str, canonical: str) -> None:

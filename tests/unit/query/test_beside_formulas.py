@@ -42,13 +42,9 @@ def test_words_beside_formulas_are_found_by_themselves_and_together(
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("abs:bod", "$N$body"),
-        ("abs:Lambda", "LambdaCDM"),
-        ('abs:"H model"', "$H_0$ model"),
+        *(("abs:bod", "$N$body"), ("abs:Lambda", "LambdaCDM"), ('abs:"H model"', "$H_0$ model")),
         ('abs:"0 model"', "the H₀ of a model"),
-        ("abs:α_s", r"the $\alpha$ decay"),
-        ("abs:alpha_s", "two alphas"),
-        ("abs:x_a", "one x of many"),
+        *(("abs:α_s", r"the $\alpha$ decay"), ("abs:alpha_s", "two alphas"), ("abs:x_a", "one x of many")),
         ('abs:"ly forest"', r"Ly$\alpha$ forest"),
         ("abs:schr", r"Schr\"odinger"),
     ],

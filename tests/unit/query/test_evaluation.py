@@ -86,9 +86,7 @@ def test_the_paper_is_not_meant_by(text: str, paper: Paper) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("ti:gpu AND abs:gpu", False),
-        ("ti:gpu OR abs:gpu", True),
-        ("ti:gpu ANDNOT abs:gpu", True),
+        *(("ti:gpu AND abs:gpu", False), ("ti:gpu OR abs:gpu", True), ("ti:gpu ANDNOT abs:gpu", True)),
         ("NOT ti:gpu", False),
         ("ti:(gpu AND (tail OR head))", True),
         ("abs:gpu AND ti:gpu OR ti:tail", True),

@@ -125,16 +125,8 @@ def test_a_form_is_read_as_what_it_stands_for(text: str, canonical: str, note: s
 @pytest.mark.parametrize(
     "text",
     [
-        "abs:C++",
-        "C++ AND rust",
-        'abs:"a+b" AND cat:cs.PL',
-        '"x+OR+y"',
-        'doi:"10.1000/a+or+b"',
-        "k+means",
-        "k+to+means",
-        "math+physics",
-        "95% OR 20%",
-        "ti:large, cs.AI",
+        *("abs:C++", "C++ AND rust", 'abs:"a+b" AND cat:cs.PL', '"x+OR+y"', 'doi:"10.1000/a+or+b"', "k+means"),
+        *("k+to+means", "math+physics", "95% OR 20%", "ti:large, cs.AI"),
     ],
 )
 def test_signs_that_are_meant_are_no_part_of_an_address(text: str) -> None:

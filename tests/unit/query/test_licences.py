@@ -20,8 +20,7 @@ ADDRESSES = [
     (f"{CC}/publicdomain/", "publicdomain"),
     ("http://creativecommons.org/publicdomain/zero/1.0/", "cc0"),
     ("https://example.org/licenses/other/1.0/", ""),
-    ("", ""),
-    ("by", ""),
+    *(("", ""), ("by", "")),
 ]
 
 

@@ -226,12 +226,7 @@ def test_a_readable_text_becomes_blocks() -> None:
 
 def test_parts_need_no_blank_line_between_different_kinds() -> None:
     assert _types(compile_blocks("# a\n# b\ntext\n---\n---\n> c")) == [
-        "header",
-        "header",
-        "section",
-        "divider",
-        "divider",
-        "context",
+        *("header", "header", "section", "divider", "divider", "context"),
     ]
 
 
@@ -289,8 +284,7 @@ def test_what_is_not_refused_passes_slacks_own_kit_and_the_fake_slack(lines: lis
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("# only a header", "no fallback"),
-        ("fallback: x", "0 blocks"),
+        *(("# only a header", "no fallback"), ("fallback: x", "0 blocks")),
         ("fallback: x\n" + "\n\nx" * 46, "46 blocks"),
         ("fallback: x\n\n" + "x" * 3_001, "3,001 characters"),
         ("fallback: x\n\n" + "\u00e9" * 2_900 + "\n\n" + "\u00e9" * 2_900, "11,600 bytes"),

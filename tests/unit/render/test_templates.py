@@ -92,10 +92,7 @@ def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_ano
     parts |= {"web/paper.html", "web/live.js", "web/digest.js", "web/favicon.svg"}
     parts |= {"web/fold.js", "web/site.js", "web/site_head.html"}
     parts |= {
-        "slack/rest.txt",
-        "slack/title.txt",
-        "email/change.html",
-        "email/change.txt",
+        *("slack/rest.txt", "slack/title.txt", "email/change.html", "email/change.txt"),
         "terminal/missed_words.txt",
     }
     others = {name for name in Templates([], SHIPPED).names() if find_context(name) is None} - parts

@@ -22,9 +22,7 @@ def operational(said: str) -> OperationalError:
 @pytest.mark.parametrize(
     "said",
     [
-        "database is locked",
-        "deadlock detected",
-        "could not serialize access",
+        *("database is locked", "deadlock detected", "could not serialize access"),
         "canceling statement due to lock timeout",
         'canceling statement due to statement timeout while locking tuple (0,1) in relation "installation"',
     ],

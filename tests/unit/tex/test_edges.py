@@ -12,8 +12,7 @@ from tests.unit.tex.test_properties import texts
 @pytest.mark.parametrize(
     ("text", "marked"),
     [
-        ("$N$body", "N_body"),
-        ("two$N$", "two_N"),
+        *(("$N$body", "N_body"), ("two$N$", "two_N")),
         ("$5$GeV, $x$-axis, ($y$)", "5_GeV, x-axis, (y)"),
         (r"$\mathcal{N}x$, $2x$, $p\bar{p}p$", "𝒩_x, 2_x, p_p̄_p"),
         (r"$\mathrm{Ly}\alpha$ and $H_0t$", "Lyα and H₀t"),
@@ -21,8 +20,7 @@ from tests.unit.tex.test_properties import texts
         (r"\(N\)body, \mathcal{N}body", "N_body, 𝒩_body"),
         (r"$N_{cell}x$", "N_(cell)x"),
         (r"$\rho_{\mathrm{crit}0}$, $x^{2{\rm BH}, y}$", "ρ_(crit_0), x^(2_BH,y)"),
-        (r"9$\,$TeV", "9 TeV"),
-        (r"$\text{for $n$x}$", "for n_x"),
+        *((r"9$\,$TeV", "9 TeV"), (r"$\text{for $n$x}$", "for n_x")),
         (r"\Lambda CDM, \ell p, \Lambda\ CDM, {\Lambda} CDM, \log x", "Λ_CDM, ℓ_p, Λ CDM, Λ CDM, log x"),
         (r"Caf\'e au \emph{lai}t, Erd\H os, G{\"o}del", "Café au lait, Erdős, Gödel"),
         ("x_1 and $5 or $6", "x_1 and $5 or $6"),

@@ -17,8 +17,7 @@ MARKUP = [
     (r"$K_{g,n}$", "<i>K</i><sub><i>g</i>,<i>n</i></sub>"),
     (r"Fe$_{1-x}$Se", "Fe<sub>1−<i>x</i></sub>Se"),
     (r"$x_{a_1}^2$", "<i>x</i><sub><i>a</i><sub>1</sub></sub><sup>2</sup>"),
-    (r"$\alpha x$", "α<i>x</i>"),
-    (r"$\mathrm{GeV}$", "GeV"),
+    *((r"$\alpha x$", "α<i>x</i>"), (r"$\mathrm{GeV}$", "GeV")),
     (r"\emph{ab initio}", "<i>ab initio</i>"),
     (r"\textbf{a} \texttt{b} {\bf c}", "<b>a</b> <code>b</code> <b>c</b>"),
     (r"\emph{a \textbf{b} c}", "<i>a </i><i><b>b</b></i><i> c</i>"),
@@ -34,16 +33,12 @@ MARKUP = [
     (r"$x^{<b>}$", "<i>x</i><sup>&lt;<i>b</i>&gt;</sup>"),
     (r"\foo{<i>}", r"\foo{&lt;i&gt;}"),
     (r"\url{http://a.example/?x=1&y=<2>}", "http://a.example/?x=1&amp;y=&lt;2&gt;"),
-    (r"10~km", "10\u00a0km"),
-    ("one\n two", "one\n two"),
-    ("a\u202eb\x00", "ab"),
-    ("", ""),
+    *((r"10~km", "10\u00a0km"), ("one\n two", "one\n two"), ("a\u202eb\x00", "ab"), ("", "")),
 ]
 
 SCRIPTS = [
     ("Latency below $10^{-3}$ s", "Latency below 10<sup>−3</sup> s"),
-    (r"$\mu$path", "μpath"),
-    ("$μ$path", "μpath"),
+    *((r"$\mu$path", "μpath"), ("$μ$path", "μpath")),
     ("La$_{2-x}$Sr$_x$CuO$_4$", "La<sub>2−<i>x</i></sub>Sr<sub><i>x</i></sub>CuO<sub>4</sub>"),
     ("$^{136}$Xe and $^4$He", "<sup>136</sup>Xe and <sup>4</sup>He"),
     (r"Scheduling in $\mathcal{O}(n^2)$", "Scheduling in 𝒪(<i>n</i><sup>2</sup>)"),

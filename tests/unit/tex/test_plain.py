@@ -8,8 +8,7 @@ from digest.tex import to_plain
 
 SCRIPTS = [
     (r"Latency below $10^{-3}$ s", "Latency below 10⁻³ s"),
-    (r"$\mu$path", "μpath"),
-    (r"$μ$path", "μpath"),
+    *((r"$\mu$path", "μpath"), (r"$μ$path", "μpath")),
     (r"La$_{2-x}$Sr$_x$CuO$_4$", "La₂₋ₓSrₓCuO₄"),
     (r"$^{136}$Xe and $^4$He", "¹³⁶Xe and ⁴He"),
     (r"Scheduling in $\mathcal{O}(n^2)$", "Scheduling in 𝒪(n²)"),
@@ -19,15 +18,12 @@ SCRIPTS = [
     (r"high-$T_c$ and $B_{c2}$", "high-T_c and B_(c2)"),
     (r"$T_{\rm eff}$ stars, $v_{\mathrm{sin}}$", "T_eff stars, vₛᵢₙ"),
     (r"$m_DV$, $m_D V$", "m_(D)V, m_(D)V"),
-    (r"$\Lambda_b^0$", "Λ_b⁰"),
-    (r"$e^{x^2}$", "e^(x²)"),
+    *((r"$\Lambda_b^0$", "Λ_b⁰"), (r"$e^{x^2}$", "e^(x²)")),
     (r"$K^\pm$ and $K^{*\mp}$", "K^± and K^(*∓)"),
     (r"$C^*$-algebras, $K^*(892)$", "C*-algebras, K*(892)"),
     (r"a 32-M$_\oplus$ planet of $2 M_\odot$", "a 32-M⊕ planet of 2 M⊙"),
     (r"$27^\circ$C, $f'$, $g''$, $h^{\prime\prime}$", "27°C, f′, g″, h″"),
-    (r"$x^{}y_{}$", "xy"),
-    (r"$^1S_0 - ^1P_1$", "¹S₀ − ¹P₁"),
-    (r"$x^2_3^4$ $x^^2$", "x²₃⁴ x^²"),
+    *((r"$x^{}y_{}$", "xy"), (r"$^1S_0 - ^1P_1$", "¹S₀ − ¹P₁"), (r"$x^2_3^4$ $x^^2$", "x²₃⁴ x^²")),
 ]
 
 LETTERS = [
@@ -42,8 +38,7 @@ LETTERS = [
     (r"$\hbar$, $\ell$, $\aleph_0$, $\infty$, $\partial_t$, $\nabla$", "ℏ, ℓ, ℵ₀, ∞, ∂ₜ, ∇"),
     (r"$\mathrm{SU}(2)$, $\operatorname{Aut}(G)$", "SU(2), Aut(G)"),
     (r"{\alpha}-titanium and \sigma-meson", "α-titanium and σ-meson"),
-    (r"\b{eta} plasma", "β plasma"),
-    (r"$\λ$ and \é", "λ and é"),
+    *((r"\b{eta} plasma", "β plasma"), (r"$\λ$ and \é", "λ and é")),
 ]
 
 FORMULAS = [
@@ -74,8 +69,7 @@ FORMULAS = [
     (r"so \begin{equation*} a = b \end{equation*} holds", "so a = b holds"),
     (r"$\stackrel{<}{\sim}$, $\overset{d}{=}$, $a \xrightarrow{f} b$", "≲, =ᵈ, a →ᶠ b"),
     (r"$10^6\,\mathrm{M}_\odot$ at $15\,\mu$m", "10⁶ M⊙ at 15 μm"),
-    (r"$pp -> X$", "pp → X"),
-    (r"$$E = mc^2$$", "E = mc²"),
+    *((r"$pp -> X$", "pp → X"), (r"$$E = mc^2$$", "E = mc²")),
 ]
 
 MEANINGS = [
@@ -145,8 +139,7 @@ AS_TYPED = [
     ("<b>bold</b> &#263; <!channel> @here", "<b>bold</b> &#263; <!channel> @here"),
     (r"the plane\" potential", r"the plane\" potential"),
     (r"\begin{foo} x \end{foo}", r"\begin{foo} x \end{foo}"),
-    ("0", "0"),
-    ("", ""),
+    *(("0", "0"), ("", "")),
     ("大数据 и данные עברית", "大数据 и данные עברית"),
 ]
 

@@ -25,17 +25,7 @@ commands = names.map(lambda name: f"\\{name}")
 signs = st.sampled_from(
     [
         *"${}^_&~%#'`\"-+=<>()[]|\\/ \n,.:",
-        "$$",
-        "\\\\",
-        "\\[",
-        "\\]",
-        "\\(",
-        "\\)",
-        "\\{",
-        "\\}",
-        "\\'",
-        '\\"',
-        "\\^",
+        *("$$", "\\\\", "\\[", "\\]", "\\(", "\\)", "\\{", "\\}", "\\'", '\\"', "\\^"),
     ]
 )
 environments = st.sampled_from(["equation", "cases", "array", "abstract", "foo"]).flatmap(

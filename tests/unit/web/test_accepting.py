@@ -18,11 +18,9 @@ def test_a_browser_is_shown_a_page(accept: str) -> None:
     "accept",
     [
         *("", "*/*", "application/atom+xml", "application/json, */*;q=0.5", _SIMPLEPIE, "text/*"),
-        *(
-            "application/rss+xml, application/xml, text/html",
-            "text/html;q=0.5, application/feed+json;q=0.9",
-            ";,;",
-        ),
+        "application/rss+xml, application/xml, text/html",
+        "text/html;q=0.5, application/feed+json;q=0.9",
+        ";,;",
     ],
 )
 def test_a_feed_reader_gets_the_feed(accept: str) -> None:

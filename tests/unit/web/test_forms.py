@@ -94,9 +94,7 @@ def test_only_a_proxy_of_ours_says_who_asks_and_what_stands_left_of_that_is_the_
         ("[::ffff:203.0.113.7]:443", "203.0.113.0/24"),
         ("[fe80::1%25eth0]:443", "fe80::/48"),
         ("203.0.113.7:4711, 10.0.0.5:80, [::1]:443, ", "203.0.113.0/24"),
-        ("203.0.113.7, unknown", ""),
-        ("203.0.113.7, 1:2", ""),
-        ("203.0.113.7, ]", ""),
+        *(("203.0.113.7, unknown", ""), ("203.0.113.7, 1:2", ""), ("203.0.113.7, ]", "")),
     ],
 )
 def test_a_proxy_may_add_ports_brackets_and_quotes(hop: str, expected: str) -> None:
