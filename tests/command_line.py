@@ -19,14 +19,7 @@ ROOT = Path(__file__).parents[1]
 def run_process(
     folder: Path, environ: Mapping[str, str], *arguments: str, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end as a process of its own, whose whole start is paid for.
-
-    Args:
-        folder: where it is run.
-        environ: what it finds in its environment besides ours; what it says is read by its `PYTHONIOENCODING`.
-        arguments: the command, such as `run`, `--json`.
-        timeout: seconds after which it counts as hanging.
-    """
+    """Run one command to its end as a process of its own; after `timeout` seconds it counts as hanging."""
     return subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-m", "digest", *arguments],
         cwd=folder,

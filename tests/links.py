@@ -15,11 +15,7 @@ _PIECE = 65_536
 
 
 class Link:
-    """Passes connections on, on 127.0.0.1, while its context lasts.
-
-    Args:
-        upstream: where to.
-    """
+    """Passes connections on, on 127.0.0.1, while its context lasts."""
 
     def __init__(self, upstream: Address) -> None:
         self._upstream = upstream
@@ -57,11 +53,7 @@ class Link:
         self._rope.send(b"!")
 
     def mend(self, *, cut: bool) -> None:
-        """Pass on again.
-
-        Args:
-            cut: what was open meanwhile is broken; else what was held back arrives late.
-        """
+        """Pass on again. What was held back arrives late; with `cut`, what was open meanwhile is broken."""
         self._swallows = self._mutes = False
         self._cuts = self._cuts or cut
         self._rope.send(b"!")

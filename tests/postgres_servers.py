@@ -64,13 +64,7 @@ def run_tool(program: str, *arguments: str) -> None:
 
 
 class PostgresServer:
-    """A PostgreSQL on 127.0.0.1 that keeps what it answered through a crash.
-
-    Args:
-        folder: an empty folder, all of it the server's.
-        port: where it listens; a free one for 0.
-        settings: its own, by name.
-    """
+    """A PostgreSQL on 127.0.0.1, in an empty folder, that keeps what it answered through a crash."""
 
     def __init__(self, folder: Path, port: int = 0, **settings: str) -> None:
         self.folder = folder

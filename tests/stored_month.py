@@ -40,13 +40,7 @@ def store_month(
 ) -> None:
     """Store papers that one complete harvest brought, and match them.
 
-    Args:
-        store: the database.
-        papers: none of which is stored, but where they are cross-lists.
-        now: when the harvest began (UTC).
-        since: from which day on everything is there; two months before where none is given.
-        first: the earliest announcement that may have brought one.
-        kind: what they are.
+    From `since` on everything is there (two months before, if it is None); `first` is the earliest announcement.
     """
     with store.begin() as conn:
         window = since or (now - _LOOK_BACK).date()

@@ -29,16 +29,9 @@ def hold_dialogue(
     *arguments: str,
     typed: Iterable[tuple[str, str | Callable[[], str]]] = (),
 ) -> tuple[int, str]:
-    """Run one command on a terminal of 80 columns.
+    """Run one command on a terminal of 80 columns; return its exit code, and the screen without colours.
 
-    Args:
-        folder: where it is run.
-        environ: what it finds in its environment besides ours.
-        arguments: the command.
-        typed: what is waited for on the screen, and the line that is then typed, or what gives that line.
-
-    Returns:
-        Its exit code, and the screen without colours.
+    Of `typed`, each is what is waited for on the screen, and the line that is then typed, or what gives that line.
     """
     pid, terminal = pty.fork()
     if not pid:  # pragma: no cover - the other process

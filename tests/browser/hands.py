@@ -48,11 +48,7 @@ class Mouse:
 
 
 class Keyboard:
-    """Tab, Enter, Space and letters. On its way it looks at every stop: whether it is marked, seen, and in order.
-
-    Args:
-        page: where.
-    """
+    """Tab, Enter, Space and letters. At every stop it looks whether it is marked, seen, and in order."""
 
     def __init__(self, page: Page) -> None:
         self._page, self._keys = page, page.keyboard

@@ -90,11 +90,7 @@ def check_page(page: Page) -> None:
 
 
 class Windows:
-    """Opens windows, each for one more person, until its context ends.
-
-    Attributes:
-        complaints: what the pages' consoles say: errors of their own, and what their policy forbids.
-    """
+    """Opens windows, each for one more person, and keeps what their consoles say as `complaints`."""
 
     def __init__(self, browser: Browser) -> None:
         self.complaints: list[str] = []

@@ -72,14 +72,7 @@ def write_papers(around: date) -> Iterator[DemoPaper]:
 
 @dataclass
 class World:
-    """A served installation. Everything is on 127.0.0.1, and time passes when it is told to.
-
-    Attributes:
-        url: the first page's address, without a slash at the end.
-        site: the installation.
-        clock: its time.
-        mail: the server that takes its mails.
-    """
+    """A served installation. Everything is on 127.0.0.1, and time passes when it is told to."""
 
     url: str
     site: Site

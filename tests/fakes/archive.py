@@ -24,18 +24,9 @@ _SUNDAY = 6
 
 @dataclass(frozen=True, slots=True)
 class DemoPaper:
-    r"""What arXiv says of one paper from one announcement on, until a later state of the same id.
+    """What arXiv says of one paper, in raw TeX, from `announced` on, until a later state of the same id.
 
-    Attributes:
-        id: the identifier without version.
-        announced: from when on this is public (UTC).
-        submitted: when each version was submitted (UTC); as many as there are versions.
-        title: raw TeX, as are all texts.
-        abstract: raw; paragraphs are separated by "\n  ".
-        authors: names and affiliations, raw.
-        categories: primary first.
-        doi: as typed: several are separated by blanks.
-        is_withdrawn: the current version withdraws the paper.
+    `submitted` is when each version was; paragraphs of the abstract are separated by a line break and two blanks.
     """
 
     id: str
@@ -147,11 +138,7 @@ class Archive:
                 states.sort(key=lambda state: state.announced)
 
     def last(self, paper_id: str) -> DemoPaper:
-        """Return the newest state of a paper, public or not yet.
-
-        Raises:
-            UnknownName: there is no such paper.
-        """
+        """Return the newest state of a paper, public or not yet."""
         with self._lock:
             states = self._states.get(paper_id)
         if states is None:

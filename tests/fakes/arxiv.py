@@ -24,13 +24,8 @@ RUNNING: dict[str, DemoArxiv] = {}
 class DemoArxiv:
     """An arXiv of made-up papers on a free port, while its context lasts.
 
-    Args:
-        papers: states of papers; each is public from its `announced` on.
-        clock: judges what is public, and, where it is simulated, the pace.
-        pace: seconds there must be between two requests; 0 judges nothing.
-        is_strict: whether a request that comes too soon is refused with 429, or only kept in `violations`.
-        page_size: papers per page of an OAI-PMH list.
-        port: 0 for a free one.
+    Between two requests there must be `pace` seconds; what comes too soon is refused with 429 where `is_strict`,
+    else only kept in `violations`.
     """
 
     def __init__(
@@ -114,14 +109,7 @@ class DemoArxiv:
         announced: datetime | None = None,
         **changes: Any,  # noqa: ANN401 - fields of DemoPaper, each of its own type
     ) -> DemoPaper:
-        """Give a paper a new version.
-
-        Args:
-            paper_id: without version.
-            submitted: when the authors handed it in; now by default.
-            announced: when it becomes public; with the announcement that takes it by default.
-            changes: other fields of `DemoPaper` that change.
-        """
+        """Give a paper a new version; by default it is handed in now, and announced when arXiv would."""
         last = self._archive.last(paper_id)
         handed_in = submitted or self._clock.now()
         history = (*last.submitted, handed_in)

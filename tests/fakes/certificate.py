@@ -31,11 +31,7 @@ def has_openssl() -> bool:
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """Write `demo.crt` and `demo.key`, valid for 127.0.0.1, localhost and outside.test, into a folder.
-
-    Raises:
-        ConfigurationError: there is no `openssl` here, or it failed.
-    """
+    """Write `demo.crt` and `demo.key`, valid for 127.0.0.1, localhost and outside.test, into a folder."""
     program = shutil.which("openssl")
     if program is None:
         raise ConfigurationError("no openssl is installed here", hint="Run the mail sink without encryption.")

@@ -11,14 +11,7 @@ Table = Mapping[str, object]
 def write_config(
     url: str, queries: Mapping[str, str], subscriptions: Iterable[Table] = (), /, **tables: Table
 ) -> str:
-    """Return the text of a file.
-
-    Args:
-        url: where the arXiv it asks listens.
-        queries: the saved queries, by name.
-        subscriptions: the lines of each.
-        tables: the lines of other tables, by name; those of `arxiv` and `mail` come on top of the usual ones.
-    """
+    """Return the text of a file; the tables `arxiv` and `mail` come on top of the usual lines of these."""
     around: dict[str, Table] = {
         "arxiv": {"contact": "ops@example.org", "api_url": f"{url}/api/query", "oai_url": f"{url}/oai"},
         "mail": {"from": "digest@example.org"},

@@ -61,16 +61,9 @@ class Orders(Generic[C]):
 
 @dataclass(slots=True)
 class Fault:
-    """One thing to go wrong.
+    """One thing to go wrong with so many requests whose path contains `path`, after some that are let pass.
 
-    Attributes:
-        kind: what; each server names the kinds it knows.
-        times: how many requests it still spoils.
-        skip: how many requests it still lets pass first.
-        path: text the request's path must contain.
-        retry_after: the `Retry-After` header as written, "" for none.
-        seconds: how long a silence or a delay lasts, in real time.
-        keep: the part that is left of a shortened body or page, 0 to 1.
+    `seconds` of real time is how long a silence or a delay lasts, `keep` the part left of a shortened page.
     """
 
     kind: str

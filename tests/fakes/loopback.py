@@ -60,15 +60,9 @@ _TRICKLES = (Ending.TRICKLE, Ending.TRICKLE_UNSAID, Ending.TRICKLE_HEAD)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client asked.
+    """What a client asked, `headers` with names in lower case; `port` is the client's, one per connection.
 
-    Attributes:
-        method: `GET`, `POST` …
-        path: without the query string.
-        params: of the query string, and of the body where that is a form (or names no type at all).
-        headers: names in lower case.
-        body: as received.
-        port: the client's port: one per connection.
+    `params` are those of the query string, and of the body where that is a form (or names no type at all).
     """
 
     method: str
@@ -83,11 +77,7 @@ class Request:
         return dict(self.params).get(name, default)
 
     def json(self) -> dict[str, Any]:
-        """Return the body as a JSON object.
-
-        Raises:
-            ValueError: it is none.
-        """
+        """Return the body as a JSON object, or raise `ValueError`."""
         read = json.loads(self.body)
         if not isinstance(read, dict):
             raise TypeError("not an object")
@@ -120,13 +110,7 @@ def answer_json(value: object, status: int = 200, headers: tuple[tuple[str, str]
 class LoopbackServer:
     """Serves `answer(request)` on a free port of 127.0.0.1 while its context lasts.
 
-    `visits` are the requests that came.
-
-    Args:
-        answer: decides every answer, called from one thread per connection; or is every answer.
-        name: the `Server` header.
-        port: 0 for a free one.
-        tls: secures every connection.
+    `answer` is called from one thread per connection, or is every answer; `visits` are the requests that came.
     """
 
     def __init__(

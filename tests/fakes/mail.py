@@ -25,15 +25,7 @@ from tests.fakes.mailscript import Cue, Script, Step
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMail:
-    """A message with its envelope.
-
-    Attributes:
-        sender: of the envelope.
-        recipients: of the envelope.
-        raw: the bytes between DATA and the final dot, dots unstuffed.
-        login: who had logged in, "" for nobody.
-        is_encrypted: it came over TLS.
-    """
+    """A message with its envelope, as it came between DATA and the final dot; `login` is who had logged in."""
 
     sender: str
     recipients: tuple[str, ...]
@@ -48,14 +40,7 @@ class ReceivedMail:
 
 
 class MailSink:
-    """A mail server on a free port, while its context lasts.
-
-    Args:
-        starttls: STARTTLS is offered, and demanded before anything else.
-        implicit_tls: TLS from the first byte.
-        login: name and password without which no mail is taken; None asks nobody.
-        port: 0 for a free one.
-    """
+    """A mail server on a free port, while its context lasts; with `login` it takes mail of nobody else."""
 
     def __init__(
         self,
@@ -119,11 +104,7 @@ class MailSink:
             return tuple(self._mails)
 
     def wait_for(self, count: int, timeout: float = 10.0) -> tuple[ReceivedMail, ...]:
-        """Return the mails once there are so many.
-
-        Raises:
-            TimeoutError: fewer came within so many seconds.
-        """
+        """Return the mails once there are so many; `TimeoutError` if they do not come within so many seconds."""
         with self._arrival:
             if not self._arrival.wait_for(lambda: len(self._mails) >= count, timeout):
                 raise TimeoutError(f"{len(self._mails)} of {count} mails came within {timeout:g} s")

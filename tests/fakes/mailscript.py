@@ -26,17 +26,10 @@ class Step(StrEnum):
 
 @dataclass(slots=True)
 class Cue:
-    """One deviation from the ordinary course.
+    """One deviation from the ordinary course at a step whose argument contains `match`.
 
-    Attributes:
-        step: where.
-        reply: what is said, such as `451 4.3.0 try later`; "" leaves the ordinary reply.
-        is_dropped: the connection is cut without a word.
-        is_stored: whether a message that ended in a cut or a scripted reply is kept all the same.
-        delay: seconds of real time before anything happens.
-        times: how often it still happens.
-        skip: how often it still doesn't.
-        match: text the command's argument must contain.
+    A reply of "" leaves the ordinary one; `is_stored` keeps a message though its sender is told otherwise.
+    `delay` is in seconds of real time.
     """
 
     step: Step

@@ -19,14 +19,9 @@ def answer_oai(
     page_size: int,
     keep: float = 1.0,
 ) -> bytes:
-    """Return the whole document.
+    """Return the whole document; `keep` is the part of a page's papers that is really sent.
 
-    Args:
-        params: as asked, in order.
-        papers: every public paper in order of announcement.
-        moment: now (UTC); a token is good until the end of its day.
-        page_size: how many papers one page lists.
-        keep: the part of a page's papers that is really sent.
+    A token is good until the end of its day.
     """
     arguments, at = dict(params), format_moment(moment)
     asked = " ".join(f"{name}={quoteattr(value)}" for name, value in params)

@@ -42,17 +42,10 @@ def answer_search(
     moment: datetime,
     keep: float | None = None,
 ) -> bytes:
-    """Return the page that was asked for.
+    """Return the page that was asked for, or raise `SearchRefusal`: the answer is an error feed.
 
-    Args:
-        params: as asked.
-        archive: the public states of one id, oldest first; for `""`, the current state of every paper.
-        moment: now (UTC).
-        keep: the part of the page's entries that is really sent; None sends all and 0 none, and a
-            negative number denies that there are any.
-
-    Raises:
-        SearchRefusal: the answer is an error feed.
+    `archive` gives the public states of one id, oldest first; for "", the current state of every paper.
+    Of the entries the part `keep` is really sent; a negative number denies that there are any.
     """
     query, ids = params.get("search_query", "").strip(), params.get("id_list", "").strip()
     start, size = int(params.get("start", 0)), int(params.get("max_results", 10))

@@ -60,18 +60,8 @@ _WEBHOOK_WORDS = {"not_in_channel": "action_prohibited", "is_archived": "channel
 class SlackReceiver:
     """A Slack workspace on a free port, while its context lasts.
 
-    Args:
-        clock: dates messages and judges the rate.
-        channels: what exists, a bare name standing for an ordinary channel; by default an ordinary, a not
-            joined and an archived one.
-        token: what the bot must show.
-        scopes: what the token may do; everything by default.
-        trouble: what every call is refused with, such as `token_revoked`; "" for nothing.
-        most_text: bytes of text that a message's blocks may hold together.
-        pace: seconds there must be between two messages of a channel; 0 judges nothing.
-        history_lag: seconds until a message can be read back.
-        drops_repeats: whether a repeated `client_msg_id` is recognised.
-        port: 0 for a free one.
+    `trouble` is what every call is refused with, such as `token_revoked`. There must be `pace` seconds between two
+    messages of a channel, and `history_lag` seconds pass until a message can be read back.
     """
 
     def __init__(

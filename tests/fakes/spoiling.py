@@ -47,12 +47,7 @@ _FIRST_ID = re.compile(rb"(<(?:entry|arXivRaw)\b[^>]*>\s*<id>)[^<]*")
 def spoil_answer(fault: Fault, serve: Callable[[float | None], Answer], moment: datetime, url: str) -> Answer:
     """Return what a fault makes of a request.
 
-    Args:
-        fault: its kind is one of `KINDS`.
-        serve: makes the right answer, keeping the given part of a page's entries (a negative part
-            denies that there are any).
-        moment: now (UTC).
-        url: the server's own address.
+    `serve` makes the right answer with a part of a page's entries (a negative part denies that there are any).
     """
     if fault.kind in _ENDINGS:
         return Answer(status=0, ending=_ENDINGS[fault.kind], patience=fault.seconds)

@@ -17,14 +17,7 @@ _TOLERANCE = 1e-6
 class Visit:
     """One request as it arrived.
 
-    Attributes:
-        at: the clock's moment (UTC).
-        gap: seconds since the request before it was answered, in simulated time where the clock is
-            simulated; None for the first.
-        violation: `"pace"` where the gap was too small, `""` otherwise.
-        fault: the fault that spoiled it, `""` for none.
-        status: of the answer; 0 where the connection broke instead.
-        port: the client's port: one per connection.
+    `gap` is the seconds since the answer before it, by the clock; `status` is 0 where the connection broke.
     """
 
     at: datetime
@@ -54,12 +47,7 @@ class Visits:
         self._lock = threading.Lock()
 
     def receive(self, request: Request, decide: Callable[[str], tuple[Answer, str]]) -> Answer:
-        """Note a request and return its answer.
-
-        Args:
-            request: what was asked.
-            decide: takes the violation and returns the answer and the fault's name.
-        """
+        """Note a request and return its answer; `decide` takes the violation, and gives the fault's name, too."""
         with self._lock:
             at, gap = self._clock.now(), self._measure_gap()
             violation = "pace" if gap is not None and gap < self._pace - _TOLERANCE else ""

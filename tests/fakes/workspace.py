@@ -34,19 +34,7 @@ class SlackChannel:
 
 @dataclass(frozen=True, slots=True)
 class SlackMessage:
-    """A message as stored.
-
-    Attributes:
-        channel: the channel's id.
-        ts: its own name within the channel: seconds with six decimals.
-        thread_ts: the `ts` of the message it replies to, "" for none.
-        text: as sent, escaped.
-        blocks: as sent.
-        metadata: as sent, None where there was none.
-        client_msg_id: as sent, "" where there was none.
-        posted_at: the clock's moment (UTC).
-        payload: the whole call.
-    """
+    """A message as stored: `ts` is its name within the channel, `thread_ts` that of the message it replies to."""
 
     channel: str
     ts: str
@@ -104,15 +92,7 @@ class SlackRateLimited(Exception):
 
 
 class Workspace:
-    """Channels and messages. Safe between threads.
-
-    Args:
-        channels: what exists.
-        clock: dates messages and judges the rate.
-        pace: seconds there must be between two messages of a channel.
-        most_text: bytes of text that a message's blocks may hold together.
-        drops_repeats: whether a repeated `client_msg_id` is answered with the first message.
-    """
+    """Channels and messages. Safe between threads."""
 
     def __init__(
         self,
@@ -139,11 +119,7 @@ class Workspace:
             return tuple(self._messages)
 
     def find_channel(self, text: str) -> SlackChannel:
-        """Return a channel by id or name.
-
-        Raises:
-            SlackRefusal: there is none the bot can see.
-        """
+        """Return a channel by id or name, if the bot can see it."""
         for channel in self.channels.values():
             is_visible = channel.is_member or not channel.is_private
             if is_visible and text.removeprefix("#") in (channel.id, channel.name):
@@ -160,12 +136,7 @@ class Workspace:
         return self.channels[channel.id]
 
     def post(self, payload: dict[str, Any]) -> tuple[SlackMessage, bool]:
-        """Store a message and return it; the flag says that it is an earlier one, repeated.
-
-        Raises:
-            SlackRefusal: the call breaks a rule.
-            SlackRateLimited: it comes too soon.
-        """
+        """Store a message and return it; the flag says that it is an earlier one, repeated."""
         with self._lock:
             channel = self.find_channel(str(payload.get("channel") or ""))
             if channel.is_archived:
@@ -220,15 +191,7 @@ class Workspace:
 
 
 def check_payload(payload: dict[str, Any], most_text: int = MOST_TEXT_BYTES) -> None:
-    """Check a message's content.
-
-    Args:
-        payload: the call.
-        most_text: bytes of text that its blocks may hold together.
-
-    Raises:
-        SlackRefusal: it breaks one of Slack's limits.
-    """
+    """Raise `SlackRefusal` if a message's content breaks one of Slack's limits."""
     blocks = payload.get("blocks")
     if blocks:
         complaints = check_blocks(blocks)

@@ -32,13 +32,7 @@ class FakeLibrary:
 
 
 class Zotero(LoopbackServer):
-    """Serves libraries by their paths, such as `users/1`.
-
-    Attributes:
-        orders: given instead of the next answers, one after another.
-        after: called when a page was made, and before it is sent.
-        headers: of every answer besides its own.
-    """
+    """Serves libraries by their paths, such as `users/1`; `orders` are given instead of the next answers."""
 
     def __init__(self, **libraries: FakeLibrary) -> None:
         self.libraries = {name.replace("_", "/"): library for name, library in libraries.items()}

@@ -45,12 +45,7 @@ nobody can read: the next one brings it, as test_faults_lists.py tells."""
 
 
 class Days:
-    """One life being lived day by day, and its oracle.
-
-    Attributes:
-        watch: the oracle.
-        counts: how often each thing happened.
-    """
+    """One life being lived day by day, its oracle, and how often each thing happened."""
 
     def __init__(self, life: Life, seed: int) -> None:
         self.life, self.watch = life, Watch(life)
@@ -69,11 +64,7 @@ class Days:
         ]
 
     def live(self, days: int, tell: Callable[[str], object] = lambda _: None) -> None:
-        """Live so many days, and let everything come to rest.
-
-        Raises:
-            Broken: something that must always be true is not.
-        """
+        """Live so many days, and let everything come to rest."""
         for day in range(days):
             self.live_day()
             if day % 30 == 29:

@@ -45,14 +45,9 @@ _MARKS_THAT_FAIL = 3
 
 @dataclass(frozen=True)
 class Point:
-    """A place in the product's code, and what happens to the process there.
+    """A place in the product's code, such as `module:Class.method`, and what happens to the process there.
 
-    Attributes:
-        at: `module:function` or `module:Class.method`.
-        after: when it returns rather than when it is called.
-        skip: how many calls go well before.
-        happens: `death`, `outage` (the database goes away, and comes back when three marks have failed), or
-            `outage, death` (the process is killed before it comes back).
+    In an `outage` the database goes away, and comes back when three marks have failed, or the process is killed.
     """
 
     at: str
@@ -98,14 +93,7 @@ class Nursery:
     ) -> int:
         """Live through one `digest run`; return how it ended: `KILLED`, `ENDED`, or another code.
 
-        Args:
-            point: where something happens to it.
-            folder: where its `digest.toml` is.
-            environ: what it finds in its environment.
-            owner: its name in claims.
-            admin: a database of the same PostgreSQL server, from which the installation's can be shut.
-            fault: the name of a planted one, "" for none.
-            patience: how long a digest that is due may wait for an announcement.
+        From `admin`, a database of the same PostgreSQL server, the installation's can be shut.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None

@@ -46,15 +46,7 @@ _FILE = "digest.deliver.transports.file:"
 
 @dataclass(frozen=True)
 class Stored:
-    """What a database holds of the day's news.
-
-    Attributes:
-        papers: stored ones, those from before among them.
-        look: how the latest look at arXiv stands.
-        cursor: whether the day counts as looked at.
-        matched: changes held against the saved queries.
-        digests: frozen ones.
-    """
+    """What a database holds of the day's news; `cursor` says whether the day counts as looked at."""
 
     papers: int
     look: str
@@ -89,16 +81,7 @@ FEED_DONE = "4/4"
 
 @dataclass(frozen=True)
 class Row:
-    """A crash point, and what becomes of the day's digest.
-
-    Attributes:
-        name: the point, and the medium it lies on where there are several.
-        between: what was done last, and what would have come next.
-        point: where the process dies.
-        mail, slack, feed: the path of each medium.
-        stored: what its database holds at death.
-        postgresql: the paths that differ there.
-    """
+    """A crash point, the path of each medium, those that differ on PostgreSQL, and what is stored at death."""
 
     name: str
     between: str

@@ -46,11 +46,8 @@ TEXTS: dict[str, Callable[[Any], bool]] = {
 """Saved queries, and what each means, said once more by other means than the product's."""
 
 CADENCES = (
-    "daily at 06:00 UTC",
-    "weekdays at 09:00 Europe/Berlin",
-    "mondays at 08:00 America/New_York",
-    "on announcement",
-    "at once",
+    *("daily at 06:00 UTC", "weekdays at 09:00 Europe/Berlin", "mondays at 08:00 America/New_York"),
+    *("on announcement", "at once"),
 )
 KINDS = (("new", "cross-listed"), ("new", "cross-listed", "replaced", "withdrawn"))
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
@@ -131,18 +128,8 @@ class Left:
 class Life:
     """One installation from its first look on.
 
-    Attributes:
-        database: its URL.
-        admin: a database of the same PostgreSQL server; "" on SQLite.
-        nursery: where processes that die come from.
-        file: what the operator wants.
-        fault: the name of a planted one; "" for none.
-        patience: how long a digest that is due waits for an announcement.
-        left: who left what: (destination, subscription).
-        disturbed: since when each subscription's turns go as they go now.
-        passed: the file as each pass read it, with when it began; the last element is the latest pass.
-        has_completed: whether the latest pass came to its end.
-        returned: subscriptions that somebody, or the file, came back to, with how many passes there had been.
+    `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each pass read it,
+    `returned` which subscriptions somebody came back to, with how many passes there had been.
     """
 
     folder: Path

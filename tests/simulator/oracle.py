@@ -48,11 +48,7 @@ class Broken(AssertionError):
 
 @dataclass
 class Watch:
-    """Holds one life to what was promised; what it saw before is kept, so that each thing is looked at once.
-
-    Attributes:
-        looks: how often all was looked at.
-    """
+    """Holds one life to what was promised; what it saw before is kept, so that each thing is looked at once."""
 
     life: Life
     looks: int = 0
@@ -71,11 +67,7 @@ class Watch:
     _cursor: datetime | None = None
 
     def look(self) -> None:
-        """Look at everything.
-
-        Raises:
-            Broken: something that must always be true is not.
-        """
+        """Look at everything, and raise `Broken` where something is not as it must always be."""
         self.looks += 1
         if self.life.arxiv.violations:
             fail("arXiv's pace is kept", f"{self.life.arxiv.violations}")

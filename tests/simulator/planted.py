@@ -68,14 +68,9 @@ class Weakness:
 
 @dataclass(frozen=True)
 class Fault:
-    """A planted fault.
+    """A planted fault, in words, and the checks of which at least one must find it.
 
-    Attributes:
-        what: in words.
-        found_by: the checks of which at least one must find it.
-        plant: puts it into this process for as long as a context lasts.
-        needs_death: it shows if a process dies at the wrong moment, and nowhere else.
-        restarts: how many starts with something sent before them it takes to show.
+    With `needs_death` it shows if a process dies at the wrong moment; `restarts` is how many starts it takes else.
     """
 
     what: str
