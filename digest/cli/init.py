@@ -54,9 +54,7 @@ from digest.config.starter import (
 from digest.inspect.preview import describe_found, note_found, try_query
 from digest.interest.libraries import read_source
 from digest.model.errors import ArxivError, ArxivUnreachable, DigestError, UsageError, count
-from digest.model.messages import Digest
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.query import Query
 from digest.query.description import describe_query
 from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
@@ -304,17 +302,6 @@ def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> 
     return known
 
 
-def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
-    config = _read_defaults(environ)
-    clock = choose_clock(config)
-    click.echo("  Asking arXiv …")
-    with opened_client(config, clock, None) as client:
-        try:
-            return try_query(client, clock, query, days=7)
-        except ArxivUnreachable as error:
-            raise explain_unreachable(error) from error
-
-
 def _send_tests(config: Config) -> None:
     with TemporaryDirectory(prefix="digest-") as folder:
         store = replace(config.store, url=f"sqlite:///{folder}/test.db")
@@ -443,15 +430,20 @@ class Dialogue:
         query = ask("", read_followed)
         while True:
             _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
+            click.echo("  Asking arXiv …")
+            config = _read_defaults(self.environ)
+            clock = choose_clock(config)
             try:
-                found = _look_up(self.environ, query)
+                with opened_client(config, clock, None) as client:
+                    found = try_query(client, clock, query, days=7)
                 newest = "Fewer words bring more, and so does a whole category."
                 if found.entries:
                     newest = f"The newest: “{cut(to_plain(found.entries[0].paper.title), 80)}”."
                 _say(f"It brings {describe_found(found)}. {newest}")
                 _say(*map("Note: {}.".format, note_found(query, found)))
             except ArxivError as error:
-                _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
+                said = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
+                _say(f"{said.message}.", "So what it brings is not known yet. You can go on.")
             other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")
             if other is None:
                 return query.expression

@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, TypeVar
 
 import click
 from sqlalchemy import Connection
@@ -30,19 +29,12 @@ from digest.model.subscriptions import Destination, DueSubscription, Subscriptio
 from digest.site import Site
 from digest.store.attempts import load_deliveries
 
+T = TypeVar("T")
+
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
 _READ_BY_PEOPLE = ("terminal", "text")
 """Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
-
-
-class Choice(NamedTuple):
-    """Which digest of a subscription: by number, of a day, or the next; else what waits, or the last one."""
-
-    name: str
-    number: int | None
-    day: datetime | None
-    wants_next: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +47,16 @@ class Chosen:
     what: str
 
 
-def choosing(command: Callable[..., object]) -> Callable[..., object]:
-    """Give a command the arguments that choose a digest; it takes them as one `choice`."""
-
-    @click.argument("name", metavar="SUBSCRIPTION")
-    @click.option("--next", "wants_next", is_flag=True, help="The one that would go out now.")
-    @click.option(
+def choosing(command: Callable[..., T]) -> Callable[..., T]:
+    """Give a command the arguments that choose a digest: those of `_choose_digest`."""
+    numbered = click.option(
+        "--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."
+    )
+    dated = click.option(
         "--date", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="The one of this day."
     )
-    @click.option("--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number.")
-    @wraps(command)
-    def call(
-        *args: object, name: str, number: int | None, day: datetime | None, wants_next: bool, **given: object
-    ) -> object:
-        if sum((number is not None, day is not None, wants_next)) > 1:
-            raise UsageError("give one of --digest, --date and --next")
-        return command(*args, choice=Choice(name, number, day, wants_next), **given)
-
-    return call
+    upcoming = click.option("--next", "wants_next", is_flag=True, help="The one that would go out now.")
+    return click.argument("name", metavar="SUBSCRIPTION")(upcoming(dated(numbered(command))))
 
 
 @click.command()
@@ -84,7 +68,7 @@ def choosing(command: Callable[..., object]) -> Callable[..., object]:
     help="Write it here; .html, .eml, .txt, .json and .atom say what.",
 )
 @click.pass_context
-def command(ctx: click.Context, *, choice: Choice, shape: str | None, output: Path | None) -> None:
+def command(ctx: click.Context, /, *, shape: str | None, output: Path | None, **choice: Any) -> None:  # noqa: ANN401 - as `choosing` gives
     """Show a subscription's digest in any shape; nothing is sent.
 
     You see what waits for its next digest. If nothing waits, you see its last one. A digest that was planned
@@ -97,7 +81,7 @@ def command(ctx: click.Context, *, choice: Choice, shape: str | None, output: Pa
     """  # noqa: D301 - click reads the backspace, which must be one
     wanted = shape or _choose_shape(output)
     with opened(ctx, create=False) as site, site.store.read() as conn:
-        chosen = _choose_digest(conn, site, choice)
+        chosen = _choose_digest(conn, site, **choice)
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
     write_output(body, output, is_text=wanted in _READ_BY_PEOPLE)
@@ -125,16 +109,19 @@ def _choose_shape(output: Path | None) -> str:
     return _SUFFIXES[output.suffix.lower()]
 
 
-def _choose_digest(conn: Connection, site: Site, choice: Choice) -> Chosen:
-    name, number, wants_next = choice.name, choice.number, choice.wants_next
-    day = choice.day.date() if choice.day else None
+def _choose_digest(
+    conn: Connection, site: Site, *, name: str, number: int | None, day: datetime | None, wants_next: bool
+) -> Chosen:
+    """Find a digest by number, of a day, or the next; else what waits, or the last one."""
+    if sum((number is not None, day is not None, wants_next)) > 1:
+        raise UsageError("give one of --digest, --date and --next")
     due = require_subscription(site.config, conn, name, include_ended=True)
     digest = load_numbered(conn, due, number) if number is not None else None
     if due.state != SubscriptionState.ENDED and (wants_next or (number is None and day is None)):
         digest = preview_digest(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
-        digest = find_digest(conn, due, day, site.config.zone)
+        digest = find_digest(conn, due, day and day.date(), site.config.zone)
     if digest is None:
         what = f"it has had no digest{f' of {day:%a %-d %b %Y}' if day else ''}"
         raise UnknownName(
@@ -215,7 +202,7 @@ def _show_trials(trials: Trials) -> Iterator[Part]:
 @choosing
 @answers(_show_trials)
 @click.pass_context
-def command_send(ctx: click.Context, *, choice: Choice) -> Trials:
+def command_send(ctx: click.Context, /, **choice: Any) -> Trials:  # noqa: ANN401 - as `choosing` gives
     """Send a digest to yourself, to try how it arrives.
 
     It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
@@ -225,7 +212,7 @@ def command_send(ctx: click.Context, *, choice: Choice) -> Trials:
         if not site.config.alarms.to:
             raise UsageError("no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].')
         with site.store.read() as conn:
-            chosen = _choose_digest(conn, site, choice)
+            chosen = _choose_digest(conn, site, **choice)
         return Trials(chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to))
 
 

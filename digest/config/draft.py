@@ -37,13 +37,11 @@ class Mistakes(ConfigurationError):
 
 
 class ConfigDraft:
-    """What is written, and what is known of it so far.
+    """What is written, and what is known of it so far; see `Config`, too.
 
     Attributes:
         values: key → value of each single setting, the default if it could not be read.
         wrong: keys whose value has to be mended.
-        given: `$NAME` in the file → the text that its variable gives.
-        hidden: key → its value as the file has it, if that names such variables.
     """
 
     def __init__(self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
