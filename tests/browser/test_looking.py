@@ -52,21 +52,6 @@ def test_what_a_page_must_not_do_is_noted(windows: Windows, body: str) -> None:
     windows.complaints.clear()
 
 
-def test_the_keyboard_reaches_what_a_page_offers(windows: Windows) -> None:
-    page = windows.open(viewport=PHONE)
-    show(
-        page,
-        '<label>Name <input value="before"></label><label>Hour <select><option>08:00<option>09:00</select></label>'
-        '<label><input type="checkbox">Weekly</label><button>Send</button>',
-    )
-    keyboard = Keyboard(page)
-    keyboard.press(page.get_by_label("Weekly"))
-    keyboard.write(page.get_by_label("Name"), "after")
-    keyboard.choose(page.get_by_label("Hour"), "09:00")
-    assert page.get_by_label("Name").input_value() == "after"
-    assert page.get_by_label("Weekly").is_checked()
-
-
 _TWO = '<p><a href="#a">A</a></p><button>Send</button>'
 
 

@@ -1,16 +1,10 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from digest.config import Config
-from digest.model.errors import ConfigurationError
 from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import DestinationKind
-from tests.unit.config.conftest import CONTACT
-
-Load = Callable[..., Config]
-Refuse = Callable[..., ConfigurationError]
+from tests.unit.config.conftest import CONTACT, Load, Refuse
 
 LOCAL = {
     "DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/api/query",

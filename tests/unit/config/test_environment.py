@@ -1,14 +1,10 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from digest.config import Config, show_settings
+from digest.config import show_settings
 from digest.config.values import write_signing_key
-from digest.model.errors import ConfigurationError
-
-Load = Callable[..., Config]
-Refuse = Callable[..., ConfigurationError]
+from tests.unit.config.conftest import Load, Refuse
 
 
 def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load, tmp_path: Path) -> None:

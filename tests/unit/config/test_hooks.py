@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.config import load_config, show_settings
+from digest.config import show_settings
 from digest.config.values import read_signing_key, write_signing_key
 from digest.model.errors import ConfigurationError
+from tests.unit.config.conftest import CONTACT, Load, Refuse
 
 SECRET = write_signing_key(bytes(32))
-REST = '[arxiv]\ncontact = "ops@example.org"\n'
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "digest.toml"
-    path.write_text(REST + text)
-    return path
 
 
 @given(st.binary(min_size=24, max_size=64))
@@ -35,27 +27,22 @@ def test_what_is_no_secret_is_refused_and_not_repeated(text: str) -> None:
     assert not text or text == "whsec_" or text not in caught.value.message
 
 
-def test_address_and_secret_come_from_the_file_or_from_variables(tmp_path: Path) -> None:
-    path = write(tmp_path, '[webhooks.lab]\nurl = "https://lab.example.org/hook?a=1"\n')
-    config = load_config(path, {"DIGEST_WEBHOOKS_LAB_SECRET": SECRET})
-    assert (config.webhooks["lab"].url, config.webhooks["lab"].secret) == (
-        "https://lab.example.org/hook?a=1",
-        bytes(32),
-    )
+def test_address_and_secret_come_from_the_file_or_from_variables(load: Load) -> None:
+    text = '[webhooks.lab]\nurl = "https://lab.example.org/hook?a=1"\n'
+    config = load(text, DIGEST_WEBHOOKS_LAB_SECRET=SECRET)
+    hook = config.webhooks["lab"]
+    assert (hook.url, hook.secret) == ("https://lab.example.org/hook?a=1", bytes(32))
     assert SECRET not in repr(config)
     shown = {row.key: row.value for row in show_settings(config)}
     assert shown["webhooks.lab.url"].startswith("set (from ")
     assert shown["webhooks.lab.secret"] == "set (from DIGEST_WEBHOOKS_LAB_SECRET)"
 
 
-def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        '[queries]\nperf = "cat:cs.PF"\n[[subscriptions]]\nname = "x"\nfollow = ["perf"]\nto = "webhook:lab"\n',
-    )
-    environ = {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook", "DIGEST_WEBHOOKS_LAB_SECRET": SECRET}
-    assert [*load_config(path, environ).webhooks] == ["lab"]
-    lacking = load_config(path, {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook"})
+def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(load: Load) -> None:
+    text = '[[subscriptions]]\nname = "x"\nfollow = "cat:cs.PF"\nto = "webhook:lab"\n'
+    address = {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook"}
+    assert [*load(text, DIGEST_WEBHOOKS_LAB_SECRET=SECRET, **address).webhooks] == ["lab"]
+    lacking = load(text, **address)
     assert not lacking.webhooks
     assert lacking.warnings == ("webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
 
@@ -75,10 +62,7 @@ def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(
         ('[webhooks.lab]\nurl = "https://a.example/"\nsecret = "whsec_x"\n', "base64"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_key(text: str, complaint: str, tmp_path: Path) -> None:
-    path = tmp_path / "digest.toml"
-    path.write_text(text + REST)
-    with pytest.raises(ConfigurationError) as caught:
-        load_config(path, {})
-    assert complaint in caught.value.message
-    assert "webhooks" in caught.value.message
+def test_what_is_wrong_is_said_with_its_key(refuse: Refuse, text: str, complaint: str) -> None:
+    error = refuse(top=text + CONTACT)
+    assert complaint in error.message
+    assert "webhooks" in error.message

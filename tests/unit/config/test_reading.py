@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from datetime import time
 from pathlib import Path
 
@@ -13,9 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, WhenEmpty
-
-Load = Callable[..., Config]
-Refuse = Callable[..., ConfigurationError]
+from tests.unit.config.conftest import Load, Refuse
 
 WHOLE = """\
 templates = "mine"

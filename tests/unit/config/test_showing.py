@@ -1,10 +1,7 @@
-from collections.abc import Callable
-
 from digest.config import Config, show_settings
 from digest.config.settings import SETTINGS
 from tests.settings_table import settings_table_markdown
-
-Load = Callable[..., Config]
+from tests.unit.config.conftest import Load
 
 SECRETS = {
     "DIGEST_MAIL_PASSWORD": "hush-password",

@@ -1,14 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from digest.config import Config
-from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import SavedQuery
-
-Load = Callable[..., Config]
-Refuse = Callable[..., ConfigurationError]
+from tests.unit.config.conftest import Load, Refuse
 
 TOP = 'arxiv.contact = "ops@example.org"\n'
 SHORT = 'follow = "cat:cs.PF"\nto = "feed"\n'

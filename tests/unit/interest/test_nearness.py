@@ -14,7 +14,6 @@ import pytest
 
 from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, measure_each_without
 from digest.query import PaperIndex
-from tests.bench.relevance import read_rated
 from tests.unit.made_up import make_paper
 
 QUBITS = ("Surface codes for noisy qubits", "We correct errors of superconducting qubits by surface codes.")
@@ -160,24 +159,3 @@ def test_two_pythons_measure_alike() -> None:
             check=True,
         )
         assert json.loads(done.stdout) == here
-
-
-@pytest.mark.parametrize(
-    ("ratings", "library", "said"),
-    [
-        ({"1": 5, "2": 1}, ["3"], ""),
-        ({"1": 5, "9": 1}, ["3", "8"], "`papers` lacks 2 that are rated or in a library, such as 8"),
-        ({}, ["3"], "nobody has both ratings and a library"),
-    ],
-)
-def test_what_a_file_of_ratings_lacks_is_said_and_a_missing_text_has_no_words(
-    tmp_path: Path, ratings: dict[str, int], library: list[str], said: str
-) -> None:
-    papers = {"1": ["None", None], "2": [None, "GPU kernels"], "3": ["GPU kernels", None]}
-    file = tmp_path / "rated.json"
-    file.write_text(json.dumps({"papers": papers, "people": {"a": {"ratings": ratings, "libraries": [library]}}}))
-    if said:
-        with pytest.raises(SystemExit, match=said):
-            read_rated(file)
-    else:
-        assert read_rated(file)[0] == {"1": ("None", ""), "2": ("", "GPU kernels"), "3": ("GPU kernels", "")}

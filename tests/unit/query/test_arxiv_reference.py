@@ -7,7 +7,7 @@ More, never less: beginnings of words; names; words with accents, Greek letters 
 a word, and where it writes a DOI in other letters.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from digest.model.papers import Paper
 from digest.query import And, Node, Not, Or, Query, matches, parse_query, to_arxiv
 from tests.unit.query.arxiv_reference import brings
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 TEXTED = ("ti", "abs", "co", "jr", "rn")
 WORDS = ("gpu", "gpus", "latencies", "generative", "operators", "state", "tail")

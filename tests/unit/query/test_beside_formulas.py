@@ -1,13 +1,9 @@
 """Words beside formulas are found by themselves and together with them, whole or parted."""
 
-from collections.abc import Callable
-
 import pytest
 
-from digest.model.papers import Paper
 from digest.query import matches, parse_query
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 IN_FORMULAS = [
     (

@@ -1,6 +1,5 @@
 """What a query means to a paper: tables of single conditions, and a plain evaluator to agree with."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -9,8 +8,7 @@ from hypothesis import strategies as st
 
 from digest.model.papers import Paper
 from digest.query import analyse, matches, parse_query
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -38,8 +38,7 @@ from tests.conftest import IS_NIGHTLY
 from tests.fakes.odd_manuscripts import ODD
 from tests.fakes.writing import Writer
 from tests.querying import QueryWriter, read_queries
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 
 def answer(queries: Sequence[Query | Node], papers: Sequence[Paper]) -> list[list[int]]:

@@ -1,16 +1,13 @@
 """One person by full name: which printed names are theirs, how the name is spelled, what arXiv is asked."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from digest.model.papers import Field, Paper, Span
+from digest.model.papers import Field, Span
 from digest.query import find_reasons, matches, parse_query, to_arxiv
 from digest.query.names import Person, PersonPattern, UnclearPerson, split_name
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 
 def is_meant(person: str, name: str) -> bool:

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,8 +6,7 @@ from digest.model.papers import Field, Paper, Reason, Span
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.query.words import PLACE_HOLDERS, STOP_WORDS, fold_word, split_words, stem
 from digest.tex import to_plain, to_segments
-
-MakePaper = Callable[..., Paper]
+from tests.unit.query.conftest import MakePaper
 
 
 def shown(paper: Paper, span: Span) -> str:

@@ -22,6 +22,7 @@ KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"
 IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
 
 MakeDelivery = Callable[..., Delivery]
+Write = Callable[..., bytes]
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +55,16 @@ def deliver() -> MakeDelivery:
         return Delivery(destination=Destination.parse(to), **(values | fields))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Write:
+    """Renders a digest as the bytes of a mail."""
+
+    def write_mail(digest: Digest, links: Links = SAMPLE_LINKS, *, sender: MailIdentity = identity) -> bytes:
+        return renderer.render(digest, deliver("mailto:reader@example.org"), links, sender).body
+
+    return write_mail
 
 
 def plan_digest(count: int, abstracts: Abstracts = Abstracts.SHORT, **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Paper

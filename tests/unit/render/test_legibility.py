@@ -7,18 +7,17 @@ asks for 4.5 and lets large text have less, of which no use is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lxml import html as html_reader
 
-from digest.model.messages import Digest
 from digest.model.papers import Field
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import merged_digest, odd_entries, sample_digest
-from tests.unit.render.conftest import MakeDelivery, read_parts
+from tests.unit.render.conftest import MakeDelivery, Write, read_parts
 
 Color = tuple[float, float, float]
 Styles = dict[str, str]
@@ -139,22 +138,11 @@ def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
     yield from walk(body, black, white)
 
 
-@pytest.fixture(scope="module")
-def show(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Callable[[Digest], str]:
-    """Renders the HTML part of a digest's mail."""
-
-    def show_html(digest: Digest) -> str:
-        raw = renderer.render(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
-        return read_parts(raw)[1]
-
-    return show_html
-
-
 @pytest.mark.parametrize("name", DIGESTS)
 def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round(
-    show: Callable[[Digest], str], renderer: Renderer, name: str
+    write: Write, renderer: Renderer, name: str
 ) -> None:
-    html = show(DIGESTS[name])
+    html = read_parts(write(DIGESTS[name]))[1]
     dark = read_dark_rules(renderer.templates.read_source("email/media.css"))
     count = 0
     for rules in ({}, dark):

@@ -1,14 +1,13 @@
 import email
 import email.policy
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from digest.model.announcements import Kind
 from digest.model.errors import TemplateError
-from digest.model.messages import Digest, Links
+from digest.model.messages import Links
 from digest.model.papers import Author
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.render import MailIdentity, Renderer
@@ -16,19 +15,7 @@ from digest.render.mail import BUDGET
 from digest.render.samples import AUTHORS, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
 from tests.samples import sample_digest
-from tests.unit.render.conftest import MakeDelivery, read_parts
-
-Write = Callable[..., bytes]
-
-
-@pytest.fixture(scope="module")
-def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Write:
-    """Renders a digest as the bytes of a mail."""
-
-    def write_mail(digest: Digest, links: Links = SAMPLE_LINKS, to: str = "mailto:reader@example.org") -> bytes:
-        return renderer.render(digest, deliver(to), links, identity).body
-
-    return write_mail
+from tests.unit.render.conftest import MakeDelivery, Write, read_parts
 
 
 def read_subject(raw: bytes) -> str:

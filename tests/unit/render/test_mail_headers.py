@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import replace
 from quopri import decodestring
 
@@ -16,15 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.model.cadences import Cadence
-from digest.model.messages import Digest, Links, Occasion
+from digest.model.messages import Links, Occasion
 from digest.model.subscriptions import Subscription
-from digest.render import MailIdentity, Renderer
+from digest.render import MailIdentity
 from digest.render.mime import write_feedback_id
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import odd_entries, sample_digest
-from tests.unit.render.conftest import KEY, MakeDelivery
-
-Write = Callable[..., bytes]
+from tests.unit.render.conftest import Write
 
 ENCODED_WORD = re.compile(rb"=\?utf-8\?([bq])\?([!->@-~]*)\?=")
 """RFC 2047 §2: printable, without blanks and question marks."""
@@ -35,23 +32,6 @@ DIGESTS = {
     "first look": make_digest((make_entry(title="字" * 300),), occasion=Occasion.FIRST_DIGEST),
     **quiet_digests(),
 }
-
-
-@pytest.fixture(scope="module")
-def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Write:
-    """Renders a digest as the bytes of a mail."""
-
-    def write_mail(
-        digest: Digest = DIGESTS["sample"],
-        links: Links = SAMPLE_LINKS,
-        to: str = "mailto:reader@example.org",
-        *,
-        key: str = KEY,
-        sender: MailIdentity = identity,
-    ) -> bytes:
-        return renderer.render(digest, deliver(to, idempotency_key=key), links, sender).body
-
-    return write_mail
 
 
 def read_fields(raw: bytes) -> dict[str, bytes]:
@@ -110,8 +90,10 @@ def test_a_way_to_leave_is_never_encoded_and_stays_one_line_however_long(write: 
 
 
 def test_nothing_else_tells_readers_apart_so_nobody_is_followed(write: Write) -> None:
-    one = write()
-    other = write(links=replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/Zm9sbG93ZWQgYnkgbm9ib2"))
+    one = write(DIGESTS["sample"])
+    other = write(
+        DIGESTS["sample"], replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/Zm9sbG93ZWQgYnkgbm9ib2")
+    )
     token, another = b"Qm9vdHN0cmFwcGluZzEyMw", b"Zm9sbG93ZWQgYnkgbm9ib2"
     assert len(token) == len(another)
     assert one.replace(b"=\r\n", b"").replace(token, another) == other.replace(b"=\r\n", b"")
@@ -119,20 +101,20 @@ def test_nothing_else_tells_readers_apart_so_nobody_is_followed(write: Write) ->
 
 def test_replies_go_where_mails_of_those_who_leave_are_read(write: Write, identity: MailIdentity) -> None:
     at_sender = replace(SAMPLE_LINKS, unsubscribe_mail="mailto:digest@example.org?subject=leave%20demo-team")
-    assert "Reply-To" not in read_fields(write(links=at_sender))
-    assert "Reply-To" not in read_fields(write(links=Links()))
+    assert "Reply-To" not in read_fields(write(DIGESTS["sample"], at_sender))
+    assert "Reply-To" not in read_fields(write(DIGESTS["sample"], Links()))
     elsewhere = replace(identity, from_address="robot@example.org")
-    assert read_fields(write(links=at_sender, sender=elsewhere))["Reply-To"] == b"digest@example.org"
+    assert read_fields(write(DIGESTS["sample"], at_sender, sender=elsewhere))["Reply-To"] == b"digest@example.org"
 
 
 def test_without_a_web_address_leaving_is_by_mail_and_never_one_click(write: Write) -> None:
-    fields = read_fields(write(links=Links(unsubscribe_mail="mailto:leave@example.org")))
+    fields = read_fields(write(DIGESTS["sample"], Links(unsubscribe_mail="mailto:leave@example.org")))
     assert fields["List-Unsubscribe"] == b"<mailto:leave@example.org>"
     assert not {"List-Unsubscribe-Post", "List-Help", "List-Archive"} & fields.keys()
 
 
 def test_one_click_is_promised_over_https_only(write: Write) -> None:
-    fields = read_fields(write(links=Links(unsubscribe="http://127.0.0.1:8000/u/x")))
+    fields = read_fields(write(DIGESTS["sample"], Links(unsubscribe="http://127.0.0.1:8000/u/x")))
     assert fields["List-Unsubscribe"] == b"<http://127.0.0.1:8000/u/x>"
     assert "List-Unsubscribe-Post" not in fields
 
