@@ -86,11 +86,7 @@ def seal(key: bytes, name: str, generation: int, content: bytes, nonce: bytes) -
 
 
 def unseal(key: bytes, name: str, sealed: bytes) -> tuple[int, bytes]:
-    """Decrypt a file of the branch; return its generation and content.
-
-    Raises:
-        StoreError: it is none of ours, or was made with another key, or was changed.
-    """
+    """Decrypt a file of the branch; return its generation and content."""
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - as above
 

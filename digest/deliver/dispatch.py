@@ -78,8 +78,7 @@ def deliver(
 ) -> DeliverReport:
     """Send what is in the outbox and due, until nothing is, or nothing more may be begun.
 
-    Raises:
-        StoreError: the database is away. What was on its way has ended, and other lanes have gone on.
+    On a `StoreError`, what was on its way has ended, and other lanes have gone on.
     """
     report, is_broken = DeliverReport(), threading.Event()
     with site.store.read() as conn:

@@ -135,10 +135,8 @@ class DeliverReport:
 def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: IsOurs) -> None:
     """Send a delivery that was claimed, and mark what came of it; a fault of ours is marked, too, and logged.
 
-    Raises:
-        StoreError: the database is away. If the other side was asked nothing, the claim lapses; if it
-            answered, the process had to stop before the database was back: the answer is lost, and what
-            became of the delivery is found out later.
+    On a `StoreError`, if the other side was asked nothing, the claim lapses. If it answered, the process had to
+    stop before the database was back: the answer is lost, and what became of the delivery is found out later.
     """
     begun = begin_one(site, report, delivery)
     if begun is not None:

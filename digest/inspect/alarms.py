@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from types import MappingProxyType
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import latest_announcement
@@ -38,16 +37,14 @@ _TAKEN_IN = (
 STALE_POLL = timedelta(days=2)
 """Checks complete daily, also on days without announcement: two days without one need an operator."""
 
-LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
-    {
-        "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
-        "plan": 1800.0,
-        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
-        "deliver-posts": 1200.0,
-        "heartbeat": 120.0,
-        "reload": 1800.0,
-    }
-)
+LONGEST_TURNS: Mapping[str, float] = {
+    "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
+    "plan": 1800.0,
+    "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+    "deliver-posts": 1200.0,
+    "heartbeat": 120.0,
+    "reload": 1800.0,
+}
 """Seconds after which a turn counts as stuck, by job."""
 
 _LONGEST_OTHER = 3600.0

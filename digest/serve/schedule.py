@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, JobEvent, JobExecutionEvent
@@ -33,17 +32,15 @@ from digest.store.workers import BEAT
 
 _log = logging.getLogger("digest.schedule")
 
-EVERY: Mapping[str, float] = MappingProxyType(
-    {
-        "poll": 60.0,
-        "plan": 30.0,
-        "deliver-mail": 5.0,
-        "deliver-posts": 5.0,
-        "publish": 60.0,
-        "watch": 60.0,
-        "heartbeat": BEAT,
-    }
-)
+EVERY: Mapping[str, float] = {
+    "poll": 60.0,
+    "plan": 30.0,
+    "deliver-mail": 5.0,
+    "deliver-posts": 5.0,
+    "publish": 60.0,
+    "watch": 60.0,
+    "heartbeat": BEAT,
+}
 """Seconds of real time between two turns of each job."""
 
 _DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)

@@ -134,8 +134,6 @@ class Verb(StrEnum):
     """What happens to a paper, in order."""
 
     POLL = "poll"
-    PARSE = "parse"
-    COMPARE = "compare"
     MATCH = "match"
     PLAN = "plan"
     RENDER = "render"
@@ -186,8 +184,6 @@ class _LineFormatter(logging.Formatter):
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        if record.stack_info:
-            line["stack"] = record.stack_info
         return " ".join(f"{key}={_write_value(redact_field(key, value))}" for key, value in line.items())
 
 

@@ -427,9 +427,8 @@ def load_stored_deliveries(
 def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
     """Return a delivery with every attempt."""
     require_delivery(conn, delivery_id)
-    (stored,) = _read_deliveries(
-        conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
-    )
+    found = conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
+    (stored,) = _read_deliveries(conn, found)
     tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
     return stored, [
         Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail) for row in conn.execute(tries)

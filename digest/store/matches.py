@@ -92,8 +92,7 @@ class FirstDigest:
 def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
     """Move the mark "matched up to change N" in the transaction that keeps the matches.
 
-    Raises:
-        StoreBusy: another process moved it from `expected`: roll back, its matches are kept already.
+    On `StoreBusy`, another process moved it from `expected`: roll back, its matches are kept already.
     """
     move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
     if conn.execute(move).rowcount != 1:

@@ -168,7 +168,7 @@ class SlackTransport:
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's JSON as it is, in exactly one request."""
         try:
-            answer = self.client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
+            answer = self.client.call("chat.postMessage", json=json.loads(message.body), is_ours=is_ours)
         except DeliveryError as error:
             if error.permanent and not error.too_large:
                 self._list_again_at = 0.0  # the channel may be another by now
@@ -184,7 +184,7 @@ class SlackTransport:
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Search a channel or a thread, a day around, for a post with this message's metadata."""
-        call = _read_call(message)
+        call = json.loads(message.body)
         mark = _read_payload(call)
         if not mark:
             raise DeliveryError("the post has no metadata to search for", permanent=True)
@@ -251,16 +251,6 @@ class SlackTransport:
             if not cursor:
                 return
         raise DeliveryError(f"Slack's {method} does not end after {_MOST_PAGES} pages", permanent=is_hopeless)
-
-
-def _read_call(message: Message) -> dict[str, object]:
-    try:
-        call = json.loads(message.body)
-    except ValueError as error:
-        raise DeliveryError(f"the message for Slack is no JSON: {error}", permanent=True) from error
-    if not isinstance(call, dict):
-        raise DeliveryError("the message for Slack is no JSON object", permanent=True)
-    return call
 
 
 def _read_payload(post: dict[str, object]) -> dict[str, object]:

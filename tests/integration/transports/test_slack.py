@@ -51,14 +51,6 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     assert len(receiver.messages) == 1
 
 
-def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
-    receiver: SlackReceiver, slack: SlackTransport
-) -> None:
-    for body in (b"no json", b"[]"):
-        assert fail_to_send(slack, Message("application/json", body, KEY)).permanent
-    assert receiver.calls == ()
-
-
 @pytest.mark.parametrize("token", ["", "  ", "xoxb-1\r\nX-Header: y"])
 def test_a_missing_or_broken_token_is_a_configuration_error(token: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
