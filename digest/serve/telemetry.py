@@ -134,6 +134,8 @@ class Verb(StrEnum):
     """What happens to a paper, in order."""
 
     POLL = "poll"
+    PARSE = "parse"
+    COMPARE = "compare"
     MATCH = "match"
     PLAN = "plan"
     RENDER = "render"
