@@ -24,13 +24,7 @@ STEPS = re.compile(r"(?m)^ +(?:- )?run: (?:\|\n((?: {10}.*\n)+)|(.+)\n)")
 
 def call(folder: Path, environ: Mapping[str, str], *command: str) -> str:
     done = subprocess.run(  # noqa: S603 - what a user types, and what the workflow says
-        command,
-        cwd=folder,
-        env={**HERE, **environ},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        command, cwd=folder, env={**HERE, **environ}, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return f"{done.stdout}{done.stderr}"

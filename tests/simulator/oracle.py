@@ -25,11 +25,7 @@ from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.mail import ReceivedMail
 from tests.simulator.life import TEXTS, File, Life, Wish, ask
 
-_PERIODS = {
-    "daily": timedelta(days=1),
-    "weekdays": timedelta(days=3),
-    "mondays": timedelta(days=7),
-}
+_PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
 _TEXTS_KEPT = timedelta(days=90)
 _FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
 """What a feed holds, but for papers that are just now leaving it."""
@@ -235,12 +231,7 @@ class Watch:
                     fail("nothing falls between two texts of a query", f"{row.name} from {stood}: {row}")
 
     def _look_at_matches(
-        self,
-        conn: Connection,
-        run_id: int,
-        file: File,
-        outcomes: dict[str, Any],
-        changes: dict[int, StoredChange],
+        self, conn: Connection, run_id: int, file: File, outcomes: dict[str, Any], changes: dict[int, StoredChange]
     ) -> None:
         found = ask(
             conn,

@@ -136,10 +136,7 @@ def test_what_is_no_iso_date_is_a_value_error(text: str) -> None:
         read_iso_date(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "Mon, 4 Foo 1999 12:00:01 GMT", "31 Feb 2026 00:00:00 GMT"],
-)
+@pytest.mark.parametrize("text", ["", "Mon, 4 Foo 1999 12:00:01 GMT", "31 Feb 2026 00:00:00 GMT"])
 def test_what_is_no_mail_date_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_rfc_date(text)

@@ -60,10 +60,7 @@ def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_b
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "23")
-    rows: list[tuple[str | int, ...]] = [
-        ("1", "漢字 is wide", 1_200, "no such user here"),
-        ("2", "[b]", "–", ""),
-    ]
+    rows: list[tuple[str | int, ...]] = [("1", "漢字 is wide", 1_200, "no such user here"), ("2", "[b]", "–", "")]
     assert click.unstyle(render(table(("ID", "STATE", "N", ""), rows, empty=""))).split("\n") == [
         *("ID  STATE             N", "1   漢字 is wide  1,200", "2   [b]               –", ""),
         "1  no such user here",

@@ -200,10 +200,7 @@ def test_what_is_no_place_to_listen_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("Ops@Example.org", "ops@example.org"),
-        ("https://example.org/digest/", "https://example.org/digest"),
-    ],
+    [("Ops@Example.org", "ops@example.org"), ("https://example.org/digest/", "https://example.org/digest")],
 )
 def test_arxiv_can_be_given_a_mail_address_or_a_web_page(text: str, expected: str) -> None:
     assert addresses.read_reachable(text) == expected

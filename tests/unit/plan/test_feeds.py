@@ -51,10 +51,7 @@ def test_a_replacement_that_is_told_moves_updated_and_neither_published_nor_the_
 def test_editing_a_query_changes_no_entry_and_what_is_matched_then_has_the_new_words() -> None:
     paper = told(make_change(1, make_paper()))
     before = plan(paper)
-    edited = (
-        Wording("gpu", "ti:GPUs", GPU.since, LATER),
-        Wording("gpu", "abs:measure", LATER, None),
-    )
+    edited = (Wording("gpu", "ti:GPUs", GPU.since, LATER), Wording("gpu", "abs:measure", LATER, None))
     assert plan(paper, wordings=edited) == before
     other = told(make_change(2, make_paper("2611.15013")), LATER)
     newest, oldest = plan(paper, other, wordings=edited).entries

@@ -207,9 +207,7 @@ def test_a_heartbeat_that_was_missed_leaves_the_next_announcements_turn_to_that_
     thursday = utc("2026-11-20T01:00")
     for hours, due in (("", "2026-11-19T01:00"), ("18:00-20:00 America/New_York", "2026-11-20T01:00")):
         heartbeat = subscribe(
-            "on announcement",
-            when_empty=WhenEmpty.ALWAYS,
-            quiet_hours=QuietHours.parse(hours) if hours else None,
+            "on announcement", when_empty=WhenEmpty.ALWAYS, quiet_hours=QuietHours.parse(hours) if hours else None
         )
         late = {"due": due, "now": "2026-11-20T01:15", "coverage": INCOMPLETE, "run": 0}
         said = decide(heartbeat, taken="mailing:2026-11-17", **late)  # type: ignore[arg-type]  # as decide takes them

@@ -95,10 +95,7 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         # all: is wider at arXiv, so it is asked for what is wanted and spelled out for what is not
         ("hep-th", "((all:hep AND all:th) OR all:hep-th)"),
         ("10.1000/Ab", '((all:10.1000 AND all:ab) OR all:"10.1000/Ab")'),
-        (
-            "ti:aa ANDNOT gpu",
-            "(ti:aa ANDNOT ((ti:gpu OR abs:gpu) OR (co:gpu OR (jr:gpu OR rn:gpu))))",
-        ),
+        ("ti:aa ANDNOT gpu", "(ti:aa ANDNOT ((ti:gpu OR abs:gpu) OR (co:gpu OR (jr:gpu OR rn:gpu))))"),
     ],
 )
 def test_a_query_is_sent_as(text: str, sent: str) -> None:

@@ -80,11 +80,7 @@ FORMS = [
         "cat:math.PR AND id:2301.00001",
         'read as (cat:math.PR) AND (id:"2301.00001")',
     ),
-    (
-        "query=random+graph&searchtype=all",
-        "all:graph AND all:random",
-        "read as all:random AND all:graph",
-    ),
+    ("query=random+graph&searchtype=all", "all:graph AND all:random", "read as all:random AND all:graph"),
     (
         "?search_query=ti:percolation+ANDNOT+abs:bootstrap",
         "ti:percolation ANDNOT abs:bootstrap",
@@ -105,11 +101,7 @@ FORMS = [
         "cat:math.PR AND submittedDate:[202301010000 TO *]",
         "read as submittedDate:[20230101 TO *] AND cat:math.PR",
     ),
-    (
-        "ti:random NEAR/2 graph",
-        "all:graph AND all:near/2 AND ti:random",
-        "all parts must match, as with AND",
-    ),
+    ("ti:random NEAR/2 graph", "all:graph AND all:near/2 AND ti:random", "all parts must match, as with AND"),
 ]
 
 

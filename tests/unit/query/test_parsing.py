@@ -190,12 +190,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("au:sm?th", 5, "? cannot be used here", "Write for example au:sm*."),
         ('ti:"neutr?n star"', 9, "? cannot be used here", "Write for example ti:(neutr* AND star)."),
         ('author:"Jan M?ller"', 13, "? cannot be used here", 'Write for example au:"Jan M*".'),
-        (
-            "jr:Phys.*",
-            8,
-            "needs the beginning of a word directly before it",
-            "Write for example jr:phys*.",
-        ),
+        ("jr:Phys.*", 8, "needs the beginning of a word directly before it", "Write for example jr:phys*."),
         ("GPT-*", 4, "needs the beginning of a word directly before it", "Write for example gpt*."),
         ('au:"Li* *ei"', 8, "* cannot be used here", 'Write for example au:"Li* ei".'),
         ("cs.?V", 3, "? cannot be used here", "Write for example cs.*."),

@@ -188,10 +188,7 @@ def test_a_person_is_no_part_of_a_word_looked_for_everywhere(make_paper: MakePap
             '((au:wang,x OR au:"wang xiao ming") OR (au:"wang xiao-ming" OR au:"wang xiaoming"))',
         ),
         # excluded by arXiv's forms, somebody else's papers would be missing: nobody is
-        (
-            'cat:cs.PF ANDNOT author:"Keiko Lindquell"',
-            "cat:cs.PF",
-        ),
+        ('cat:cs.PF ANDNOT author:"Keiko Lindquell"', "cat:cs.PF"),
     ],
 )
 def test_arxiv_is_asked_for_everybody_who_may_be_meant(text: str, sent: str) -> None:

@@ -40,12 +40,7 @@ def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND) -> Dig
     return make_digest(entries, shown=count if cap is None else min(cap, count), group_by=group_by)
 
 
-DIGESTS = st.builds(
-    make,
-    st.integers(0, 45),
-    st.none() | st.integers(1, 30),
-    st.sampled_from(Grouping),
-)
+DIGESTS = st.builds(make, st.integers(0, 45), st.none() | st.integers(1, 30), st.sampled_from(Grouping))
 
 
 @settings(max_examples=60 if IS_NIGHTLY else 10)

@@ -25,11 +25,7 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
     ("name", "source", "message"),
     [
         ("email/subject.txt", "{{ groups[0].title }}", "subject.txt, line 1"),  # on a quiet day only
-        (
-            "slack/digest.txt",
-            "# {{ digest.title }}",
-            "Slack would refuse it: there is no fallback",
-        ),
+        ("slack/digest.txt", "# {{ digest.title }}", "Slack would refuse it: there is no fallback"),
         (
             "web/unsubscribed.html",
             "{% if undo_until and not contact %}{{ nobody }}{% endif %}",

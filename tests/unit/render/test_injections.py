@@ -100,8 +100,7 @@ def spread_entries() -> list[DigestEntry]:
     count = len(INJECTIONS)
     return [
         make_entry_of(
-            number + 1,
-            {name: INJECTIONS[(number + _STEP * place) % count] for place, name in enumerate(FIELDS)},
+            number + 1, {name: INJECTIONS[(number + _STEP * place) % count] for place, name in enumerate(FIELDS)}
         )
         for number in range(count)
     ]
@@ -125,11 +124,7 @@ def _alone() -> Iterator[Digest]:
     """Yield a digest for each text: one paper per field with the text there alone, and in all of the digest."""
     for text in INJECTIONS:
         entries = [make_entry_of(number, {name: text}) for number, name in enumerate(FIELDS, 1)]
-        yield make_digest(
-            entries,
-            title=text,
-            queries=((text, text),),
-        )
+        yield make_digest(entries, title=text, queries=((text, text),))
 
 
 MAKERS = {"spread": _spread, "headed": _headed, "alone": _alone}

@@ -131,9 +131,7 @@ POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
 
 @settings(max_examples=60 if IS_NIGHTLY else 9)
 @given(
-    count=st.integers(1, 500),
-    first=st.integers(0, len(POOL) - 1),
-    links=st.sampled_from([SAMPLE_LINKS, Links()]),
+    count=st.integers(1, 500), first=st.integers(0, len(POOL) - 1), links=st.sampled_from([SAMPLE_LINKS, Links()])
 )
 def test_from_1_to_500_papers_of_any_kind_a_mail_is_sound_below_95_kb_and_accounts_for_each(
     read: Read, count: int, first: int, links: Links

@@ -130,16 +130,10 @@ def test_what_cannot_stand_in_an_id_is_refused(atom: str) -> None:
         check_atom(atom)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("X", "a\r\nBcc: b"), ("X", "a\nb"), ("X", "a\rb"), ("X", "é"), ("X", "a\x00b")),
-        ("X", "a" * 1_000),
-    ],
-)
-def test_a_field_that_is_not_sound_is_never_written(name: str, value: str) -> None:
+@pytest.mark.parametrize("value", ["a\r\nBcc: b", "a\nb", "a\rb", "é", "a\x00b", "a" * 1_000])
+def test_a_field_that_is_not_sound_is_never_written(value: str) -> None:
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        _write_field(name, value)
+        _write_field("X", value)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n =.F"), min_size=1))

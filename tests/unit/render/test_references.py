@@ -89,12 +89,7 @@ def test_every_field_of_ris_is_read_as_it_is() -> None:
         "type_of_reference": "UNPB",
         "id": "Lindquell2025-2611.14886",
         "title": "Shared GPUs at 10⁻³ s: 50% of R&D, in Erdős graphs",
-        "authors": [
-            "Lindquell, Keiko M.",
-            "van Beethoven, Ludwig",
-            "Smith, John, Jr.",
-            "The Crate Collaboration",
-        ],
+        "authors": ["Lindquell, Keiko M.", "van Beethoven, Ludwig", "Smith, John, Jr.", "The Crate Collaboration"],
         "year": "2025",
         "date": "2025/12/31/",
         "publisher": "arXiv",

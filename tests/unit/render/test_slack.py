@@ -226,7 +226,7 @@ def test_a_readable_text_becomes_blocks() -> None:
 
 def test_parts_need_no_blank_line_between_different_kinds() -> None:
     assert _types(compile_blocks("# a\n# b\ntext\n---\n---\n> c")) == [
-        *("header", "header", "section", "divider", "divider", "context"),
+        *("header", "header", "section", "divider", "divider", "context")
     ]
 
 

@@ -68,12 +68,7 @@ def test_a_slot_says_which_day_a_digest_is_about() -> None:
 @pytest.mark.parametrize(
     ("slot", "since", "announcement", "names"),
     [
-        (
-            "2026-W48",
-            date(2026, 11, 15),
-            date(2026, 11, 19),
-            ("15–19 Nov", "15–19 November 2026"),
-        ),
+        ("2026-W48", date(2026, 11, 15), date(2026, 11, 19), ("15–19 Nov", "15–19 November 2026")),
         (
             "2027-W02",
             date(2026, 12, 30),
