@@ -17,7 +17,7 @@ from digest.deliver.transports.smtp_connection import (
     parse_mail_server,
 )
 from digest.model.clock import monotonic
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
 
@@ -49,7 +49,7 @@ class SmtpTransport:
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the mail server gets it."""
-        return normalise_address(destination.address)
+        return _read_recipient(destination)
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
@@ -57,7 +57,7 @@ class SmtpTransport:
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
         about them can be talked into seeing a second mail.
         """
-        recipient, began = self.resolve(destination), monotonic()
+        recipient, began = _read_recipient(destination), monotonic()
         if began < self._asked_again_at:
             raise DeliveryError(f"{self._server} let another mail wait in vain", whole_transport=True)
         data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
@@ -109,3 +109,14 @@ class SmtpTransport:
                 self._idle = [one for one in self._idle if not one.is_old]
             for one in old:
                 one.quit()
+
+
+def _read_recipient(destination: Destination) -> str:
+    try:
+        return normalise_address(destination.address)
+    except UsageError as error:
+        raise DeliveryError(
+            f"{destination.address!r} is not a mail address: {error.message}",
+            permanent=True,
+            hint="Correct it where the subscription names it.",
+        ) from error
