@@ -210,11 +210,7 @@ def test_a_mistake_is_named_with_its_file_key_and_mending(
     ("top", "words", "hint"),
     [
         ('smtp = "smtp://localhost"\n', "smtp: there is no such setting", "Put it below [mail]."),
-        (
-            'test_clock = "http://127.0.0.1:1/"\n',
-            "test_clock: there is no such setting",
-            "DIGEST_TEST_CLOCK alone",
-        ),
+        ('test_clock = "http://127.0.0.1:1/"\n', "test_clock: there is no such setting", "DIGEST_TEST_CLOCK"),
         ("[else]\n", "else: there is no such table", "There are templates, arxiv, store, network, mail, slack"),
         ('templates = "nowhere"\n', "templates: there is no folder", "remove `templates`"),
         ("mail = 5\n", "mail: must be a table, not a whole number", "Write [mail]."),

@@ -32,10 +32,7 @@ CODE = ("Code", "https://github.com/lee/fast_copy")
         ("Camera-ready version for ICLR 2025", "accepted at ICLR 2025"),
         ("Accepted for publication in ApJ Letters. Videos at the end", "accepted at ApJ Letters"),
         ("Accepted in J. Phys.: Condens. Matter. Figures later", "accepted at J. Phys.: Condens. Matter"),
-        (
-            "To appear in J. für die reine und angewandte Math.",
-            "to appear in J. für die reine und angewandte Math",
-        ),
+        ("To appear in J. für reine und angewandte Math.", "to appear in J. für reine und angewandte Math"),
         ("Oral presentation at CVPR 2024, AAAI-24", "CVPR 2024"),
         ("Version of May, AAAI-24", "AAAI-24"),
         ("Vol. 2, July-December 2016. Keywords: a, JPEG 2000, COVID-19", ""),

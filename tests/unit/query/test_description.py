@@ -16,11 +16,7 @@ from digest.query.description import describe_query, name_query, note_other_word
     [
         ("cat:cs.PF", "the paper is in cs.PF", "Performance"),
         ("cs.PF, cs.DC", "the paper is in cs.PF or cs.DC", "cs.PF cs.DC"),
-        (
-            "abs:GPU AND (cat:cs.DC OR cat:cs.PF)",
-            'the abstract has "gpu", and the paper is in cs.DC or cs.PF',
-            "gpu",
-        ),
+        ("abs:GPU AND cat:(cs.DC OR cs.PF)", 'the abstract has "gpu", and the paper is in cs.DC or cs.PF', "gpu"),
         ('ti:"tail latency" OR ti:lat*', 'the title has "tail latency" or "lat*"', "tail latency lat"),
         (
             "(ti:a1 OR all:b1) ANDNOT au:c1",

@@ -26,11 +26,7 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
     [
         ("email/subject.txt", "{{ groups[0].title }}", "subject.txt, line 1"),  # on a quiet day only
         ("slack/digest.txt", "# {{ digest.title }}", "Slack would refuse it: there is no fallback"),
-        (
-            "web/unsubscribed.html",
-            "{% if undo_until and not contact %}{{ nobody }}{% endif %}",
-            "unsubscribed.html, line 1",
-        ),
+        ("web/unsubscribed.html", "{% if undo_until and not contact %}{{ no }}{% endif %}", "cribed.html, line 1"),
         ("web/frame.html", "{{ nobody }}", "frame.html, line 1: there is no 'nobody' here"),
     ],
 )

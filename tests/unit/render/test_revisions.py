@@ -91,18 +91,14 @@ def test_lists_of_names_come_back_too(before: list[str], after: list[str]) -> No
         ("a cluster of 64 GPUs", "a cluster of 96 GPUs", "a cluster of[ 64]< 96> GPUs"),
         ("We measure tails.", "Here we measure tails.", "[We]<Here we> measure tails."),
         ("It fits.", "It fits on one page.", "It fits< on one page>."),
-        (
-            "ten of cases remain on the page",
-            "two of runs remain on the page",
-            "[ten]<two> of[ cases]< runs> remain on the page",
-        ),
+        ("ten of cases remain for us", "two of runs remain for us", "[ten]<two> of[ cases]< runs> remain for us"),
         ("fast, cheap and good", "fast and good", "fast[, cheap] and good"),
         ("共享加速器上的延迟", "共享处理器上的延迟", "共享[加速]<处理>器上的延迟"),
         ("one of the many ways", "two of a few roads", "[one of the many ways]<two of a few roads>"),
         (
-            "seven words are here all in vain",
-            "nothing of that is left but new",
-            "[seven words are here all in vain]<nothing of that is left but new>",
+            "six words are all in vain",
+            "none of that is left now",
+            "[six words are all in vain]<none of that is left now>",
         ),
     ],
 )

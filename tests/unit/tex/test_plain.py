@@ -80,10 +80,7 @@ MEANINGS = [
     (r"$\sqrt{NK}$, $\sqrt{N}K$, $\sqrt[3]{ab_c}$", "√(NK), √NK, ∛(ab_c)"),
     (r"$\sqrt{s_{NN}}$, $\sqrt{\rm Hz}$, fT/$\sqrt{Hz}$", "√s_NN, √Hz, fT/√Hz"),
     (r"$x^{y^z}$, $2^{2^n}$, $\mathbb{F}_{q^n}$", "x^(yᶻ), 2^(2ⁿ), 𝔽_(qⁿ)"),
-    (
-        r"$\sqrt{s_{_{NN}}}$, $s_{_{NN}}$, $s_{_{\rm NN}}x$, $x_{ _1}$, $x^{^{ab}}$",
-        "√s_NN, s_NN, s_(NN)x, x₁, xᵃᵇ",
-    ),
+    (r"$\sqrt{s_{_{NN}}}$, $s_{_{NN}}$, $s_{_{\rm NN}}x$, $x_{ _1}$, $x^{^{b}}$", "√s_NN, s_NN, s_(NN)x, x₁, xᵇ"),
     (r"$x_{i_j}$, $x_{ij}$, $e^{\mu_p}$, $x^{abcq}$", "x_(iⱼ), xᵢⱼ, e^(μₚ), x^abcq"),
 ]
 
