@@ -7,7 +7,10 @@ from digest.people.stored import STORED
 from digest.store import schema
 from digest.store.outbox import KEPT_DAYS
 
-_OTHERS = "papers versions changes marks gaps gate workers job_turns match_runs installation word_counts"
+_OTHERS = (
+    "papers versions changes marks gaps gate workers job_turns match_runs installation word_counts"
+    " forgotten forgotten_days"
+)
 NOTHING_OF_PEOPLE = set(_OTHERS.split(" "))
 """Tables of papers, and of the machines that do the work."""
 
