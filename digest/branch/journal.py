@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from digest.model.clock import write_with_zone
-from digest.model.errors import LeaseHeld, StoreError
+from digest.model.errors import LeaseHeld, OutsideError, StoreError
 
 JOURNAL, SNAPSHOT = "journal", "snapshot"
 
@@ -34,7 +34,7 @@ _STEPS = {JOURNAL: 4_096, SNAPSHOT: 65_536}
 
 
 FOREIGN = (
-    "Set DIGEST_STORE_STATE_KEY to the key that this repository began with. If it is lost, delete the branch and"
+    "Set DIGEST_STORE_STATE_KEY to the newest key of this repository. If it is lost, delete the branch and"
     " start new: `digest run --start-new`."
 )
 
@@ -56,6 +56,11 @@ class Journal:
 
     def refuse_living(self, now: datetime) -> None:
         """Refuse, by `LeaseHeld`, to take a lease that somebody has."""
+        if self.owner and now < self.until - LEASE - MARGIN:
+            raise OutsideError(
+                f"the run {self.owner} has this state until {self.until:%d %b %Y %H:%M} UTC: a clock is wrong",
+                hint="Correct this machine's clock if it is behind. Else delete the branch, and start new.",
+            )
         if self.owner and now < self.until + MARGIN:
             until = write_with_zone(self.until + MARGIN, None, now)
             raise LeaseHeld(
@@ -99,7 +104,7 @@ def unseal(key: bytes, name: str, sealed: bytes) -> tuple[int, bytes]:
         told = AESGCM(key).decrypt(nonce, text, _bind(name, generation))
     except (InvalidTag, ValueError) as error:
         raise StoreError(
-            f"the {name} on the branch can't be decrypted: it was made with another key, or was changed",
+            "the state on the branch can't be decrypted: it was made with another key, or was changed",
             hint=FOREIGN,
         ) from error
     length = int.from_bytes(told[:_NUMBER])

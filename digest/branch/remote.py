@@ -28,11 +28,18 @@ _QUIET = {
     "GCM_INTERACTIVE": "never",
     "GIT_LFS_SKIP_PUSH": "1",
     "LC_ALL": "C",
+    "TZ": "UTC",  # commits tell the zone
     "GIT_AUTHOR_NAME": "digest",
     "GIT_AUTHOR_EMAIL": "digest@localhost",
     "GIT_COMMITTER_NAME": "digest",
     "GIT_COMMITTER_EMAIL": "digest@localhost",
 }
+_NOT_HANDED_ON = ("DIGEST_", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Secrets are not for git; and which repository it is, the folder says."""
+
+_PLAIN = ("--no-verify", "--no-follow-tags", "--no-signed")
+"""What the settings of a checkout may say of its own pushes is not for ours."""
+
 _SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30"
 
 
@@ -58,7 +65,7 @@ class Remote:
     def __init__(self, folder: Path, branch: str) -> None:
         self._folder, self.branch = folder, branch
         self._ref, self._tag = f"refs/heads/{branch}", f"refs/tags/{BEGAN}"
-        environ = {name: text for name, text in read_environment().items() if not name.startswith("DIGEST_")}
+        environ = {name: text for name, text in read_environment().items() if not name.startswith(_NOT_HANDED_ON)}
         self._environ = {"GIT_SSH_COMMAND": _SSH, **environ, **_QUIET}
         self.refusal: DigestError | None = None
 
@@ -100,7 +107,7 @@ class Remote:
         if not tip.commit:
             leases += ["--atomic", f"--force-with-lease={self._tag}:{tip.began}"]
             moves.append(f"{commit}:{self._tag}")
-        done = self._git("push", "--porcelain", "--no-verify", *leases, "origin", *moves)
+        done = self._git("-c", "push.pushOption=", "push", "--porcelain", *_PLAIN, *leases, "origin", *moves)
         if done is not None and done.returncode == 0:
             return True
         self.refusal = self._explain(done, "does not take the state")
@@ -143,8 +150,10 @@ class Remote:
                 f"{self._folder} is no checkout of a repository with a remote called origin",
                 hint="Clone your repository, and work in that folder; or remove git_branch under [store].",
             )
-        last = said.splitlines()[-1].removeprefix("fatal: ") if said else f"no answer in {TIMEOUT:.0f} s"
+        lines = [] if done is None else [*done.stdout.decode(errors="replace").splitlines(), *said.splitlines()]
+        reasons = [line for line in lines if line.startswith(("!", "remote: ", "fatal: "))] or lines[-1:]
+        reason = " ".join(reasons[0].split()) if reasons else f"no answer in {TIMEOUT:.0f} s"
         return OutsideError(
-            f"the branch {self.branch} at origin {what}: {last}",
+            f"the branch {self.branch} at origin {what}: {reason}",
             hint="Check the network, and whether you may write to the repository.",
         )

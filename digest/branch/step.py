@@ -10,6 +10,7 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +21,6 @@ from tempfile import TemporaryDirectory
 
 from digest.branch.differences import apply_differences, copy_for_travel, write_differences
 from digest.branch.journal import (
-    FOREIGN,
     JOURNAL,
     LEASE,
     MARGIN,
@@ -43,8 +43,8 @@ from digest.store.outbox import release_claims
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
-    "Install the newer of the two releases here, and write it into requirements.txt. Its `digest run`, or"
-    " `digest db migrate`, brings an older state up."
+    "If the release here is the newer one, call `digest db migrate`, or start the workflow with it. If not,"
+    " install the one that requirements.txt names."
 )
 _TRIES = 3
 """How often somebody who finds that the branch was moved meanwhile fetches it."""
@@ -120,7 +120,8 @@ class Branch:
     def _read(self, files: Mapping[str, Blob]) -> None:
         """Make a database of the branch's files."""
         if not {JOURNAL, SNAPSHOT} <= files.keys():
-            raise StoreError(f"the branch {self._remote.branch} is not the state of a Digest", hint=FOREIGN)
+            hint = "Name another branch in git_branch under [store]."
+            raise StoreError(f"the branch {self._remote.branch} is not the state of a Digest", hint=hint)
         generation, content = unseal(self._key, JOURNAL, files[JOURNAL].content)
         self._journal = read_journal(content)
         made_in, content = unseal(self._key, SNAPSHOT, files[SNAPSHOT].content)
@@ -280,6 +281,18 @@ class Branch:
 
 
 @contextmanager
+def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
+    """Let signals end a command as Ctrl-C does: the lease is given up, and no database stays behind."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {one: signal.signal(one, signal.default_int_handler) for one in signals if is_main}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
 def opened_branch(
     config: Config,
     clock: Clock,
@@ -290,7 +303,7 @@ def opened_branch(
     migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
-    with TemporaryDirectory(prefix="digest-") as folder:
+    with TemporaryDirectory(prefix="digest-") as folder, _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP):
         branch = Branch(config, clock, owner, Path(folder))
         branch.migrates = migrates
         branch.fetch(create=create, start_new=start_new)

@@ -27,7 +27,15 @@ from digest.config import Config, find_state_folder, open_config, open_config_or
 from digest.config.values import complete_word, suggest
 from digest.inspect.here import Here
 from digest.model.clock import Clock, RemoteClock, SystemClock
-from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
+from digest.model.errors import (
+    ArxivError,
+    ArxivUnreachable,
+    ConfigurationError,
+    OutsideError,
+    SchemaMismatch,
+    UnknownName,
+    UsageError,
+)
 from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
 from digest.model.subscriptions import DueSubscription, SubscriptionState
@@ -280,7 +288,7 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
             store = stack.enter_context(_opened_database(config, clock))
             with store.read() as conn:
                 saved = {query.name: query.text for query in load_queries(conn)} | saved
-        except StoreError as error:
-            if isinstance(error, SchemaMismatch):
+        except (ConfigurationError, OutsideError) as error:
+            if isinstance(error, SchemaMismatch | OutsideError):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         yield Workbench(config, clock, find_here(config, clock), store, saved)

@@ -275,9 +275,9 @@ def migrate_store(ctx: click.Context) -> MigrationReport:
     if not config.store.git_branch:
         return bring_up(config.store.url)
     with opened(ctx, create=False, migrates=True) as site:
-        if site.branch and site.branch.migrated:
+        if site.branch and (done := site.branch.migrated):
             site.branch.take_lease()
-            return site.branch.migrated
+            return done
     return MigrationReport(head_revision(), head_revision())
 
 
@@ -300,5 +300,5 @@ def rotate_key(ctx: click.Context) -> None:
         site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
         click.echo(f"New key: {b64encode(key).decode()}", err=True)
     say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
-    say("Set the secret DIGEST_STORE_STATE_KEY of the repository to it, before the next run.")
+    say("Write it into secrets.env, and set the secret DIGEST_STORE_STATE_KEY to it before the next run.")
     say("Who has the old key can still read what was on the branch before, in a clone or at GitHub.")

@@ -134,7 +134,8 @@ def _require_package(package: str, what: str) -> None:
     if not package:
         raise UsageError(
             f"version {__version__} is at no package index, so {what} can't install it from there",
-            hint="Say where it is: --from https://….whl, or --from git+https://…@ and the 40 digits of a commit. "
+            hint="Say where it is: --from https://….whl, or --from git+https://…@ and a commit, which "
+            "`git rev-parse HEAD` prints in your clone. "
             "Whoever takes the name at an index first could run their program with your secrets.",
         )
 
@@ -203,6 +204,15 @@ def _find_program() -> list[str]:
     return [str(Path(shutil.which(sys.argv[0]) or sys.argv[0]).absolute())]
 
 
+def _see_container(facts: Facts) -> Machine:
+    answers = facts.answers
+    named = [one.address for one in answers.to if one.kind is DestinationKind.FILE] + [*answers.library]
+    named += filter(None, (answers.password_file, answers.token_file))
+    if far := [one for one in named if one.startswith(("/", "..", "~"))]:
+        raise UsageError(f"{far[0]} is outside the folder, and a container sees that alone", hint="Move it there.")
+    return _see_server(facts)
+
+
 def _see_server(facts: Facts) -> Machine:
     answers, package, target, uid = facts.answers, facts.package, facts.target.absolute(), os.getuid()
     files = {"DIGEST_MAIL_PASSWORD": answers.password_file, "DIGEST_SLACK_TOKEN": answers.token_file}
@@ -224,7 +234,7 @@ def _see_server(facts: Facts) -> Machine:
         requirement=with_url if "://" in package else package.replace("==", "[postgres]=="),
         secrets=secrets,
         missing={name: file for name, file in secrets.items() if files[name] is None},
-        writes=tuple(dict.fromkeys(str(Path(one.address).parent) for one in places)),
+        writes=tuple(dict.fromkeys(str((target.parent / one.address).parent) for one in places)),
     )
 
 
@@ -246,7 +256,7 @@ STARTS = {
         files=_CONTAINER,
         steps="compose.txt",
         check=lambda _, package: _require_package(package, "an image"),
-        see=_see_server,
+        see=_see_container,
     ),
     "systemd": Start(files=_UNITS, steps="systemd.txt", check=_check_systemd, see=_see_server),
     "cron": Start(files={}, steps="cron.txt", check=_check_machine, see=_see_server),

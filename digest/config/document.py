@@ -282,6 +282,8 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
         hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
         yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
+    if values["store.git_branch"] and draft.origins["store.url"] != DEFAULT_ORIGIN:
+        yield "store.url", "is set, and so is store.git_branch", "Remove one of the two."
     if values["arxiv.source"] == "query" and queries > MOST_SEARCHED:
         what = f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}'
         yield "arxiv.source", what, 'Write source = "harvest": that is enough for any number of them.'

@@ -160,6 +160,8 @@ class ConfigDraft:
                 filled.append(f"{prefix}{value.strip()}")
             elif origins[-1] == self._file_name:
                 hint = f"Set {variable}, or {variable}{FILE_SUFFIX} to the path of a file that holds it."
+                if (self.folder / "secrets.env").exists():
+                    hint = "Call `set -a; . ./secrets.env; set +a` first, once a shell."
                 self.complain(key, f"${name} has no value", hint)
         self.hidden[key] = ", ".join(map(str, texts))
         if isinstance(written, list):

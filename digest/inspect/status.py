@@ -411,7 +411,7 @@ def find_other_schedule(config: Config, year: int) -> str:
     text = file.read_text(encoding="utf-8", errors="replace")
     found = {(cron, zone or "UTC") for cron, zone in _STARTS.findall(text)}
     schedule, in_utc = map(set, plan_schedule(config, year))
-    if found and found in (schedule, in_utc):
+    if schedule <= found or (in_utc and in_utc <= found):
         return ""
     lines = "".join(f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule))
     why = "starts at other times than `when` in digest.toml needs" if found else "has no schedule that can be read"

@@ -122,6 +122,7 @@ def test_a_run_is_refused_until_the_upgrade_and_then_sends_what_was_owed_once(wo
 
 
 def test_tables_that_no_release_made_are_told_by_a_run_and_by_the_doctor(world: World) -> None:
+    world.run("db", "migrate")
     with closing(sqlite3.connect(world.folder / "digest.db")) as connection:
         connection.execute("ALTER TABLE subscriptions RENAME COLUMN library TO books")
     for command, code in ((("run",), 3), (("doctor", "--quick"), 1)):
