@@ -207,7 +207,7 @@ def command(
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here.now, has_worker=False))
     failure = None
     if report.troubles:
-        hint = "`digest status` says which messages need you. Each run tries the rest again."
+        hint = "`digest status` says what needs you. The rest is tried again by itself."
         failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
     schedule = find_other_schedule(site.config, here.now.year)
