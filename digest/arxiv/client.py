@@ -171,6 +171,9 @@ class ArxivClient:
         Args:
             expected: entries a page of this list has, unless it is the last one. If it stays short however often
                 it is asked for, arXiv itself leaves something out.
+
+        Raises:
+            TokenExpired: the list has to be asked for from its beginning.
         """
         parameters, name = {"resumptionToken": token}, _name_page(token)
         if not token:

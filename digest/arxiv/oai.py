@@ -50,6 +50,10 @@ _PERMANENT = frozenset(
 )
 
 
+class TokenExpired(ArxivRejected):
+    """A resumption token is no longer good: the list has to be asked for from its beginning."""
+
+
 class UnknownPaper(ArxivRejected):
     """arXiv knows no paper of that id."""
 
@@ -116,7 +120,7 @@ def _refuse_errors(root: Element) -> bool:
     """Raise what arXiv complains of; return whether it only says that nothing matches."""
     errors = {error.get("code", ""): fold_line(read_text(error)) for error in root.iterfind(_OAI + "error")}
     if "badResumptionToken" in errors:
-        raise ArxivRejected(
+        raise TokenExpired(
             f"the list can't be continued: {errors['badResumptionToken']}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
         )

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Final
+from urllib.parse import parse_qs, unquote
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
-from digest.arxiv.oai import OaiPage
+from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
 
@@ -36,26 +37,38 @@ _MINUTE = timedelta(minutes=1)
 _FORMAT = "%Y%m%d%H%M"
 
 
-def walk_records(client: ArxivClient, from_date: date) -> Iterator[Fetched[OaiPage]]:
+def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of all that was touched since the start of a UTC day; only after the last is it complete.
 
-    A single page with `is_no_records_match` is a complete check, too, at an empty list.
+    A single page with `is_no_records_match` is a complete check, too, at an empty list. With a `token` it goes on
+    with a harvest from that day that was broken off.
 
     Raises:
-        ArxivRejected: the list changed or its token is too old; the next check starts it again.
+        TokenExpired: the list can't be gone on with; start again from `from_date`.
         ArxivFaulted: arXiv leads round in a circle.
     """
     sizes: list[int] = []
-    yield from _walk_once(client, from_date, sizes)
+    yield from _walk_once(client, from_date, token, sizes)
     if sizes.index(max(sizes)) > 0:
         # The pages before the first full one came short, and nothing showed it then.
-        yield from _walk_once(client, from_date, sizes)
+        yield from _walk_once(client, from_date, "", sizes)
 
 
-def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
+def find_day(token: str) -> date | None:
+    """Return the UTC day that a page's papers were touched on, by its token; None if the token does not say it.
+
+    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
+    """
+    try:
+        return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
+    except ValueError:
+        return None
+
+
+def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
     """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
     used: set[str] = set()
-    asked: str | None = ""
+    asked: str | None = token
     while asked is not None:
         if asked in used:
             raise ArxivFaulted(
@@ -65,7 +78,7 @@ def _walk_once(client: ArxivClient, from_date: date, sizes: list[int]) -> Iterat
         used.add(asked)
         fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
         if asked and fetched.page.is_no_records_match:
-            raise ArxivRejected(
+            raise TokenExpired(
                 f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
                 hint="The harvest starts again from its first page.",
             )

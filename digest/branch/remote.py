@@ -29,6 +29,9 @@ _QUIET = {
     "GIT_LFS_SKIP_PUSH": "1",
     "LC_ALL": "C",
     "TZ": "UTC",  # commits tell the zone
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "push.pushOption",
+    "GIT_CONFIG_VALUE_0": "",
     "GIT_AUTHOR_NAME": "digest",
     "GIT_AUTHOR_EMAIL": "digest@localhost",
     "GIT_COMMITTER_NAME": "digest",
@@ -107,7 +110,7 @@ class Remote:
         if not tip.commit:
             leases += ["--atomic", f"--force-with-lease={self._tag}:{tip.began}"]
             moves.append(f"{commit}:{self._tag}")
-        done = self._git("-c", "push.pushOption=", "push", "--porcelain", *_PLAIN, *leases, "origin", *moves)
+        done = self._git("push", "--porcelain", *_PLAIN, *leases, "origin", *moves)
         if done is not None and done.returncode == 0:
             return True
         self.refusal = self._explain(done, "does not take the state")

@@ -19,7 +19,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from digest.branch.differences import apply_differences, copy_for_travel, write_differences
 from digest.branch.journal import (
     JOURNAL,
     LEASE,
@@ -28,9 +27,12 @@ from digest.branch.journal import (
     NONCE_BYTES,
     SNAPSHOT,
     Journal,
+    apply_differences,
+    copy_for_travel,
     read_journal,
     seal,
     unseal,
+    write_differences,
     write_journal,
 )
 from digest.branch.remote import BEGAN, Blob, Remote, Tip

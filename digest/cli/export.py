@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from digest.cli.context import Installation, find_saved, opened_store, require_subscription
 from digest.cli.output import LARGEST_ID
-from digest.deliver.publications import load_matched
+from digest.deliver.feeds import load_matched
 from digest.model.errors import UnknownName, UsageError, count
 from digest.model.messages import FEED_ENTRIES
 from digest.model.papers import ArxivId, Paper

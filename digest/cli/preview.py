@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
 from digest.cli.output import LARGEST_ID, Part, answers, find_width, shows_colors, writing_files
-from digest.deliver.publications import load_feed
+from digest.deliver.feeds import load_feed
 from digest.inspect.preview import (
     find_digest,
     load_numbered,

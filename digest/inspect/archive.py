@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
-from digest.deliver.publications import view_past
+from digest.deliver.pages import view_past
 from digest.model.papers import Reason
 from digest.plan.links import LinkMaker
 from digest.query import PaperIndex, Query, find_reasons

@@ -10,7 +10,7 @@ from enum import StrEnum
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.deliver.publications import load_matched
+from digest.deliver.feeds import load_matched
 from digest.inspect.queries import find_why_not
 from digest.interest.step import Interests
 from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription

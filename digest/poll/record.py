@@ -51,6 +51,7 @@ from digest.store.papers import (
 from digest.store.queries import AskedQuery, load_asked_queries
 from digest.store.runs import (
     Cursor,
+    PollRun,
     finish_run,
     load_cursor,
     load_cursors,
@@ -291,9 +292,10 @@ class RecordedRun:
         return self.failure is not None and not isinstance(self.failure, ArxivRejected)
 
     @contextmanager
-    def recording(self, *, window_from: date) -> Iterator[None]:
+    def recording(self, *, window_from: date, resumed: PollRun | None = None) -> Iterator[None]:
         """Keep the run's start and its end; an error of arXiv is kept too, and does not go further."""
         site = self._site
+        self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
             newest = load_newest_paper(conn, is_harvested=True)
@@ -307,6 +309,8 @@ class RecordedRun:
                 at=self._started,
                 is_bootstrap=self._is_bootstrap,
                 lookback=self._lookback,
+                next_token=resumed.next_token if resumed else "",
+                highest_id=str(self._highest or ""),
                 owner=site.owner,
             )
         try:
@@ -386,6 +390,7 @@ class RecordedRun:
                 new=self._new,
                 changed=self._changed,
                 highest_id=str(self._highest or ""),
+                next_token=(page.page.token or "") if isinstance(page.page, OaiPage) else "",
             )
         if isinstance(page.page, AtomPage):
             self._totals[query] = page.page.total

@@ -7,13 +7,15 @@ even if nothing is missing: it is what shows that an announcement is all there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
-from digest.arxiv.client import IDS_LIMIT
-from digest.arxiv.oai import UnknownPaper
-from digest.arxiv.pages import fetch_papers, walk_records
+from sqlalchemy import Connection
+
+from digest.arxiv.client import IDS_LIMIT, Fetched
+from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
+from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.polls import Gap, Source
@@ -30,11 +32,22 @@ from digest.store.gaps import (
     save_gaps,
 )
 from digest.store.papers import load_newest_paper
-from digest.store.runs import abandon_running, count_requests, load_cursor, load_last_checks, load_last_reaching
+from digest.store.runs import (
+    PollRun,
+    abandon_running,
+    count_requests,
+    load_cursor,
+    load_last_checks,
+    load_last_reaching,
+    load_last_runs,
+)
 
 RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete
 before they were."""
+
+_RESUMED_WITHIN = timedelta(hours=6)
+"""A harvest that was broken off longer ago is begun anew."""
 
 WIDER = timedelta(days=rules.WIDER_BOOTSTRAP_DAYS - rules.BOOTSTRAP_DAYS)
 
@@ -144,6 +157,7 @@ def _poll_harvest(
         last = load_last_checks(conn, Source.HARVEST)
         reaching = {days: load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS}
         newest = load_newest_paper(conn, is_harvested=True)
+        broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone)
         return
@@ -151,6 +165,10 @@ def _poll_harvest(
     reach = rules.choose_reach(rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, reaching, now)
     overlap = first_days if is_bootstrap else reach
     from_date = rules.harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
+    what = "everything arXiv announced since"
+    if broken_off is not None:
+        from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
+        what = "where the last check stopped, of what was changed since"
     report.was_due, report.is_bootstrap = True, is_bootstrap
     run = RecordedRun(
         site,
@@ -160,14 +178,43 @@ def _poll_harvest(
         is_bootstrap=is_bootstrap,
         lookback=overlap,
     )
-    site.progress.begin("poll", f"everything arXiv announced since {write_day(from_date, now)}")
-    with run.recording(window_from=from_date):
-        for page in walk_records(site.client, from_date):
+    site.progress.begin("poll", f"{what} {write_day(from_date, now)}")
+    with run.recording(window_from=from_date, resumed=broken_off):
+        for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)
-        if is_bootstrap and not run.papers:
+        if is_bootstrap and not run.papers and broken_off is None:
             site.progress.update("nothing there; checking further back")
             for page in walk_records(site.client, run.widen(from_date - WIDER)):
                 run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
         stand_in_for_harvest(site, report, run.failure, last, novelty)
+
+
+def _walk(
+    site: Site, from_date: date, broken_off: PollRun | None, *, is_bootstrap: bool
+) -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest; if one was broken off, from there on.
+
+    A first check continues with the next page. Any other reads that page's day anew: what was touched meanwhile
+    has left the list of that day, and others have moved up into what was read already.
+    """
+    if broken_off is not None and not is_bootstrap:
+        from_date = find_day(broken_off.next_token) or from_date
+    elif broken_off is not None:
+        try:
+            yield from walk_records(site.client, from_date, token=broken_off.next_token)
+        except TokenExpired:
+            site.progress.update("the list has changed since; reading it from its beginning")
+        else:
+            return
+    yield from walk_records(site.client, from_date)
+
+
+def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
+    """Return the last harvest if it was broken off after a page, while its token is good: until midnight UTC."""
+    runs = load_last_runs(conn, Source.HARVEST, 1)
+    if not runs or not runs[0].has_failed or not runs[0].next_token:
+        return None  # one that runs now belongs to another replica
+    same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
+    return runs[0] if same_day and now - runs[0].started_at < _RESUMED_WITHIN else None

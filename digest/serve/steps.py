@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
-from digest.deliver.publications import FeedReport, publish_feeds
+from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.rounds import deliver_in_rounds
 from digest.deliver.step import DeliverReport, hold_alike_refusals
 from digest.deliver.transports.registry import settling_times
@@ -203,7 +203,7 @@ class Steps:
         self.report.feeds = publish_feeds(self._site)
         places = [place for one in self._site.config.subscriptions for place in one.destinations]
         if any(place.kind is DestinationKind.FILE and not place.is_pulled for place in places):
-            from digest.deliver.publications import publish_sites  # noqa: PLC0415 - it renders, and few have a site
+            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders, and few have a site
 
             publish_sites(self._site, self.report.feeds)
         return self.report.feeds

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
-from digest.deliver.publications import load_feed, write_feed
+from digest.deliver.feeds import load_feed, write_feed
 from digest.model import secrets
 from digest.model.clock import monotonic, read_rfc_date
 from digest.model.messages import Feed

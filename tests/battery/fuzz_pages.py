@@ -85,5 +85,5 @@ SEEDS: Final = (
     Seed("oai", oai_page(*_LISTED[:2]), 2),
     Seed("oai", oai_page(_LISTED[0], verb="GetRecord"), 1),
     Seed("oai", oai_error("noRecordsMatch")),
-    Seed("oai", oai_error("badResumptionToken"), verdict="ArxivRejected"),
+    Seed("oai", oai_error("badResumptionToken"), verdict="TokenExpired"),
 )

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 from digest.config import load_config
-from digest.deliver.publications import FeedReport, publish_sites
+from digest.deliver.feeds import FeedReport
+from digest.deliver.pages import publish_sites
 from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from tests.browser.looking import PHONE, Windows, check_page

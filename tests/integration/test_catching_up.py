@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -207,3 +208,23 @@ def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
     assert counted.keys() == truth.keys()
     assert all(abs(counted[day] - truth[day]) <= slack for day in truth)
     assert sum(counted[day] == truth[day] for day in truth) >= len(truth) * 0.8
+
+
+@pytest.mark.parametrize("pause", [45], indirect=True)
+def test_a_look_that_was_broken_off_loses_no_change_that_moved_up_the_list_meanwhile(
+    world: World, pause: Pause
+) -> None:
+    before = world.list_changes()
+    world.arxiv.faults.add("429", skip=4)
+    assert world.look().poll.failures
+    ((day, skipped),) = re.findall(r"from%3D(.*?)%26skip%3D(\d+)", world.last_run().next_token)
+    listed = [paper for paper in STORY.at(BACK).values() if paper.announced.date().isoformat() == day]
+    read = sorted(listed, key=lambda paper: (paper.announced, paper.order))[: int(skipped)]
+    edited = [replace(paper, journal_ref="J. 1", announced=world.clock.now()) for paper in read[-20:]]
+    world.arxiv.add(*edited)
+    world.clock.advance(timedelta(hours=2))
+    made = len(world.arxiv.requests)
+    assert world.look().poll.failures == []
+    assert world.arxiv.requests[made].param("from") == day, "that day's list is read from its beginning"
+    found = {found for found in world.list_changes()[len(before) :] if found[0] != Kind.METADATA}
+    assert found == pause.find_changes()

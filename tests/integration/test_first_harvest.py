@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qs, unquote
 
 import pytest
 from sqlalchemy import select
@@ -12,6 +14,7 @@ from sqlalchemy import select
 from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, poll_runs
 from tests.acceptance.made import START
+from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
 from tests.simulator.deaths import KILLED, Nursery, Point
@@ -43,6 +46,14 @@ def kill_after_page(world: World, nursery: Nursery, number: int) -> None:
     assert nursery.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
 
 
+def list_asked(world: World, since: int) -> list[str]:
+    """Return what was asked from a request on: the day, or how many rows are skipped."""
+    visits = world.arxiv.requests[since:]
+    return [
+        visit.param("from") or parse_qs(unquote(visit.param("resumptionToken")))["skip"][0] for visit in visits
+    ]
+
+
 def assert_is_known_and_no_news(world: World) -> None:
     """All that was announced is stored once and told to nobody; what comes out next is told."""
     with world.reading() as conn:
@@ -68,12 +79,32 @@ def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) 
     assert_is_known_and_no_news(world)
 
 
-def test_killed_between_two_pages_it_begins_again_and_nothing_is_news(world: World, nursery: Nursery) -> None:
+def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(world: World, nursery: Nursery) -> None:
     kill_after_page(world, nursery, 3)
+    made = len(world.arxiv.requests)
     world.clock.advance(timedelta(hours=1))
     shown = world.command("run")
-    assert "everything arXiv announced since Fri 20 Feb: 40 papers on 7 pages, complete" in shown
+    assert (
+        "where the last check stopped, of what was changed since Fri 20 Feb: 22 papers on 4 pages, complete"
+        in shown
+    )
+    assert list_asked(world, made) == ["18", "24", "30", "36"], "no page that was stored is asked for again"
     with world.reading() as conn:
         pages = conn.execute(select(poll_runs.c.pages).where(poll_runs.c.pages > 0)).scalars().all()
-    assert pages == [3, 7]
+    assert pages == [3, 4]
+    assert_is_known_and_no_news(world)
+
+
+def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world: World, nursery: Nursery) -> None:
+    kill_after_page(world, nursery, 3)
+    made = len(world.arxiv.requests)
+
+    def bend(request: Request) -> Answer:
+        world.arxiv.bend = None
+        return world.arxiv.serve(replace(request, params=(("verb", "ListRecords"), ("resumptionToken", "old"))))
+
+    world.arxiv.bend = bend
+    shown = world.command("run")
+    assert "40 papers on 7 pages, complete" in shown
+    assert list_asked(world, made)[:3] == ["18", "2026-02-20", "6"]
     assert_is_known_and_no_news(world)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from digest.deliver.publications import load_feed
+from digest.deliver.feeds import load_feed
 from digest.store.subscriptions import load_subscriptions
 from tests.simulator.deaths import Nursery, Point
 from tests.simulator.life import File, Life, Wish, ask, living

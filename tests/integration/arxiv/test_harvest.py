@@ -5,8 +5,9 @@ from datetime import date
 import pytest
 
 from digest.arxiv.client import ArxivClient
+from digest.arxiv.oai import TokenExpired
 from digest.arxiv.pages import walk_records
-from digest.model.errors import ArxivFaulted, ArxivRejected
+from digest.model.errors import ArxivFaulted
 from tests.fakes.pages import oai_entry, oai_error, oai_page
 from tests.integration.arxiv.conftest import WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
@@ -70,7 +71,7 @@ def test_a_list_that_cannot_be_gone_on_with_asks_for_a_new_start(
     arxiv.script(FIRST, Reply(end))
     walk = walk_records(client, DAY)
     next(walk)
-    with pytest.raises(ArxivRejected) as caught:
+    with pytest.raises(TokenExpired) as caught:
         next(walk)
     assert "first page" in caught.value.hint
 

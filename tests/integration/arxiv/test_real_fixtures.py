@@ -16,7 +16,7 @@ from lxml import etree
 
 from digest.arxiv.atom import check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
-from digest.arxiv.oai import UnknownPaper, parse_oai
+from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
 from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivUnreadable
 from digest.model.papers import ArxivId
 
@@ -131,7 +131,7 @@ def test_each_harvest_page_is_read_to_the_last_version(name: str, token: str | N
 
 
 OAI_ERRORS: Final = {
-    "badResumptionToken": ArxivRejected,
+    "badResumptionToken": TokenExpired,
     "idDoesNotExist": UnknownPaper,
     "badArgument_from": ArxivRejected,
     "badSet": ArxivRejected,

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.branch.differences import apply_differences, copy_for_travel, write_differences
+from digest.branch.journal import apply_differences, copy_for_travel, write_differences
 
 SCHEMA = """
     CREATE TABLE plain (id INTEGER PRIMARY KEY, word TEXT UNIQUE, value REAL, bytes BLOB);

@@ -7,7 +7,7 @@ import feedparser
 import pytest
 from sqlalchemy import update
 
-from digest.deliver.publications import load_feed
+from digest.deliver.feeds import load_feed
 from digest.serve.steps import run_pass
 from digest.store.schema import subscriptions
 from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed

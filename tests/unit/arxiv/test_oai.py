@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from digest.arxiv.oai import UnknownPaper, parse_oai
+from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
 from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable
 from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
@@ -211,7 +211,7 @@ def test_a_page_in_another_metadata_format_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (oai_error("badResumptionToken"), ArxivRejected),
+        (oai_error("badResumptionToken"), TokenExpired),
         (oai_error("idDoesNotExist"), UnknownPaper),
         (oai_error("badArgument"), ArxivRejected),
         (oai_error("badVerb"), ArxivRejected),

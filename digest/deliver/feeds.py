@@ -1,0 +1,99 @@
+"""Loads feeds from committed rows, and writes those that are files."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from digest.deliver.transports.file import write_if_changed
+from digest.match.rules import read_exclusion, read_saved
+from digest.model import secrets
+from digest.model.errors import DigestError
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
+from digest.model.subscriptions import DestinationKind, DueSubscription
+from digest.plan.feeds import Matched, plan_feed, spread_moments
+from digest.plan.links import make_refs_url
+from digest.site import Site
+from digest.store.changes import load_changes
+from digest.store.matches import load_feed_matches
+from digest.store.queries import load_wordings
+from digest.store.subscriptions import load_subscriptions
+from digest.store.tokens import load_secret
+
+_SPAN = timedelta(days=FEED_DAYS)
+
+
+@dataclass
+class FeedReport:
+    """How many feed files and pages of sites were written because they changed, and which could not be."""
+
+    written: int = 0
+    pages: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
+    """Make a subscription's feed from what is committed."""
+    empty = Feed("", due.subscription.title, due.created_at, self_url, site.config.web.base_url, ())
+    return _make_feed(conn, site, [due], ("subscription", str(due.id)), empty)
+
+
+def load_site_feed(conn: Connection, site: Site, dues: Sequence[DueSubscription], folder: str, title: str) -> Feed:
+    """Make the feed of a folder of pages: a paper comes once, whichever of the subscriptions brought it."""
+    empty = Feed("", title, min(due.created_at for due in dues), "", site.config.web.base_url, ())
+    feed = _make_feed(conn, site, dues, ("site", folder), empty)
+    if not site.config.hides_queries:
+        return feed
+    hidden = (replace(one, entry=replace(one.entry, reasons=(), queries=())) for one in feed.entries)
+    return replace(feed, entries=tuple(hidden))
+
+
+def _make_feed(
+    conn: Connection, site: Site, dues: Sequence[DueSubscription], whose: tuple[str, str], empty: Feed
+) -> Feed:
+    read = {one: read_saved(one.text) for due in dues for one in load_wordings(conn, due.id)}
+    wordings = {one: query for one, query in read.items() if query}  # its revision says why one can't be read
+    matched = {one.change.id: one for due in dues for one in load_matched(conn, due)}
+    name = (secrets.derive_token(load_secret(conn), "feed entries"), *whose)
+    empty = replace(empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config))
+    return plan_feed([*matched.values()], wordings, name, empty)
+
+
+def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
+    """Return the changes a subscription's feed is made of."""
+    rows = load_feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
+    changes = load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    exclusion = read_exclusion(due.subscription)
+    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
+    matched = (
+        spread_moments((changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought)
+        for row in rows
+    )
+    return [one for one in itertools.chain.from_iterable(matched) if one.change.paper_key not in excluded]
+
+
+def publish_feeds(site: Site) -> FeedReport:
+    """Write every feed that is a file, if its content has changed; one that can't be stops no other."""
+    report = FeedReport()
+    with site.store.read() as conn:
+        for due in load_subscriptions(conn):
+            for destination in due.subscription.destinations:
+                if destination.is_pulled and destination.kind is DestinationKind.FILE:
+                    feed = load_feed(conn, site, due)
+                    suffix = "json" if destination.address.lower().endswith(".json") else "atom"
+                    body = write_feed(site, feed, suffix)
+                    try:
+                        report.written += write_if_changed(site.config.folder / destination.address, body)
+                    except DigestError as error:
+                        report.failures.append(error.message)
+    return report
+
+
+def write_feed(site: Site, feed: Feed, suffix: str) -> bytes:
+    """Write a feed as `atom` or `json`."""
+    return site.renderer.render_json_feed(feed) if suffix == "json" else site.renderer.render_atom(feed)
