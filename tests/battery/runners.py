@@ -72,6 +72,7 @@ class Fate:
         pushes: how each push in turn goes wrong: "", fail, lost or "late SECONDS".
         lost_mail: the mail whose answer is lost, from 0; -1 for none.
         lost_part: the part of answers of Slack and of webhooks that are lost.
+        arxiv_part: the part of requests to arXiv that are spoilt.
     """
 
     at: datetime
@@ -85,6 +86,7 @@ class Fate:
     pushes: tuple[str, ...] = ()
     lost_mail: int = -1
     lost_part: float = 0.0
+    arxiv_part: float = 0.2
 
 
 def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
@@ -128,6 +130,11 @@ class Run:
     def said(self) -> str:
         """What it printed."""
         return (self.box / "log").read_text(errors="replace")
+
+    @property
+    def pushes(self) -> int:
+        """How often it pushed."""
+        return int((self.box / "pushes").read_text())
 
     def strike(self, name: str) -> None:
         """Send it a signal, if it is alive."""
@@ -182,7 +189,7 @@ class Battery:
     def live(self, fate: Fate) -> None:
         """Let one start, and what befalls it, happen."""
         self.clock.set(max(fate.at, self.clock.now()))
-        self._spoil(0.2, fate.lost_part)
+        self._spoil(fate.arxiv_part, fate.lost_part)
         if fate.lost_mail >= 0:
             self.mail.script.drop("END", skip=fate.lost_mail)
         mails, hasty = len(self.mail.arrivals), len(self.arxiv.violations)
@@ -211,7 +218,7 @@ class Battery:
             self.seen.lost.add(self.mail.arrivals[mails + fate.lost_mail].key)
         self.mail.script.clear()
         self._judge_pace(hasty, run)
-        for fault in filter(None, fate.pushes[: int((run.box / "pushes").read_text())]):
+        for fault in filter(None, fate.pushes[: run.pushes]):
             self._note(run, f"push {fault.split()[0]}")
 
     def settle(self, *command: str) -> Run:
@@ -240,6 +247,8 @@ class Battery:
         """Return what there is to judge by."""
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
         self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
+        if not any(run.pushes for run in self.runs):
+            self.verdict.accuse("the battery itself", "no push went through the git that goes wrong")
         self.seen.printed = {run.box.name: run.said.encode() for run in self.runs}
         return self.seen
 

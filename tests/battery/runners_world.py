@@ -42,10 +42,10 @@ _WRAPPER = """\
 box=$RUNNER_BOX; fault=; is_struck=
 read -r calls < "$box/calls"; calls=$((calls + 1)); echo $calls > "$box/calls"
 read -r at signal order < "$box/strike"
-if [ "$1" = push ]; then
+case " $* " in *" push "*)
     read -r pushes < "$box/pushes"; pushes=$((pushes + 1)); echo $pushes > "$box/pushes"
-    fault=$(sed -n "${pushes}p" "$box/faults")
-fi
+    fault=$(sed -n "${pushes}p" "$box/faults") ;;
+esac
 [ "$calls" = "$at" ] && is_struck=$order
 if [ "$is_struck" = amid ]; then
     (exec setsid GIT "$@") < /dev/null > /dev/null 2>&1 &
