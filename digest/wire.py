@@ -129,8 +129,7 @@ class Wire:
                 byte has left, and its error is the caller's.
             unread: statuses that say all there is to know. The body that follows one may never end.
 
-        Raises:
-            ExchangeError: no whole answer came, or none that can be used.
+        Raise `ExchangeError`: no whole answer came, or none that can be used.
         """
         import httpx  # noqa: PLC0415 - most runs ask nobody
 
@@ -277,8 +276,7 @@ def load_authorities(ca_file: Path | None = None) -> ssl.SSLContext:
     The system's are those of SSL_CERT_FILE and SSL_CERT_DIR, if they are set. Reading all of them takes longer
     than most answers: once is enough for a process.
 
-    Args:
-        ca_file: certificates (PEM) to trust besides.
+    `ca_file`: certificates (PEM) to trust besides.
     """
     import httpx  # noqa: PLC0415 - most runs ask nobody
 
@@ -295,8 +293,7 @@ def read_retry_after(text: str, now: datetime | None) -> float | None:
     It holds seconds or a date (RFC 9110 §10.2.3). Less than a second is no wish to wait but a cache's default,
     and counts as nothing. How long a wish may be is up to who is asked to wait.
 
-    Args:
-        now: what a date counts from: the time of who wrote it, else ours.
+    `now`: what a date counts from: the time of who wrote it, else ours.
     """
     try:
         seconds = float(text)

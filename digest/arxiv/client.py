@@ -143,8 +143,7 @@ class ArxivClient:
         What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and the
         order is arXiv's.
 
-        Raises:
-            ShortPage: entries are missing, after all retries.
+        Raise `ShortPage`: entries are missing, after all retries.
         """
         parameters = {"start": str(start), "max_results": str(size)}
         if ids:
@@ -172,8 +171,7 @@ class ArxivClient:
             expected: entries a page of this list has, unless it is the last one. If it stays short however often
                 it is asked for, arXiv itself leaves something out.
 
-        Raises:
-            TokenExpired: the list has to be asked for from its beginning.
+        Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
         parameters, name = {"resumptionToken": token}, _name_page(token)
         if not token:
@@ -198,8 +196,7 @@ class ArxivClient:
     def get_record(self, id_: ArxivId) -> Fetched[OaiPage]:
         """Fetch one paper in its latest version, with its history.
 
-        Raises:
-            UnknownPaper: arXiv knows no such paper.
+        Raise `UnknownPaper`: arXiv knows no such paper.
         """
         identifier = f"oai:arXiv.org:{id_}"
         parameters = {"verb": "GetRecord", "identifier": identifier, "metadataPrefix": "arXivRaw"}

@@ -62,8 +62,7 @@ class DeadlinePassed(Exception):
 def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAnswer:
     """Make one exchange.
 
-    Args:
-        not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
+    `not_after`: the moment, by `monotonic`, after which not a byte of the request may leave.
     """
 
     def require_in_time() -> None:

@@ -43,9 +43,8 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
     A single page with `is_no_records_match` is a complete check, too, at an empty list. With a `token` it goes on
     with a harvest from that day that was broken off.
 
-    Raises:
-        TokenExpired: the list can't be gone on with; start again from `from_date`.
-        ArxivFaulted: arXiv leads round in a circle.
+    Raise `TokenExpired`: the list can't be gone on with; start again from `from_date`.
+    Raise `ArxivFaulted`: arXiv leads round in a circle.
     """
     sizes: list[int] = []
     yield from _walk_once(client, from_date, token, sizes)
@@ -151,9 +150,8 @@ def walk_search(
         size: papers to a page, at least `SMALLEST_PAGE`.
         asks_twice: an answer that there is nothing is asked for once more before it is believed.
 
-    Raises:
-        SearchTooWide: it can't be cut into parts that arXiv gives out.
-        ArxivShort: papers are missing, or the results move too fast to be read.
+    Raise `SearchTooWide`: it can't be cut into parts that arXiv gives out.
+    Raise `ArxivShort`: papers are missing, or the results move too fast to be read.
     """
     reader = _Reader(client, query, until, max(size, SMALLEST_PAGE))
     whole = _Walk(query, reader.size)

@@ -156,12 +156,8 @@ class Branch:
 
     def describe(self) -> str:
         """Say what there is at `origin`."""
-        where = f"on the branch {self._remote.branch} of origin"
-        return (
-            f"{where}, pushed {count(self._journal.generation, 'time')}"
-            if self._tip.commit
-            else f"{where}: none yet"
-        )
+        pushes = f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
+        return f"on the branch {self._remote.branch} of origin, {pushes}"
 
     def take_lease(self) -> None:
         """Become the one who may write and send; harmless if this process is.

@@ -83,13 +83,9 @@ class Machine:
 class Start:
     """One way to let Digest run by itself.
 
-    Attributes:
-        files: what it writes: path from the folder of digest.toml -> template of `start/`; none if that is empty.
-        steps: the template of what to do next, ten lines at most.
-        check: refuses, before anything is asked, what this start can't do; given target and package.
-        see: what its templates see.
-        settings: what digest.toml says besides.
-        hides: addresses and secrets come from variables, and no file but `SECRETS` holds one.
+    `files` are those it writes, if they are not empty, with their templates in `start/`; `steps` is the template
+    of what to do next. `check` refuses, before anything is asked, what can't be done with this target and package.
+    `settings` is what digest.toml says besides. If it `hides`, no file but `SECRETS` holds an address or a secret.
     """
 
     files: Mapping[str, str]

@@ -65,8 +65,7 @@ Entry = tuple[str, Mapping[str, object], str]
 def read_library(name: str, content: bytes) -> LibraryReading:
     """Read the file of a library. What is spoiled in one entry costs none of the others.
 
-    Raises:
-        ConfigurationError: it is too large, or no paper in it can be read.
+    Raise `ConfigurationError`: it is too large, or no paper in it can be read.
     """
     if len(content) > _LARGEST:
         raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=_HINT)

@@ -158,9 +158,8 @@ def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[Libr
 def read_source(config: Config, clock: Clock, source: str, version: str = "") -> LibraryReading | None:
     """Read a library from its file or from Zotero; None if it is as it was.
 
-    Raises:
-        ConfigurationError: the file is not there, or is no library.
-        OutsideError: Zotero did not answer well.
+    Raise `ConfigurationError`: the file is not there, or is no library.
+    Raise `OutsideError`: Zotero did not answer well.
     """
     name = name_source(config, source)
     if source.startswith(ZOTERO):
@@ -292,8 +291,7 @@ def check_library(
 
     The day is the newest with enough stored papers. If there is none, None is for the newest papers of all.
 
-    Raises:
-        UsageError: the library has too few papers, or words were not counted yet.
+    Raise `UsageError`: the library has too few papers, or words were not counted yet.
     """
     from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
 

@@ -56,8 +56,7 @@ def _cut(raw: str) -> list[str]:
 class Texts:
     """Titles and abstracts, read once: which stems and pairs each paper has.
 
-    Args:
-        papers: of each paper the words of its title and abstract, as `PaperIndex.list_texts` yields them.
+    `papers`: of each paper the words of its title and abstract, as `PaperIndex.list_texts` yields them.
 
     Attributes:
         size: how many papers.

@@ -35,13 +35,10 @@ def fetch_zotero(
 ) -> LibraryReading | None:
     """Read a library, or one collection with those below it; None if nothing has changed since a version.
 
-    Args:
-        key: "" reads what is public.
-        version: that of the last reading, "" for none.
+    `key`: "" reads what is public; `version`: that of the last reading, "" for none.
 
-    Raises:
-        ConfigurationError: there is no such library or collection, or the key may not read it.
-        OutsideError: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
+    Raise `ConfigurationError`: there is no such library or collection, or the key may not read it.
+    Raise `OutsideError`: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
     """
     if not (key.isascii() and key.isprintable() and " " not in key):  # else the error of who sends it shows it
         raise ConfigurationError("the key for Zotero has a blank, or letters that no key has", hint=_KEY_HINT)

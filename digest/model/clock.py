@@ -226,9 +226,8 @@ class Gate(Protocol):
     def acquire(self) -> Grant:
         """Wait until one request may be made.
 
-        Raises:
-            ArxivThrottled: the circuit breaker is open for longer than the caller is willing to wait.
-            StoreBusy: another process holds the gate and did not let go in time.
+        Raise `ArxivThrottled`: the circuit breaker is open for longer than the caller is willing to wait.
+        Raise `StoreBusy`: another process holds the gate and did not let go in time.
         """
         ...
 

@@ -413,8 +413,7 @@ class Message:
 class Receipt:
     """What the other side answered to a message it took.
 
-    Attributes:
-        remote_id: its own name for the message (Slack `ts`, a path); "" if it gives none.
+    `remote_id`: its own name for the message (Slack `ts`, a path); "" if it gives none.
     """
 
     remote_id: str
@@ -523,30 +522,25 @@ class Transport(Protocol):
     def resolve(self, destination: Destination) -> str:
         """Return the address as the other side knows it (a Slack channel id); "" if none is needed.
 
-        Raises:
-            DeliveryError: the other side does not know it, or could not be asked.
+        Raise `DeliveryError`: the other side does not know it, or could not be asked.
         """
         ...
 
     def send(self, message: Message, destination: Destination, is_ours: Callable[[], bool] = ...) -> Receipt:
         """Hand the message over, once, and return the answer.
 
-        Args:
-            is_ours: asked right before the point of no return, if a second copy does harm.
+        `is_ours`: asked right before the point of no return, if a second copy does harm.
 
-        Raises:
-            DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.
+        Raise `DeliveryError`: it was not taken, or (`ambiguous`) nobody can say whether it was.
         """
         ...
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
         """Check whether the message was taken after all; None if it was not.
 
-        Args:
-            begun_at: when sending it began, by the clock of the host that sent.
+        `begun_at`: when sending it began, by the clock of the host that sent.
 
-        Raises:
-            DeliveryError: that is not known (`permanent`: never by this transport as configured).
+        Raise `DeliveryError`: that is not known (`permanent`: never by this transport as configured).
         """
         ...
 

@@ -113,9 +113,7 @@ class RequestKind(StrEnum):
 class OwnQuery:
     """A person's saved query.
 
-    Attributes:
-        name: unique among theirs.
-        is_on: it brings papers; one that is off is kept for later.
+    `name`: unique among theirs; `is_on`: it brings papers; one that is off is kept for later.
     """
 
     name: str
@@ -127,9 +125,7 @@ class OwnQuery:
 class SignupRequest:
     """What a person wants to get, as their forms say it.
 
-    Attributes:
-        joins: names of subscriptions of the operator's file.
-        old_address: the address to move from; "" for none.
+    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from; "" for none.
     """
 
     queries: tuple[OwnQuery, ...] = ()

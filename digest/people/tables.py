@@ -71,8 +71,7 @@ class Person:
 class Membership:
     """A subscription that writes to a person, or did until they left.
 
-    Attributes:
-        is_joined: the person joined it by themselves, on the first page.
+    `is_joined`: the person joined it by themselves, on the first page.
     """
 
     id: int

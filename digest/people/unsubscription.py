@@ -38,8 +38,7 @@ PAGE = "page"
 class Unsubscription:
     """What a link in a mail ends.
 
-    Attributes:
-        undo_until: up to when that can be undone by the same link (UTC); None if it can't.
+    `undo_until`: up to when that can be undone by the same link (UTC); None if it can't.
     """
 
     destination: Destination
@@ -107,8 +106,7 @@ def resubscribe_to(
     Returns:
         The names of the subscriptions that stay unsubscribed, because each was also left by itself.
 
-    Raises:
-        UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
+    Raise `UsageError`: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
     left = load_unsubscribed(conn, destination)
     if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:

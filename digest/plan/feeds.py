@@ -18,8 +18,7 @@ from digest.query import Query
 class Matched(NamedTuple):
     """A change that a feed shows.
 
-    Attributes:
-        shown_at: the moment its entry shows: within one match run no two papers have the same.
+    `shown_at`: the moment its entry shows: within one match run no two papers have the same.
     """
 
     change: StoredChange

@@ -176,8 +176,7 @@ class Drafts:
             earlier: without matches to show, what was sent before; see `load_earlier`.
             to: destinations; None for all of the subscription.
 
-        Raises:
-            DigestError: it cannot be planned, such as for a template that fails.
+        Raise `DigestError`: it cannot be planned, such as for a template that fails.
         """
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn) if is_missed else self.load_coverage(conn)

@@ -92,8 +92,7 @@ def read_known_before(cursor: Cursor) -> KnownBefore:
 class FollowedQuery:
     """A query that somebody has watched for without a break.
 
-    Attributes:
-        oldest: papers whose present version is older (UTC) are none; None if their ids show that.
+    `oldest`: papers whose present version is older (UTC) are none; None if their ids show that.
     """
 
     known_before: KnownBefore

@@ -60,8 +60,7 @@ _ARCHIVE: Final = "archive"
 class PaperIndex:
     """Papers, as far as a query can tell one from another; safe to share between threads.
 
-    Args:
-        papers: the first has the number 0. They are not kept.
+    `papers`: the first has the number 0. They are not kept.
     """
 
     def __init__(self, papers: Iterable[Paper]) -> None:

@@ -370,8 +370,7 @@ _PHRASED = frozenset((None, *(prefix for prefix, read in _READERS.items() if rea
 def parse_query(text: str) -> Query:
     """Read a saved query's text, or one made of an address of arXiv's or a part of one.
 
-    Raises:
-        QueryError: it can't be read; `position` says where, `hint` what to do.
+    Raise `QueryError`: it can't be read; `position` says where, `hint` what to do.
     """
     source, pasted = _open_source(text)
     tree = _Parser(source).parse()

@@ -57,8 +57,7 @@ class MailText:
 class Fit:
     """What is shown: how many papers, and how much of each abstract.
 
-    Attributes:
-        letters: how many letters of a title without an abstract, and no names; 0 for the whole title and names.
+    `letters`: how many letters of a title without an abstract, and no names; 0 for the whole title and names.
     """
 
     papers: int

@@ -61,11 +61,9 @@ _POLICY = _AsWritten(linesep=_CRLF, max_line_length=_WANTED_LINE, refold_source=
 def write_mail(fields: list[tuple[str, str]], key: str, plain: str, html: str = "") -> bytes:
     """Write a whole mail: its plain part, and its HTML part if there is one, both quoted-printable.
 
-    Args:
-        key: unique to the message; names the boundary between the parts.
+    `key`: unique to the message; names the boundary between the parts.
 
-    Raises:
-        ConfigurationError: a value is not ASCII, holds a line end that does not fold, or is too long.
+    Raise `ConfigurationError`: a value is not ASCII, holds a line end that does not fold, or is too long.
     """
     message = EmailMessage(policy=_POLICY)
     for name, value in fields:

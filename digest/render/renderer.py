@@ -71,8 +71,7 @@ class Envelope:
 class Renderer:
     """Renders digests and feeds for every medium. Safe to share between threads.
 
-    Args:
-        folders: the operator's template folders, first come first served; the shipped one is always last.
+    `folders`: the operator's template folders, first come first served; the shipped one is always last.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
@@ -96,8 +95,7 @@ class Renderer:
     def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
         """Render one part for the delivery's destination.
 
-        Raises:
-            DigestError: the destination is one that readers fetch from, so nothing is sent there.
+        Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent there.
         """
         destination = delivery.destination
         match destination.kind:

@@ -193,9 +193,8 @@ def back_up(
 
     It is what `VACUUM INTO` makes while others go on writing. Only its owner may read the file.
 
-    Raises:
-        StoreError: the file exists already or can't be written, or the copy is not sound.
-        UsageError: it is PostgreSQL.
+    Raise `StoreError`: the file exists already or can't be written, or the copy is not sound.
+    Raise `UsageError`: it is PostgreSQL.
     """
     if store.path is None:
         raise UsageError(
@@ -273,10 +272,9 @@ def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> d
 
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
-    Raises:
-        AnotherWorker: a process works on the source.
-        UsageError: the two are not of these kinds.
-        StoreError: the target isn't empty or can't be written, or what was copied breaks an invariant.
+    Raise `AnotherWorker`: a process works on the source.
+    Raise `UsageError`: the two are not of these kinds.
+    Raise `StoreError`: the target isn't empty or can't be written, or what was copied breaks an invariant.
     """
     if source.path is None or make_url(url).get_backend_name() == "sqlite":
         raise UsageError(
@@ -345,10 +343,9 @@ class RestoreReport:
 def bring_up(url: str) -> MigrationReport:
     """Do as `migrate`; the file of an older SQLite database is locked meanwhile, and a copy of it kept beside it.
 
-    Raises:
-        AnotherWorker: a process works on it.
-        SchemaMismatch: it was written by a newer release.
-        StoreError: it can't be copied or changed. Then it is as it was.
+    Raise `AnotherWorker`: a process works on it.
+    Raise `SchemaMismatch`: it was written by a newer release.
+    Raise `StoreError`: it can't be copied or changed. Then it is as it was.
     """
     with closing(connect(url, create=True)) as store:
         with store.read() as conn:
@@ -372,14 +369,12 @@ def restore_backup(
 ) -> RestoreReport:
     """Put a backup in the place of the SQLite database at a URL.
 
-    Args:
-        settle: settles in the backup what was sent since, in one transaction, before it is put in place.
+    `settle`: settles in the backup what was sent since, in one transaction, before it is put in place.
 
-    Raises:
-        AnotherWorker: a process works on the database.
-        SchemaMismatch: the backup was made by a newer release.
-        StoreError: the backup is not sound, or the database can't be written.
-        UsageError: the database is PostgreSQL.
+    Raise `AnotherWorker`: a process works on the database.
+    Raise `SchemaMismatch`: the backup was made by a newer release.
+    Raise `StoreError`: the backup is not sound, or the database can't be written.
+    Raise `UsageError`: the database is PostgreSQL.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":

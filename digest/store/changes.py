@@ -44,8 +44,7 @@ def save_changes(
     Call it in the transaction in which `load_known` read what the changes were compared with: at most one for each
     paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the answer (UTC).
 
-    Raises:
-        StoreBusy: another process stored one of these papers in the meantime: roll back and read again.
+    Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and read again.
     """
     if not changes:
         return ()

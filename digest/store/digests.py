@@ -105,8 +105,7 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     Return each digest's number by subscription. Missing is one whose subscription had a digest for this slot
     already: nothing of it is stored, and its matches wait for the next one.
 
-    Raises:
-        StoreBusy: another process planned one of these matches meanwhile: roll back and plan anew.
+    Raise `StoreBusy`: another process planned one of these matches meanwhile: roll back and plan anew.
     """
     if not drafts:
         return {}

@@ -270,10 +270,8 @@ def abandon_running(conn: Connection, at: datetime) -> int:
 class Cursor:
     """How far a source has been checked. A source never asked has the cursor of defaults.
 
-    Attributes:
-        last_complete_at: when that run started (UTC).
-        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete check.
-        bootstrapped_at: when the first complete check started (UTC).
+    `last_complete_at` and `bootstrapped_at`, of the first, are when those checks started (UTC). `mark_month` and
+    `mark_number` are the announcement order of the newest paper at the first.
     """
 
     source: str
@@ -319,14 +317,9 @@ def move_cursor(
 ) -> bool:
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
 
-    Args:
-        mark: announcement order of the newest paper met; only the first complete check's counts.
-        gate_token: the grant under which its last page came; None if no gate is kept.
-        begins: this counts as the first complete run, also if there was a cursor long ago.
-
-    Returns:
-        False, with nothing changed, if a later run was recorded, or another process has taken over
-        the gate since.
+    `mark` is the announcement order of the newest paper met; only the first complete check's counts. If it
+    `begins`, this counts as the first, also if there was a cursor long ago. Return False, with nothing changed, if
+    a later run was recorded, or the gate has another holder than that of `gate_token` since.
     """
     if gate_token is not None and not is_current(conn, gate_token):
         return False

@@ -64,8 +64,7 @@ def give_signs(give: Callable[[], object], seconds: float) -> Iterator[None]:
 class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
-    Attributes:
-        trouble: the error that ended its last turn, or what could not be done in it; "" if that went well.
+    `trouble`: the error that ended its last turn, or what could not be done in it; "" if that went well.
     """
 
     job: str
@@ -139,9 +138,8 @@ def lock_worker(store: Store) -> Iterator[None]:
 
     On PostgreSQL any number of processes may work, and nothing is held.
 
-    Raises:
-        AnotherWorker: another process is the worker; its number is named.
-        StoreError: the lock's file can't be written.
+    Raise `AnotherWorker`: another process is the worker; its number is named.
+    Raise `StoreError`: the lock's file can't be written.
     """
     with lock_file(store.path) if store.path else nullcontext():
         yield
