@@ -186,9 +186,7 @@ def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_keeps_no_other_wai
     assert searching.breaker().seconds == 0
 
 
-def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(
-    searching: World,
-) -> None:
+def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(searching: World) -> None:
     count = refuse_one(searching, INTERNAL_ERROR, 500)
     (failure,) = searching.look().poll.failures
     assert "unable to complete your request" in failure

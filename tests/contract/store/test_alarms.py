@@ -241,10 +241,7 @@ def test_a_first_digest_that_is_not_planned_is_overdue_though_its_subscription_h
     assert find_overdue(store, EVENING) is None
     assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)
     later = EVENING + 2 * DAY
-    for held in (
-        {"state": "paused"},
-        {"state": "active", "plan_after": 99},
-    ):
+    for held in ({"state": "paused"}, {"state": "active", "plan_after": 99}):
         with store.begin() as conn:
             conn.execute(update(subscriptions).values(held))
         assert find_overdue(store, later) is None

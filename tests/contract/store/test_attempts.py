@@ -62,9 +62,7 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
     assert failures == []
 
 
-def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(
-    store: Store,
-) -> None:
+def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(store: Store) -> None:
     if store.dialect != "sqlite":
         pytest.skip("PostgreSQL reads small tables from end to end whatever indexes they have")
     plans: list[str] = []

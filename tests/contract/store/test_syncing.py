@@ -189,9 +189,7 @@ def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: St
     assert load(store).subscription.destinations == (SLACK,)
 
 
-def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them_anew(
-    store: Store,
-) -> None:
+def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them_anew(store: Store) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)

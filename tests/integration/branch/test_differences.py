@@ -53,9 +53,7 @@ def dump(path: Path) -> list[str]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ROWS, ROWS)
 def test_a_copy_with_the_differences_is_the_database_without_what_stays_at_home(
-    tmp_path: Path,
-    before: dict[str, Any],
-    after: dict[str, Any],
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     path, base, other = (tmp_path / name for name in ("now.db", "base.db", "other.db"))
     for old in tmp_path.iterdir():

@@ -131,10 +131,7 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     facts = digest("explain", "2611.14991", "gpu-mail", "--json").json["subscriptions"][0]
     assert (facts["judged"]["verdict"], facts["announcement"]) == ("sent", "2026-11-10")
-    assert [one["met"] for change in facts["changes"] for one in change["asked"]] == [
-        "entered",
-        "stayed in",
-    ]
+    assert [one["met"] for change in facts["changes"] for one in change["asked"]] == ["entered", "stayed in"]
     ((stored, attempts),) = facts["digests"][1]["deliveries"]
     assert (stored["delivery"]["state"], attempts[0]["outcome"]) == ("sent", "sent")
     assert digest("explain", "2611.99999", "gpu-mail", "--json").json["subscriptions"][0]["changes"] == []

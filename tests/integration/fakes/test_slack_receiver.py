@@ -81,10 +81,7 @@ def test_a_refused_call_is_answered_politely_and_stores_nothing(
         ({"type": "context", "elements": []}, "/blocks/0/elements"),
         ({"type": "carousel"}, "/blocks/0/type"),
         ({"type": "divider", "block_id": "x" * 256}, "/blocks/0/block_id"),
-        (
-            {"type": "section", "text": {"type": "plain_text", "text": "x", "verbatim": True}},
-            "/blocks/0/text",
-        ),
+        ({"type": "section", "text": {"type": "plain_text", "text": "x", "verbatim": True}}, "/blocks/0/text"),
     ],
 )
 def test_a_wrong_block_is_pointed_at(slack: SlackReceiver, block: dict[str, Any], pointer: str) -> None:

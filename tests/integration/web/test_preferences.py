@@ -205,16 +205,7 @@ def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
         assert "This subscription is none of yours." in refused.text
     post(house, mine, action="delete", name="clocks")
     assert house.http.get(f"{mine}/query/clocks").status_code == 404
-    post(
-        house,
-        mine,
-        action="save",
-        days="daily",
-        hour="9",
-        kind="new",
-        abstracts="full",
-        listed="clocks",
-    )
+    post(house, mine, action="save", days="daily", hour="9", kind="new", abstracts="full", listed="clocks")
     assert house.preferences(OTHER) == other
 
 
@@ -339,9 +330,7 @@ def find_likes(text: str) -> str:
 TAIL, QUEUES, CLOCKS = (paper.id for paper in PAPERS)
 
 
-def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undone(
-    house: House,
-) -> None:
+def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undone(house: House) -> None:
     path = house.subscribe(ME, "abs:measure")
     assert "You have chosen no paper yet. Each mail with papers links" in house.open(path).text
     ((_, text),) = house.live(hours=1)
