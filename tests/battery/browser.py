@@ -22,7 +22,6 @@ _PAGE = "https://mail.example.org/"
 
 
 def find_chromium() -> str | None:
-    """Return the path of a Chromium, None where there is none."""
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 

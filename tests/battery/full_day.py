@@ -31,7 +31,6 @@ _OTHERS = 90
 
 
 def list_papers() -> list[dict[str, Any]]:
-    """Return the papers of the day, as fields of `DemoPaper`."""
     return [paper | {"authors": tuple(map(Author, paper["authors"]))} for paper in DAY["papers"]]
 
 

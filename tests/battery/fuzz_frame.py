@@ -76,7 +76,6 @@ class Tally:
     size: int = 0
 
     def add(self, other: Tally) -> None:
-        """Take in what came of other inputs."""
         self.verdicts += other.verdicts
         self.remarks += other.remarks
         self.findings += other.findings

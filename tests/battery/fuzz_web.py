@@ -161,7 +161,6 @@ class Grammar:
         return path, fields * (1 if self.is_sound else draw.choice((*[1] * 30, 2, 80)))
 
     def make_request(self) -> httpx.Request:
-        """Draw a request."""
         draw, path = self.draw, self.make_path()
         self.is_sound = draw.random() < 0.4
         method = draw.choice(METHODS) if draw.random() < 0.1 else draw.choice(("GET", "POST", "POST"))
@@ -273,7 +272,6 @@ async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:
 @click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Requests at the same time.")
 @click.option("--postgres", is_flag=True, help="On PostgreSQL instead of SQLite.")
 def main(requests: int, seed: int, at_once: int, *, postgres: bool) -> None:
-    """Send requests, and say what came of it."""
     with ExitStack() as stack:
         world = stack.enter_context(live_in(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
         world.environ["DIGEST_WEB_SIGNUP"] = "open"

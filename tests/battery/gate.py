@@ -246,7 +246,6 @@ def _read_journals(folder: Path, database: str) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Run the battery."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--real-faults", type=int, default=15, help="faults at the real spacing")

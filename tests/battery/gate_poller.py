@@ -54,7 +54,6 @@ class PollerSettings:
     plant: str = ""
 
     def write(self) -> str:
-        """Return it as JSON."""
         return json.dumps(asdict(self))
 
 
@@ -74,7 +73,6 @@ class DawdlingGate(StoreGate):
 
 
 def main(text: str) -> None:
-    """Ask until killed."""
     settings = PollerSettings(**json.loads(text))
     logging.basicConfig(level=logging.WARNING, filename=f"{settings.journal}.log")
     _shift_clock(settings.shift)

@@ -74,12 +74,10 @@ class Book:
             return int(conn.execute(select(func.count()).where(deliveries.c.state.in_(_OPEN))).scalar_one())
 
     def last_delivery(self) -> int:
-        """Return the newest delivery's number."""
         with self._store.read() as conn:
             return int(conn.execute(select(func.max(deliveries.c.id))).scalar() or 0)
 
     def list_rows(self) -> list[Row]:
-        """Return all deliveries in order."""
         found = (
             select(deliveries, digests.c.slot, subscriptions.c.name.label("subscription"))
             .join(digests, digests.c.id == deliveries.c.digest_id)

@@ -104,8 +104,6 @@ def next_turn(moment: datetime) -> datetime:
 
 
 class Life:
-    """One battery being lived."""
-
     def __init__(
         self, plan: KillPlan, world: World, replicas: list[Replica], tell: Callable[[str], object]
     ) -> None:

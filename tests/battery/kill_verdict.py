@@ -28,7 +28,6 @@ class KillVerdict(Verdict):
     figures: dict[str, object] = field(default_factory=dict)
 
     def add(self, other: KillVerdict) -> None:
-        """Take over what another one says."""
         for check, details in other.findings.items():
             self.findings[check] += details
         self.figures |= other.figures

@@ -123,7 +123,6 @@ def tell_progress(tally: Tally, count: int) -> None:
 
 
 def tell(name: str, tally: Tally, seconds: float) -> None:
-    """Print what came of a comparison."""
     click.echo(
         f"{name:18}{tally.queries:10,} queries{tally.pairs:14,} pairs{tally.met:12,} matches"
         f"{len(tally.mismatches):6,} mismatches{seconds:8,.0f} s"
@@ -140,7 +139,6 @@ def tell(name: str, tally: Tally, seconds: float) -> None:
 @click.option("--sample", type=click.IntRange(1), default=2_000, show_default=True, help="queries of the second")
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(queries: int, papers: int, sample: int, seed: int) -> None:
-    """Compare, and say what came of it."""
     made_of, day, others = load_day()
     click.echo(f"{made_of}, seed {seed}")
     some = random.Random(seed).sample(day, min(papers, len(day)))  # noqa: S311 - the same papers every time

@@ -52,7 +52,6 @@ _GITHUB = Path(__file__).parents[2] / ".github"
 
 
 def read_html(raw: bytes) -> str:
-    """Return the HTML part of a mail."""
     part = email.message_from_bytes(raw, policy=email.policy.default).get_body(("html",))
     assert part is not None
     return str(part.get_content())
@@ -63,7 +62,6 @@ IDENTITY = MailIdentity("digest@example.org", "Digest", "example.org", EVENING)
 
 
 def make_mails() -> Iterator[tuple[str, str]]:
-    """Yield what to paint: a name, and HTML."""
     yield "day", read_html(receive_mail())
     renderer = Renderer()
     digests = {
@@ -120,7 +118,6 @@ def paint_phones(browser: Browser, html: str, view: View) -> bytes:
 @click.option("--only", default="", help="The mail of this name alone.")
 @click.option("--readme", is_flag=True, help="Paint the pictures of the README into .github.")
 def main(*, folder: Path, only: str, readme: bool) -> None:
-    """Paint mails."""
     path = find_chromium()
     if path is None:
         raise click.ClickException("there is no Chromium here (apt-get install chromium)")

@@ -128,23 +128,18 @@ class Run:
 
     @property
     def said(self) -> str:
-        """What it printed."""
         return (self.box / "log").read_text(errors="replace")
 
     @property
     def pushes(self) -> int:
-        """How often it pushed."""
         return int((self.box / "pushes").read_text())
 
     def strike(self, name: str) -> None:
-        """Send it a signal, if it is alive."""
         if self.process.poll() is None:
             self.process.send_signal(getattr(signal, f"SIG{name}"))
 
 
 class Battery:
-    """The world, and the runs in it."""
-
     def __init__(self, folder: Path, seed: int, days: int, stack: ExitStack) -> None:
         draw = random.Random(seed)  # noqa: S311 - drawn again for the same seed
         self.folder, self.clock, self.trap, self.length = folder, ManualClock(BEGIN), Trap(), 2.0
@@ -163,7 +158,6 @@ class Battery:
         self.verdict, self.runs = self.seen.verdict, list[Run]()
 
     def start(self, *command: str, fate: Fate | None = None) -> Run:
-        """Start a command in a fresh clone."""
         number = len(self.runs)
         box, home = self.folder / f"box{number}", self.folder / f"home{number}"
         shutil.rmtree(self.folder / f"home{number - 6}", ignore_errors=True)
@@ -244,7 +238,6 @@ class Battery:
                 self.seen.held |= {(row.destination, str(entry.paper.id)) for entry in entries}
 
     def gather(self) -> Evidence:
-        """Return what there is to judge by."""
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
         self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
         if not any(run.pushes for run in self.runs):

@@ -161,7 +161,6 @@ def make_papers(draw: random.Random, first: date, days: int) -> Iterator[DemoPap
 
 
 def list_wanted(paper: DemoPaper) -> list[str]:
-    """Return the destinations that should get a paper."""
     hidden = [*(f"mailto:{one}" for one in READERS), "slack:#papers"] if WORD in paper.abstract else []
     return hidden + (["webhook:lab", "slack-webhook:team"] if paper.categories[0] == "cs.PF" else [])
 
@@ -222,14 +221,12 @@ class Origin:
         self._git("clone", "--quiet", *shallow, self._path.as_uri(), str(folder))
 
     def make_environment(self, box: Path, secrets: dict[str, str], clock_url: str) -> dict[str, str]:
-        """Return the whole environment of one runner."""
         usual = {name: text for name, text in os.environ.items() if not name.startswith("DIGEST_")}
         ours = {"PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "RUNNER_BOX": str(box)}
         known = {"DIGEST_TEST_CLOCK": clock_url, "GITHUB_ACTIONS": "true", "PYTHONPATH": str(ROOT)}
         return {**usual, **secrets, **ours, **known}
 
     def ask(self, *arguments: str) -> bytes:
-        """Ask git about the repository."""
         return self._git("--git-dir", str(self._path), *arguments)
 
     def list_objects(self) -> Iterator[tuple[str, str, bytes]]:

@@ -87,7 +87,6 @@ class Office:
         self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost:8000")
 
     def close(self) -> None:
-        """End it."""
         self.site.close()
         self._worlds.__exit__(None, None, None)
 
@@ -112,7 +111,6 @@ class Office:
 
 @contextmanager
 def opened() -> Iterator[Office]:
-    """Open an office for a while."""
     with tempfile.TemporaryDirectory() as folder, closing(Office(Path(folder))) as office:
         yield office
 

@@ -17,7 +17,6 @@ class Verdict:
     counts: Counter[str] = field(default_factory=Counter)
 
     def accuse(self, check: str, detail: str) -> None:
-        """Note something wrong."""
         self.findings[check].append(detail)
 
     def list_findings(self) -> Iterator[str]:

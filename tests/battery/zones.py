@@ -43,7 +43,6 @@ class Tally:
     findings: list[str] = field(default_factory=list)
 
     def describe(self) -> list[str]:
-        """Say it in lines."""
         never = ", ".join(f"{day} in {zone}" for zone, day in sorted(self.never)) or "none"
         return [
             f"{self.zones} zones, {self.transitions:,} changes of their clocks, {self.cases:,} cases",

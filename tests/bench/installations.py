@@ -58,7 +58,6 @@ def measure_in_turns(
 
 
 def say(line: str) -> None:
-    """Print a line."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -27,12 +27,10 @@ _TITLES_OF_A_WRITER = 200
 
 
 def write_atom_page(papers: list[Paper]) -> bytes:
-    """Return one page of the search interface with all of these papers."""
     return write_page(papers, start=0, size=len(papers), total=len(papers), moment=NOW)
 
 
 def write_oai_page(papers: list[DemoPaper]) -> bytes:
-    """Return one page of a harvest with all of these papers."""
     asked = (("verb", "ListRecords"), ("metadataPrefix", "arXivRaw"), ("from", "2026-01-01"))
     return answer_oai(asked, papers, NOW, len(papers))
 

@@ -25,7 +25,6 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def postgresql_url(postgresql_server: Engine) -> str:
-    """Where a database is that has every table."""
     url = create_database(postgresql_server, f"filled_{next(_numbers)}")
     open_store(url, create=True).close()
     return url

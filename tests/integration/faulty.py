@@ -66,7 +66,6 @@ class FaultyArxiv(DemoArxiv):
         self.unknown: set[str] = set()
 
     def mend(self) -> None:
-        """End every fault."""
         self.faults.clear()
         self.bend, self.behind = None, timedelta()
         self.hidden.clear()
@@ -123,7 +122,6 @@ class World:
         (self.folder / "digest.toml").write_text(text)
 
     def open(self) -> Site:
-        """Open the installation, where it is not open yet."""
         return self._kept.open(self.folder, self.clock)
 
     def close(self) -> None:
@@ -131,24 +129,20 @@ class World:
         self._kept.close()
 
     def look(self, *, anyway: bool = False) -> PassReport:
-        """Make one pass."""
         self.reports.append(run_pass(self.open(), poll_anyway=anyway))
         return self.reports[-1]
 
     def command(self, *arguments: str, expect: int = 0) -> str:
-        """Run the real command line."""
         done = run_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
         assert done.returncode == expect, done
         return done.stdout + done.stderr
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read what it stored."""
         with self.open().store.read() as conn:
             yield conn
 
     def last_run(self, source: str = "") -> PollRun:
-        """Return the last look of a source."""
         with self.reading() as conn:
             return load_last_runs(conn, source or self.source, 1)[0]
 
@@ -183,7 +177,6 @@ class World:
             return [(row[0], row[1], row[2]) for row in conn.execute(found)]
 
     def read_mails(self) -> list[str]:
-        """Return the plain text of every mail."""
         bodies = [mail.message.get_body(("plain",)) for mail in self.mail.mails]
         return [str(body.get_content()) for body in bodies if body is not None]
 

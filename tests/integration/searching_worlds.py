@@ -41,11 +41,9 @@ class World:
         (self.folder / "digest.toml").write_text(text)
 
     def run(self) -> PassReport:
-        """Make one pass."""
         return run_pass(self._kept.open(self.folder, self.clock))
 
     def close(self) -> None:
-        """Close what a pass left open."""
         self._kept.close()
 
     def run_on(self, day: int, hour: int = 12) -> list[str]:

@@ -35,7 +35,6 @@ def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) 
 
 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
-    """Return the delivery of the first message, with its attempts."""
     with closing(world.open()) as site, site.store.read() as conn:
         (first,) = (one.delivery.id for one in load_stored_deliveries(conn) if not one.delivery.part)
         return load_delivery(conn, first)

@@ -123,7 +123,6 @@ def await_turn(schedule: Schedule, job: str) -> None:
 
 @pytest.fixture
 def digest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
-    """Call commands of a world."""
 
     def call(world: World, *words: str, expect: int = 0) -> Said:
         monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "digest.toml"))

@@ -54,7 +54,6 @@ def world(world: World) -> World:
 
 
 def make_database(kind: str, request: pytest.FixtureRequest) -> str:
-    """Return the settings of an empty database."""
     if kind == "SQLite":
         return ""
     return f'\n[store]\nurl = "{request.getfixturevalue("postgresql_url")}"\n'

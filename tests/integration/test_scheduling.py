@@ -34,7 +34,6 @@ def world(world: World) -> World:
 
 @contextmanager
 def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule, Site]]:
-    """Let an installation's jobs run."""
     site = world.open()
     schedule = Schedule(site, every=every)
     try:

@@ -29,7 +29,6 @@ def get_metrics(served: Served) -> str:
 
 
 def accepts(url: str) -> bool:
-    """Whether anybody listens there."""
     with socket.socket() as asking:
         return asking.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 

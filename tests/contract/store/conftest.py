@@ -39,20 +39,17 @@ def emptied_postgresql(postgresql_server: Engine) -> Iterator[Callable[[], Store
 
 @pytest.fixture(params=DATABASES)
 def database(request: pytest.FixtureRequest) -> str:
-    """Each kind of database in turn."""
     return str(request.param)
 
 
 @pytest.fixture
 def store(database: str, request: pytest.FixtureRequest) -> Store:
-    """An open store with nothing in it."""
     empty: Callable[[], Store] = request.getfixturevalue(f"emptied_{database}")
     return empty()
 
 
 @pytest.fixture
 def url(store: Store) -> str:
-    """The URL of that store."""
     return _plain_url(store.engine)
 
 

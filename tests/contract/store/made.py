@@ -161,8 +161,6 @@ def plan(destination: Destination = MAIL, parts: int = 1, *, key: str = "key") -
 
 @dataclass(frozen=True)
 class Planned:
-    """A stored digest, and whose it is."""
-
     digest_id: int
     subscription_id: int
 
@@ -213,7 +211,6 @@ def next_number(store: Store) -> int:
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:
-    """Return a rendered mail."""
     return Message("message/rfc822", text.encode(), "key", "digest.eml")
 
 

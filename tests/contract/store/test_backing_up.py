@@ -55,7 +55,6 @@ def here(filled: bytes, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def backup(here: Path) -> Path:
-    """A backup of it."""
     store = open_store(f"sqlite:///{here}")
     path = here.parent / "backup.db"
     back_up(store, path, quiet)

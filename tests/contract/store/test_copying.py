@@ -29,7 +29,6 @@ def filled(emptied_sqlite: Callable[[], Store]) -> Store:
 
 @pytest.fixture
 def target_url(emptied_postgresql: Callable[[], Store]) -> str:
-    """The URL of an empty PostgreSQL."""
     return emptied_postgresql().engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 

@@ -20,7 +20,6 @@ from tests.threads import do_together
 
 @pytest.fixture
 def database() -> str:
-    """PostgreSQL alone."""
     return "postgresql"
 
 

@@ -48,7 +48,6 @@ class Route:
 
 @pytest.fixture(params=list(TRANSPORTS), ids=str)
 def route(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Route]:
-    """One route per registered transport."""
     with ExitStack() as stack:
         route = _ROUTES[request.param](stack, tmp_path)
         stack.callback(route.transport.close)

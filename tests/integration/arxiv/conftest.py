@@ -47,7 +47,6 @@ class WatchedGate:
 
 @pytest.fixture
 def arxiv() -> Iterator[ScriptedArxiv]:
-    """An arXiv that answers what it is told to."""
     with ScriptedArxiv() as scripted:
         yield scripted
 
@@ -60,7 +59,6 @@ def gate() -> WatchedGate:
 
 @pytest.fixture
 def requests() -> list[RequestLog]:
-    """What the client said of its requests."""
     return []
 
 
@@ -84,5 +82,4 @@ def connect(
 
 @pytest.fixture
 def client(connect: Callable[..., ArxivClient]) -> ArxivClient:
-    """A client of the scripted arXiv."""
     return connect()

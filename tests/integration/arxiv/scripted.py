@@ -10,8 +10,6 @@ from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer."""
-
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
@@ -22,8 +20,6 @@ class Reply:
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as it came."""
-
     method: str
     path: str
     params: dict[str, str]

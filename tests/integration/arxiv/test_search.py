@@ -30,7 +30,6 @@ class Shelf:
         arxiv.answer = self.answer
 
     def answer(self, seen: Seen) -> Reply:
-        """Answer a search."""
         start, size = int(seen.params["start"]), int(seen.params["max_results"])
         begin = max(0, start + self.shift) if start else 0
         page = self.papers[begin : begin + size]

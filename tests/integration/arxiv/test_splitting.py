@@ -35,7 +35,6 @@ class Library:
         arxiv.answer = self.answer
 
     def add(self, submitted: datetime, updated: datetime | None = None) -> None:
-        """Take in a paper."""
         self.papers.append((len(self.papers) + 1, submitted, updated or submitted))
 
     def answer(self, seen: Seen) -> Reply:

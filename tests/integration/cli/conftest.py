@@ -19,8 +19,6 @@ from tests.integration.cli.lively import NOW, World, live_through, surrounded
 
 @dataclass(frozen=True)
 class Said:
-    """What a command answered."""
-
     code: int
     out: str
     err: str

@@ -34,7 +34,6 @@ def outside(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give an empty folder to work in."""
     made = tmp_path / "work"
     made.mkdir()
     return made

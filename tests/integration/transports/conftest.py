@@ -72,7 +72,6 @@ def make_mail(text: str = "Nine papers.\r\n", *, key: str = "5f0c9d54-0000-5000-
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """The workspace's time."""
     return ManualClock(NOW)
 
 
@@ -85,5 +84,4 @@ def receiver(clock: ManualClock) -> Iterator[SlackReceiver]:
 
 @pytest.fixture
 def slack(receiver: SlackReceiver) -> SlackTransport:
-    """A transport for that workspace."""
     return SlackTransport(token=TOKEN, url=receiver.url)

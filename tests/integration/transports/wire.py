@@ -52,7 +52,6 @@ class WireServer:
 
     @property
     def address(self) -> str:
-        """Host and port."""
         return f"127.0.0.1:{self._socket.getsockname()[1]}"
 
     def __enter__(self) -> Self:

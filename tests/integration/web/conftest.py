@@ -23,7 +23,6 @@ ORIGIN = "https://localhost:8000"
 
 
 def read_fields(page: httpx.Response) -> dict[str, str]:
-    """Return the hidden fields of a page's form."""
     return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
 
 

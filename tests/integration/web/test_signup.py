@@ -98,7 +98,6 @@ def count_rows(desk: Desk, *tables: Table) -> list[int]:
 
 
 def read_text(page: httpx.Response) -> str:
-    """Return what a reader reads of a page."""
     return " ".join(re.sub(r"<[^>]+>", " ", page.text.partition("<main>")[2].partition("</main>")[0]).split())
 
 

@@ -45,8 +45,6 @@ class Form:
 
 @dataclass
 class Page:
-    """An answer, as somebody sees it."""
-
     http: httpx.Client
     answer: httpx.Response
 

@@ -180,7 +180,6 @@ def _collect(stream: IO[str], lines: list[str]) -> None:
 
 
 def wait_until(is_so: object, seconds: float = 15.0) -> None:
-    """Wait until a condition holds, or fail."""
     assert callable(is_so)
     pause, until = threading.Event(), monotonic() + seconds
     while not is_so():
@@ -190,7 +189,6 @@ def wait_until(is_so: object, seconds: float = 15.0) -> None:
 
 @contextmanager
 def live_in(folder: Path, now: datetime = EVENING) -> Iterator[World]:
-    """Open a world."""
     clock = ManualClock(now)
     with ExitStack() as stack:
         arxiv = stack.enter_context(DemoArxiv(PAPERS, clock))
@@ -209,7 +207,6 @@ def find_shell(app: ASGIApp) -> Starlette:
 
 
 def find_routes(app: ASGIApp) -> list[Route]:
-    """Return every address of a web shell."""
     return [route for route in find_shell(app).routes if isinstance(route, Route)]
 
 
