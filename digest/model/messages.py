@@ -11,7 +11,7 @@ from typing import Protocol, Self, TypeAlias
 from digest.model.announcements import Kind
 from digest.model.errors import DeliveryError
 from digest.model.papers import Paper, Reason
-from digest.model.subscriptions import Abstracts, Destination, Grouping
+from digest.model.subscriptions import Abstracts, Destination, Grouping, UncheckedTurn
 
 NEAR_LIST = "near the library of this list"
 """What others read in place of a title of somebody's library."""
@@ -227,6 +227,7 @@ class Digest:
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
         is_nearest: of the newest papers it holds those nearest to a library: a first digest with one.
+        unchecked: turns before it that brought no digest, since nothing could be checked.
     """
 
     subscription: str
@@ -245,6 +246,7 @@ class Digest:
     abstracts: Abstracts = Abstracts.SHORT
     remark: str = ""
     is_nearest: bool = False
+    unchecked: tuple[UncheckedTurn, ...] = ()
 
     def hide_library(self) -> Digest:
         """Return it as others may read it, without titles of its reader's library."""

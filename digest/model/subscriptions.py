@@ -274,6 +274,55 @@ class Timing:
     when_empty: WhenEmpty
 
 
+class TurnFailure(StrEnum):
+    """Why what was announced by a turn was not checked: a code that is stored."""
+
+    ARXIV_FAILED = "arxiv-failed"
+    NOT_ANNOUNCED = "not-announced"
+    DID_NOT_RUN = "did-not-run"
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedTurn:
+    """A turn that came before what was announced by then was checked to its end.
+
+    Attributes:
+        due_at: when it came (UTC).
+        is_noted: its readers had a note that the check failed.
+    """
+
+    due_at: datetime
+    failure: TurnFailure
+    is_noted: bool = False
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Read what `str` wrote."""
+        moment, failure, *noted = line.split()
+        return cls(datetime.fromisoformat(moment), TurnFailure(failure), bool(noted))
+
+    def __str__(self) -> str:
+        noted = " noted" if self.is_noted else ""
+        return f"{self.due_at.isoformat()} {self.failure}{noted}"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """How far a subscription has come with its turns.
+
+    Attributes:
+        next_due_at: when it is due by the clock (UTC); None while nothing makes it due.
+        taken: the slots taken last, one of each kind.
+        awaits_check: its turn has come and is open: it is due again after the next check of arXiv, too.
+        unchecked: the open turn, and those before it that closed and are yet to be told; the oldest first.
+    """
+
+    next_due_at: datetime | None
+    taken: str = ""
+    awaits_check: bool = False
+    unchecked: tuple[UncheckedTurn, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ActiveRevision:
     """A saved query as it reads now.

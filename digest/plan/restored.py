@@ -16,7 +16,7 @@ from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
-from digest.model.subscriptions import DueSubscription, SubscriptionState
+from digest.model.subscriptions import DueSubscription, SubscriptionState, TurnState
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.record import load_coverage
@@ -54,7 +54,7 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
         is_active = due.state == SubscriptionState.ACTIVE
         if is_active and due.next_due_at is not None and due.next_due_at <= until:
             taken = _take_slot(due, until)
-            turns[due.id] = next_due(due.subscription, until, taken), taken
+            turns[due.id] = TurnState(next_due(due.subscription, until, taken), taken)
     store_slots(conn, turns)
     return Settled(mark_taken_as_sent(conn, until, now), record_all_as_sent(conn, source, now))
 

@@ -13,10 +13,16 @@ from enum import StrEnum
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import alarm_moment, announcement_moment, has_announcement, latest_announcement
-from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.announcements import (
+    alarm_moment,
+    announcement_moment,
+    has_announcement,
+    latest_announcement,
+    next_announcement,
+)
+from digest.model.cadences import EVERY_DAY, Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Subscription, Timing, WhenEmpty
+from digest.model.subscriptions import Subscription, Timing, TurnFailure, TurnState, UncheckedTurn, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
 
 _KEPT = 4096
@@ -26,6 +32,8 @@ _DAY_SLOTS = timedelta(days=1)
 
 _ANNOUNCEMENT = "mailing:"
 _RUN = "run:"
+_UNCHECKED = "unchecked:"
+"""Begins the slot of a note that the check failed: it is sent beside the turn, which stays open."""
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -169,28 +177,30 @@ class SlotOutcome(StrEnum):
     """What becomes of a turn.
 
     `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
-    complete, `POSTPONE` moves it to the end of the quiet hours.
+    complete, `STAY_OPEN` leaves it to the next checks, with nothing to send, `POSTPONE` moves it to the end of the
+    quiet hours.
     """
 
     MAKE = "make"
     PASS = "pass"  # noqa: S105 - a turn that passes, no password
     WAIT = "wait"
+    STAY_OPEN = "stay open"
     POSTPONE = "postpone"
 
 
 @dataclass(frozen=True, slots=True)
 class SlotDecision:
-    """What becomes of a turn, and what is kept of it.
+    """What becomes of a turn, and where its subscription stands then.
 
     Attributes:
-        next_due_at: when the subscription is due next (UTC); None if an event makes it due.
+        unchecked: turns that closed unchecked, which its digest tells.
         is_missed: it is sent as the turn before the last, which is still to come.
     """
 
     outcome: SlotOutcome
     slot: str
-    next_due_at: datetime | None
-    taken: str
+    state: TurnState
+    unchecked: tuple[UncheckedTurn, ...] = ()
     is_missed: bool = False
 
 
@@ -199,7 +209,9 @@ class SlotFacts:
     """What is known of a turn that has come.
 
     Attributes:
-        due_at: when the first turn that nobody took was due (UTC).
+        due_at: when the first turn that nobody took was due (UTC), or when the open one is due again.
+        coverage: what was checked of the last announcement.
+        is_checked: the announcements that were visible when the last turn came were checked to their end.
         newest_run: the last match run with papers that wait for it; 0 if none wait.
         patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
@@ -207,9 +219,10 @@ class SlotFacts:
     """
 
     due_at: datetime
-    taken: str
+    state: TurnState
     now: datetime
     coverage: Coverage
+    is_checked: bool
     newest_run: int
     patience: timedelta | None = None
     waiting_since: datetime | None = None
@@ -217,34 +230,79 @@ class SlotFacts:
 
 def decide_slot(subscription: Subscription | Timing, facts: SlotFacts) -> SlotDecision:
     """Decide what becomes of the turn of a subscription that has come."""
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    cadence = subscription.cadence
+    quiet = subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
     if may_go_at > facts.now:
-        return SlotDecision(SlotOutcome.POSTPONE, "", may_go_at, facts.taken)
+        state = replace(facts.state, next_due_at=may_go_at, awaits_check=False)
+        return SlotDecision(SlotOutcome.POSTPONE, "", state)
     if cadence.kind is CadenceKind.AT_ONCE:
         return _decide_at_once(facts)
     last = latest_slot(cadence, quiet, facts.now)
-    if is_taken(facts.taken, last.name):
-        return SlotDecision(SlotOutcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
-    first = latest_slot(cadence, quiet, facts.due_at)
-    due_at = _find_wait(subscription, first, last, facts)
-    if due_at is not None:
-        decision = _decide_missed(subscription, first, last, facts) or _decide_postponed(subscription, last, facts)
-        return decision or SlotDecision(SlotOutcome.WAIT, "", due_at, facts.taken)
-    taken = take_slot(facts.taken, last.name)
-    following = _find_next(subscription, facts.now, taken)
-    is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
-    if is_quiet_day or _has_slot_by_then(subscription, facts):
-        return SlotDecision(SlotOutcome.MAKE, last.name, following, taken)
-    return SlotDecision(SlotOutcome.PASS, "", following, taken)
+    if is_taken(facts.state.taken, last.name):
+        following = _find_next(subscription, facts.now, facts.state.taken)
+        state = replace(facts.state, next_due_at=following, awaits_check=False)
+        return SlotDecision(SlotOutcome.PASS, "", state)
+    return _decide_turn(subscription, last, facts)
+
+
+def _decide_turn(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> SlotDecision:
+    """Decide what becomes of the last turn that has come; nobody took it."""
+    rests_until = _find_rest(subscription, last, facts)
+    if rests_until is not None:
+        state = replace(facts.state, next_due_at=rests_until, awaits_check=False)
+        return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
+    closed = _list_closed(subscription, last, facts)
+    waits_until = _find_wait(subscription, last, facts)
+    before = None if waits_until is None else _find_missed(subscription, last, facts)
+    if before is not None:
+        state = TurnState(last.due_at, take_slot(facts.state.taken, before.name))
+        told = tuple(one for one in closed if one.due_at != before.due_at)
+        return SlotDecision(SlotOutcome.MAKE, before.name, state, told, is_missed=True)
+    if waits_until is not None:
+        unchecked = (*closed, *_record_open(last, facts))
+        state = TurnState(waits_until, facts.state.taken, awaits_check=True, unchecked=unchecked)
+        return SlotDecision(SlotOutcome.WAIT, "", state)
+    if facts.newest_run or facts.is_checked:
+        return _decide_taken(subscription, last, facts, closed)
+    return _decide_open(subscription, last, facts, closed)
 
 
 def _decide_at_once(facts: SlotFacts) -> SlotDecision:
     """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
     if not facts.newest_run:
-        return SlotDecision(SlotOutcome.PASS, "", None, facts.taken)
+        return SlotDecision(SlotOutcome.PASS, "", TurnState(None, facts.state.taken))
     slot = f"run:{facts.newest_run}"
-    return SlotDecision(SlotOutcome.MAKE, slot, None, take_slot(facts.taken, slot))
+    return SlotDecision(SlotOutcome.MAKE, slot, TurnState(None, take_slot(facts.state.taken, slot)))
+
+
+def _decide_taken(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
+) -> SlotDecision:
+    """Send what there is, or let the turn pass: it was checked, or brings papers all the same."""
+    taken = take_slot(facts.state.taken, last.name)
+    following = _find_next(subscription, facts.now, taken)
+    is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
+    if facts.newest_run or is_quiet_day or subscription.when_empty is WhenEmpty.ALWAYS:
+        return SlotDecision(SlotOutcome.MAKE, last.name, TurnState(following, taken), closed)
+    return SlotDecision(SlotOutcome.PASS, "", TurnState(following, taken, unchecked=closed))
+
+
+def _decide_open(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
+) -> SlotDecision:
+    """Leave a turn open that has nothing to send and was not checked; say so once to who wants to hear it."""
+    (turn,) = _record_open(last, facts)
+    state = TurnState(
+        next_due_at=_find_following(subscription, last, facts),
+        taken=facts.state.taken,
+        awaits_check=facts.now < _find_closing(subscription.cadence, last, facts),
+        unchecked=(*closed, turn),
+    )
+    if subscription.when_empty is WhenEmpty.SKIP or turn.is_noted:
+        return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
+    state = replace(state, unchecked=(replace(turn, is_noted=True),))
+    return SlotDecision(SlotOutcome.MAKE, f"{_UNCHECKED}{last.name}", state, closed)
 
 
 def next_due(
@@ -286,83 +344,127 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
     return None if slot is None else slot.due_at
 
 
-def _find_wait(subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts) -> datetime | None:
-    """Return when a turn that waits for more of the announcement is due; None if it does not wait."""
-    if _is_waiting(subscription, first, facts):
-        return facts.due_at
-    if first == last or _has_slot_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
+def checked_moment(cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str) -> datetime:
+    """Return a moment (UTC) at which the last announcement is the one that was visible when the last turn came."""
+    return _find_visible(cadence, latest_slot(cadence, quiet, now), source)
+
+
+def _find_visible(cadence: Cadence, slot: Slot, source: str) -> datetime:
+    if cadence.kind is CadenceKind.ANNOUNCEMENT:
+        return announcement_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+    return slot.due_at - VISIBLE_AFTER[source]
+
+
+def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+    """Return the turns before the last one that closed unchecked and were not told yet.
+
+    Those that came while Digest did not run are among them, if something was announced since the turn before.
+    """
+    cadence, quiet, source = subscription.cadence, subscription.quiet_hours, facts.coverage.source
+    closed = [one for one in facts.state.unchecked if one.due_at != last.due_at]
+    known = {one.due_at for one in closed}
+    first = latest_slot(cadence, quiet, facts.due_at)
+    if first == last:
+        return tuple(closed)
+    announced = None
+    for slot in _walk_slots(cadence, quiet, _day_of(cadence, first.due_at) - 8 * _DAY_SLOTS, _DAY_SLOTS):
+        if slot.due_at >= last.due_at:
+            break
+        before, announced = announced, latest_announcement(_find_visible(cadence, slot, source))
+        is_missed = slot.due_at >= first.due_at and not is_taken(facts.state.taken, slot.name)
+        if is_missed and announced != before and slot.due_at not in known:
+            closed.append(UncheckedTurn(slot.due_at, TurnFailure.DID_NOT_RUN))
+    return tuple(closed)
+
+
+def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+    """Return what is kept of the last turn while it is open; nothing if it was checked."""
+    if facts.is_checked:
+        return ()
+    is_noted = any(one.is_noted for one in facts.state.unchecked if one.due_at == last.due_at)
+    is_missing = facts.coverage.is_awaited and facts.coverage.failing_since is None
+    failure = TurnFailure.NOT_ANNOUNCED if is_missing else TurnFailure.ARXIV_FAILED
+    return (UncheckedTurn(last.due_at, failure, is_noted),)
+
+
+def _find_closing(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
+    """Return when a turn that is open closes (UTC): at the next announcement, but not before its wait is over."""
+    following = announcement_moment(next_announcement(slot.due_at))
+    return max(following, _end_wait(cadence, slot, facts))
+
+
+def _list_hours(cadence: Cadence) -> Cadence | None:
+    """Return the hour of each day at which a weekly turn may be sent late; None for other cadences."""
+    if cadence.kind is not CadenceKind.CLOCK or len(cadence.days) > 1:
         return None
-    return last.due_at
+    return replace(cadence, days=EVERY_DAY, fortnight=None)
 
 
-def _has_slot_by_then(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
-    """Whether there is something to send after the longest wait: papers, or that checking failed."""
-    return facts.newest_run > 0 or subscription.when_empty is WhenEmpty.ALWAYS
+def _find_following(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+    """Return when a subscription with an open turn is due by the clock (UTC)."""
+    following = _find_next(subscription, facts.now, facts.state.taken)
+    hours = _list_hours(subscription.cadence)
+    closing = _find_closing(subscription.cadence, last, facts)
+    if hours is None or following is None:
+        return following
+    again = next_slot(hours, subscription.quiet_hours, max(facts.now, closing))
+    return min(following, again.due_at) if again else following
 
 
-def _is_waiting(subscription: Subscription | Timing, slot: Slot, facts: SlotFacts) -> bool:
-    """Whether a turn waits for the rest of the announcement; papers that have come wait until the morning."""
-    coverage = facts.coverage
-    if coverage.is_complete if facts.newest_run else coverage.is_settled:
-        return False
-    if subscription.cadence.kind is CadenceKind.CLOCK:
-        patience = facts.patience
-        latest_at = slot.latest_at if patience is None else min(slot.latest_at, slot.due_at + patience)
-        return facts.now < latest_at
-    if coverage.announcement is None or not _has_slot_by_then(subscription, facts):
-        return True
-    return facts.now < alarm_moment(coverage.announcement)
+def _find_rest(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+    """Return until when a turn that was left open rests, now that it is closed (UTC); None if it may go.
+
+    A weekly turn closes with the next one alone. After another announcement it goes at its hour of a day.
+    """
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    closing = _find_closing(cadence, last, facts)
+    was_left_open = any(one.due_at == last.due_at for one in facts.state.unchecked)
+    if not was_left_open or facts.now < closing:
+        return None
+    hours = _list_hours(cadence)
+    if hours is not None and latest_slot(hours, quiet, facts.now).due_at >= closing:
+        return None
+    return _find_following(subscription, last, facts)
 
 
-def _decide_missed(
-    subscription: Subscription | Timing, first: Slot, last: Slot, facts: SlotFacts
-) -> SlotDecision | None:
-    """Send what should have gone out at the turn before the last; None if it waits for the last."""
+def _find_wait(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+    """Return until when the last turn waits for more of the announcement (UTC); None if it does not wait.
+
+    Papers that have waited with the turn before, as quiet hours came between, don't wait again.
+    """
+    cadence, coverage = subscription.cadence, facts.coverage
+    has_all = coverage.is_complete if facts.newest_run else coverage.is_settled
+    if has_all:
+        return None
+    if cadence.kind is CadenceKind.CLOCK and facts.newest_run and facts.waiting_since is not None:
+        before = latest_slot(cadence, subscription.quiet_hours, last.due_at - _INSTANT)
+        if facts.waiting_since <= before.latest_at:
+            return None
+    waits_until = _end_wait(cadence, last, facts)
+    return waits_until if facts.now < waits_until else None
+
+
+def _end_wait(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
+    """Return how long a turn waits for an announcement that is not complete, at most (UTC)."""
+    if cadence.kind is CadenceKind.ANNOUNCEMENT:
+        return alarm_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+    if facts.patience is None:
+        return slot.latest_at
+    return min(slot.latest_at, slot.due_at + facts.patience)
+
+
+def _find_missed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Slot | None:
+    """Return the turn before the last if papers should have gone out then; None if they wait for the last."""
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.announcement is None:
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.announcement is None or not facts.newest_run:
         return None
+    first = latest_slot(cadence, quiet, facts.due_at)
     if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
         return None
-    if not _has_slot_by_then(subscription, facts):
-        return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
-    if is_taken(facts.taken, before.name):
-        return None
-    if facts.newest_run:
-        came_by = latest_announcement((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
-        was_due = came_by < coverage.announcement or coverage.is_awaited
-    else:
-        was_due = first != last or _may_have_missed(subscription, facts)
-    if not was_due:
-        return None
-    return SlotDecision(
-        SlotOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True
-    )
-
-
-def _decide_postponed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> SlotDecision | None:
-    """Send what quiet hours put off from the turn before the last to the last one's moment; None for nothing."""
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
-    if cadence.kind is not CadenceKind.CLOCK or quiet is None:
-        return None
-    before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
-    is_put_off = leave_quiet(cadence, quiet, before.latest_at) == last.due_at
-    if not is_put_off or is_taken(facts.taken, before.name):
-        return None
-    if facts.newest_run:
-        has_waited = facts.waiting_since is not None and facts.waiting_since <= before.latest_at
-    else:
-        has_heartbeat = subscription.when_empty is WhenEmpty.ALWAYS
-        has_waited = has_heartbeat and _may_have_missed(subscription, facts)
-    if not has_waited:
-        return None
-    return SlotDecision(SlotOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name))
-
-
-def _may_have_missed(subscription: Subscription | Timing, facts: SlotFacts) -> bool:
-    """Whether a heartbeat may have been due before: not to one that took no turn yet, unless checking failed."""
-    taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
-    return taken is not None or facts.coverage.failure != ""
+    came_by = latest_announcement((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+    was_due = came_by < coverage.announcement or coverage.is_awaited
+    return before if was_due and not is_taken(facts.state.taken, before.name) else None
 
 
 def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:

@@ -16,10 +16,17 @@ from sqlalchemy import Connection
 from digest.interest.step import Interests
 from digest.match.rules import choose_sample, list_met, read_exclusion, readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, announcements_between
-from digest.model.cadences import leave_quiet
+from digest.model.cadences import CadenceKind, leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
-from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, WhenEmpty
+from digest.model.subscriptions import (
+    ActiveRevision,
+    Destination,
+    DueSubscription,
+    TurnState,
+    UncheckedTurn,
+    WhenEmpty,
+)
 from digest.plan.digests import (
     Shown,
     find_last_papers,
@@ -32,7 +39,15 @@ from digest.plan.digests import (
 from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.order import Precedence, say_near
 from digest.plan.restored import record_as_sent
-from digest.plan.slots import SlotDecision, SlotFacts, SlotOutcome, covered_since, decide_slot, first_due
+from digest.plan.slots import (
+    SlotDecision,
+    SlotFacts,
+    SlotOutcome,
+    checked_moment,
+    covered_since,
+    decide_slot,
+    first_due,
+)
 from digest.poll.record import load_coverage
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
@@ -64,6 +79,7 @@ from digest.store.subscriptions import (
     load_subscriptions,
     load_with_new_destinations,
     make_due,
+    make_open_due,
     store_slots,
 )
 
@@ -117,6 +133,14 @@ class Drafts:
             self._coverages[at] = coverage
         return self._coverages[at]
 
+    def is_checked(self, conn: Connection, turn: DueSlot) -> bool:
+        """Whether the announcements that were visible when a turn came were checked to their end."""
+        cadence, quiet = turn.timing.cadence, turn.timing.quiet_hours
+        if cadence.kind is CadenceKind.AT_ONCE or self.load_coverage(conn).is_complete:
+            return True
+        moment = checked_moment(cadence, quiet, self.now, self.source)
+        return self.load_coverage(conn, moment).is_complete
+
     def _load_coverage_before(self, conn: Connection) -> Coverage:
         """Say what has been checked of the announcement before the last one."""
         last = self.load_coverage(conn)
@@ -165,12 +189,14 @@ class Drafts:
         slot: str,
         occasion: Occasion,
         is_missed: bool = False,
+        unchecked: tuple[UncheckedTurn, ...] = (),
         earlier: Sequence[EarlierDigest] = (),
         to: Sequence[Destination] | None = None,
     ) -> DigestDraft:
         """Make the digest of one subscription.
 
         Args:
+            unchecked: turns that closed unchecked, which it tells.
             is_missed: it is sent as the turn before the last, and covers the announcement before the last, as far
                 as no paper is of the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
@@ -213,6 +239,7 @@ class Drafts:
             rank=partial(self._rank, conn, due),
         )
         self.maker(conn)
+        digest = replace(digest, unchecked=unchecked)
         plans = plan_deliveries(
             digest,
             due.subscription.destinations if to is None else to,
@@ -327,7 +354,7 @@ class PlanReport:
 
     Attributes:
         quiet: subscriptions whose turn passed without papers.
-        waiting: subscriptions whose announcement is not complete yet.
+        waiting: subscriptions whose turn is open: what was announced by then is not checked yet.
         held_by_quiet_hours: subscriptions whose quiet hours put their turn off.
     """
 
@@ -345,6 +372,11 @@ class PlanReport:
             return ""
         others = len(self.failures) - 1
         return f"{self.failures[0]}{f' (and {others:,} more)' if others else ''}"
+
+    def note(self, name: str, outcome: SlotOutcome) -> None:
+        """Note a turn that brought no digest."""
+        names = {SlotOutcome.PASS: self.quiet, SlotOutcome.POSTPONE: self.held_by_quiet_hours}
+        names.get(outcome, self.waiting).append(name)
 
     def add(self, other: PlanReport) -> None:
         """Take in what was planned beside it."""
@@ -382,8 +414,12 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
 
 def make_waiting_due(conn: Connection, now: datetime) -> None:
-    """Let subscriptions that wait for no turn show what was found in a pause, or while they still had turns."""
+    """Let subscriptions that wait for no turn show what was found in a pause, or while they still had turns.
+
+    Open turns are due again after each check.
+    """
     end_pauses(conn, now)
+    make_open_due(conn, now)
     waiting = load_subscriptions(conn, load_undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:
@@ -410,7 +446,8 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
             report.add(part)
         if not batch:
             return
-        after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins after them
+        last = batch[-1]
+        after = last.state.next_due_at or drafts.now, last.id  # those before it were decided over
         site.progress.update(f"{len(report.digests):,} digests")
 
 
@@ -499,39 +536,16 @@ def _plan_slots(
     pending = _load_pending(
         conn, drafts, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
     )
-    decisions: dict[object, SlotDecision] = {}
-    taken: dict[int, tuple[datetime | None, str]] = {}
-    told: dict[int, SlotDecision] = {}
+    decisions = _decide_turns(conn, drafts, come, pending, patience)
+    states = {id_: decided.state for id_, decided in decisions.items()}
+    made: dict[int, SlotDecision] = {}
     for turn in come:
-        rows = pending.get(turn.id)
-        newest_run = rows[-1].match_run_id if rows else 0
-        waiting_since = rows[0].matched_at if rows else None
-        likeness = turn.group_key, newest_run, waiting_since
-        decided = decisions.get(likeness)
-        if decided is None:
-            facts = SlotFacts(
-                turn.next_due_at,
-                turn.last_slot,
-                drafts.now,
-                coverage,
-                newest_run,
-                patience,
-                waiting_since,
-            )
-            decided = decisions[likeness] = decide_slot(turn.timing, facts)
-        if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
-            taken[turn.id] = decided.next_due_at, decided.taken
-        match decided.outcome:
-            case SlotOutcome.MAKE:
-                told[turn.id] = decided
-            case SlotOutcome.PASS:
-                report.quiet.append(turn.name)
-            case SlotOutcome.WAIT:
-                report.waiting.append(turn.name)
-            case SlotOutcome.POSTPONE:
-                report.held_by_quiet_hours.append(turn.name)
-    drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
-    whole = {due.id: due for due in load_subscriptions(conn, told)}
+        if decisions[turn.id].outcome is SlotOutcome.MAKE:
+            made[turn.id] = decisions[turn.id]
+        else:
+            report.note(turn.name, decisions[turn.id].outcome)
+    drafts.read(conn, (row for id_ in made for row in pending.get(id_, ())))
+    whole = {due.id: due for due in load_subscriptions(conn, made)}
     quiet = [due for id_, due in whole.items() if id_ not in pending]
     earlier = drafts.load_earlier(conn, quiet)
     owed = {look.subscription_id for look in load_first_digests(conn)} if quiet else set()
@@ -539,7 +553,9 @@ def _plan_slots(
         had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
         is_greeted = due.id in owed or any(one.occasion.is_sample for one in had)
         if (is_greeted and not coverage.failure) or (has_note and is_already_sent(coverage, had)):
-            del told[due.id]
+            decided = made.pop(due.id)
+            untold = (*decided.unchecked, *decided.state.unchecked)
+            states[due.id] = replace(decided.state, unchecked=untold)
             report.quiet.append(due.subscription.name)
     chosen = [
         (
@@ -551,15 +567,52 @@ def _plan_slots(
                 slot=turn.slot,
                 occasion=Occasion.SCHEDULED,
                 is_missed=turn.is_missed,
+                unchecked=turn.unchecked,
                 earlier=earlier.get(id_, ()),
             ),
         )
-        for id_, turn in told.items()
+        for id_, turn in made.items()
     ]
-    taken |= {turn.id: (None, turn.last_slot) for turn in batch if turn.id not in heard}  # nobody is written to
-    store_slots(conn, taken)
+    for turn in batch:
+        if turn.id not in heard:  # nobody is written to
+            states[turn.id] = TurnState(None, turn.state.taken)
+        elif states[turn.id] == turn.state:
+            del states[turn.id]
+    store_slots(conn, states)
     report.add(_save(conn, drafts, chosen))
     return report
+
+
+def _decide_turns(
+    conn: Connection,
+    drafts: Drafts,
+    come: Sequence[DueSlot],
+    pending: Mapping[int, Sequence[MatchRow]],
+    patience: timedelta | None,
+) -> dict[int, SlotDecision]:
+    """Decide what becomes of turns, by subscription; those that came alike are decided over once."""
+    coverage = drafts.load_coverage(conn)
+    decided: dict[int, SlotDecision] = {}
+    alike: dict[object, SlotDecision] = {}
+    for turn in come:
+        rows = pending.get(turn.id)
+        newest_run = rows[-1].match_run_id if rows else 0
+        waiting_since = rows[0].matched_at if rows else None
+        likeness = turn.group_key, newest_run, waiting_since
+        if likeness not in alike:
+            facts = SlotFacts(
+                due_at=turn.state.next_due_at or drafts.now,
+                state=turn.state,
+                now=drafts.now,
+                coverage=coverage,
+                is_checked=drafts.is_checked(conn, turn),
+                newest_run=newest_run,
+                patience=patience,
+                waiting_since=waiting_since,
+            )
+            alike[likeness] = decide_slot(turn.timing, facts)
+        decided[turn.id] = alike[likeness]
+    return decided
 
 
 def _load_pending(

@@ -309,12 +309,13 @@ def assess_coverage(
             poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in _list_newest(arrived)
         )
         is_awaited = not arrived and any(poll.is_complete for poll in since)
+    ended = next((poll for poll in latest if poll.is_complete), None) if is_complete else last
     return Coverage(
         announcement=announcement,
         is_complete=is_complete,
         compared=max((poll.papers for poll in since), default=0),
         matched=0,
-        checked_at=last.finished_at if last else None,
+        checked_at=ended.finished_at if ended else None,
         source=source,
         failure="" if is_complete or last is None or not last.failure else last.reader_message or _UNFINISHED,
         failing_since=failed[-1].finished_at if failed else None,

@@ -15,11 +15,11 @@ from datetime import date, datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import EASTERN, Kind
+from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
-from digest.model.subscriptions import Abstracts, Grouping
+from digest.model.subscriptions import Abstracts, Grouping, TurnFailure
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.papers import PaperView
@@ -30,7 +30,13 @@ _LONGEST_PART = 60
 _LONGEST_QUERY = 300
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _IT_FOLLOWS = "What is missing comes in your next digest"
-_DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
+_NAMED_DAYS = 3
+_FAILURES = {
+    TurnFailure.ARXIV_FAILED: "arXiv did not answer",
+    TurnFailure.NOT_ANNOUNCED: "arXiv announced nothing",
+    TurnFailure.DID_NOT_RUN: "Digest did not run",
+}
+_DAY_SLOT = re.compile(r"(?:unchecked:)?(?:mailing:)?(\d{4}-\d{2}-\d{2})")
 _WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
@@ -176,6 +182,33 @@ def write_headline(digest: Digest) -> str:
 
 def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers; "" on an ordinary day."""
+    return f"{_tell_unchecked(digest)} {_introduce(digest)}".strip()
+
+
+def _tell_unchecked(digest: Digest) -> str:
+    """Say which turns brought no digest, and why; "" if none failed."""
+    days: dict[TurnFailure, list[date]] = {}
+    for turn in digest.unchecked:
+        local = turn.due_at.astimezone(ZoneInfo(digest.zone))
+        days.setdefault(turn.failure, []).append(local.date())
+    said = [f"No digest came on {_join_days(ones)}: {_FAILURES[failure]}." for failure, ones in days.items()]
+    last = max((turn.due_at for turn in digest.unchecked), default=None)
+    if last and any(announcement_moment(entry.announced) <= last for entry in digest.entries):
+        said.append("Its papers are below." if len(digest.unchecked) == 1 else "Their papers are below.")
+    return " ".join(said)
+
+
+def _join_days(days: Sequence[date]) -> str:
+    """Name some days, the first to the last of many: `Monday 19 and Tuesday 20 September`."""
+    months = {(day.year, day.month) for day in days}
+    named = [f"{day:%A} {day.day}" if len(months) == 1 else f"{day:%A} {day.day} {day:%B}" for day in days]
+    month = f" {days[-1]:%B}" if len(months) == 1 else ""
+    if len(named) > _NAMED_DAYS:
+        return f"{len(named)} days from {named[0]} to {named[-1]}{month}"
+    return _join_words(named, "and") + month
+
+
+def _introduce(digest: Digest) -> str:
     if digest.entries:
         return _introduce_papers(digest) + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
@@ -191,11 +224,13 @@ def write_introduction(digest: Digest) -> str:
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:
+    checked = (digest.coverage.checked_at or digest.planned_at).astimezone(ZoneInfo(digest.zone))
+    said = f"Checked {checked:%H:%M} {name_zone(checked)}: nothing"
     if digest.coverage.last_shown_at:
         local = digest.coverage.last_shown_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
-        return f"Everything was checked, and nothing more matched {names} since the digest of {earlier}."
-    return f"Everything was checked, and nothing matched {names}."
+        return f"{said} more matched {names} since the digest of {earlier}."
+    return f"{said} new matched {names}."
 
 
 def _introduce_papers(digest: Digest) -> str:

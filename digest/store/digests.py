@@ -34,6 +34,7 @@ from digest.model.subscriptions import (
     Grouping,
     Subscription,
     SubscriptionState,
+    UncheckedTurn,
 )
 from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.papers import load_versions
@@ -267,6 +268,7 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
         "abstracts": digest.abstracts,
         "remark": digest.remark,
         "is_nearest": digest.is_nearest,
+        "unchecked": [str(turn) for turn in digest.unchecked],
         "groups": [astuple(group) for group in digest.groups],
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
@@ -328,6 +330,7 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
         abstracts=Abstracts(frozen["abstracts"]),
         remark=frozen["remark"],
         is_nearest=frozen["is_nearest"],
+        unchecked=tuple(map(UncheckedTurn.parse, frozen.get("unchecked", ()))),  # none in those of before
     )
 
 

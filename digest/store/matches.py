@@ -19,6 +19,8 @@ from digest.model.subscriptions import (
     QueryOutcome,
     SubscriptionState,
     Timing,
+    TurnState,
+    UncheckedTurn,
     WhenEmpty,
 )
 from digest.store.dialect import in_chunks, is_among, pack, select_by, unpack
@@ -51,7 +53,8 @@ _PENDING = (
     .order_by(matches.c.match_run_id)
 )
 
-_SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
+_SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "plan_after"))
+_STATE = tuple(subscriptions.c[name] for name in ("next_due_at", "last_slot", "awaits_after", "unchecked"))
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
 _WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
 _MAIL = f"{DestinationKind.MAIL}:"
@@ -415,8 +418,7 @@ class DueSlot(NamedTuple):
 
     id: int
     name: str
-    next_due_at: datetime
-    last_slot: str
+    state: TurnState
     plan_after: int
     excludes: bool
     written: tuple[str, ...]
@@ -425,7 +427,7 @@ class DueSlot(NamedTuple):
     @property
     def group_key(self) -> object:
         """What is the same of turns that came alike: nothing else of it decides over one."""
-        return self.written, self.next_due_at, self.last_slot
+        return self.written, self.state
 
 
 def load_due_slots(
@@ -445,7 +447,8 @@ def load_due_slots(
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     order = (subscriptions.c.next_due_at, subscriptions.c.id)
-    found = select(*_SLOT_COLUMNS, _EXCLUDES, *_WRITTEN).where(subscriptions.c.next_due_at <= now, is_live)
+    columns = (*_SLOT_COLUMNS, _EXCLUDES, *_STATE, *_WRITTEN)
+    found = select(*columns).where(subscriptions.c.next_due_at <= now, is_live)
     if after is not None:
         due_at, id_ = after
         # Said like this, the index leads there: of an OR of both SQLite reads all that is due, and sorts it.
@@ -458,10 +461,21 @@ def load_due_slots(
     if lock:
         found = found.with_for_update(skip_locked=True)
     rows = conn.execute(found.order_by(*order).limit(limit)).all()
-    return [
-        DueSlot(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_timing(*written))
-        for key, name, came_at, last_slot, plan_after, excludes, *written in rows
-    ]
+    turns: list[DueSlot] = []
+    for key, name, plan_after, excludes, due_at, taken, awaits_after, unchecked, *written in rows:
+        state = _read_state(due_at, taken, awaits_after, unchecked)
+        timing = _read_timing(*written)
+        turns.append(DueSlot(key, name, state, plan_after, excludes, (*written,), timing))
+    return turns
+
+
+@lru_cache(maxsize=1024)
+def _read_state(
+    next_due_at: datetime | None, last_slot: str, awaits_after: int | None, unchecked: str
+) -> TurnState:
+    """Read where a turn stands once: of a hundred thousand most are alike."""
+    turns = tuple(map(UncheckedTurn.parse, unchecked.splitlines()))
+    return TurnState(next_due_at, last_slot, awaits_after is not None, turns)
 
 
 @lru_cache(maxsize=1024)

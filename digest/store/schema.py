@@ -340,6 +340,7 @@ subscribers = dialect.table(
 )
 
 PAUSED_SUBSCRIPTION = text("state = 'paused'")
+OPEN_TURN = text("awaits_after IS NOT NULL")
 
 subscriptions = dialect.table(
     "subscriptions",
@@ -361,6 +362,8 @@ subscriptions = dialect.table(
     dialect.text("group_by"),
     dialect.moment("next_due_at", nullable=True, index=True),
     dialect.text("last_slot"),
+    dialect.big("awaits_after", nullable=True),  # the last check when an open turn was decided over
+    dialect.text("unchecked", server_default=""),
     dialect.moment("last_planned_at", nullable=True),
     dialect.big("plan_after"),
     dialect.moment("paused_until", nullable=True),
@@ -370,6 +373,7 @@ subscriptions = dialect.table(
     dialect.moment("created_at"),
     dialect.moment("ended_at", nullable=True),
     dialect.partial_index("ix_subscriptions_paused", "paused_until", where=PAUSED_SUBSCRIPTION),
+    dialect.partial_index("ix_subscriptions_open", "awaits_after", where=OPEN_TURN),
 )
 
 subscription_queries = dialect.table(

@@ -40,18 +40,22 @@ from digest.model.subscriptions import (
     Grouping,
     Subscription,
     SubscriptionState,
+    TurnState,
     WhenEmpty,
     is_personal,
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
+from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
 from digest.store.schema import (
+    OPEN_TURN,
     PAUSED_SUBSCRIPTION,
     UNPLANNED_FIRST_DIGEST,
     deliveries,
     match_runs,
     matches,
     near_days,
+    poll_runs,
     saved_queries,
     subscription_destinations,
     subscription_queries,
@@ -146,17 +150,41 @@ def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | 
     conn.execute(start.values(plan_after=newest, next_due_at=next_due_at))
 
 
-def store_slots(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
-    """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`).
-
-    Each has its next turn (UTC; None if only an event makes it due), and the slots taken.
-    """
-    together: dict[tuple[datetime | None, str], list[int]] = {}
+def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
+    """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`)."""
+    together: dict[TurnState, list[int]] = {}
     for id_, turn in turns.items():
         together.setdefault(turn, []).append(id_)
+    last_check = load_last_check(conn) if any(turn.awaits_check for turn in together) else None
     take = update(subscriptions).where(is_among(subscriptions.c.id, "ids"))
-    for (next_due_at, last_slot), ids in together.items():
-        conn.execute(take.values(next_due_at=next_due_at, last_slot=last_slot), {"ids": ids})
+    for turn, ids in together.items():
+        values = {
+            "next_due_at": turn.next_due_at,
+            "last_slot": turn.taken,
+            "awaits_after": last_check if turn.awaits_check else None,
+            "unchecked": "\n".join(map(str, turn.unchecked)),
+        }
+        conn.execute(take.values(values), {"ids": ids})
+
+
+def load_last_check(conn: Connection) -> int:
+    """Return the number of the last check of arXiv that has ended, well or not; 0 for none.
+
+    While what it found is not matched, it counts as under way.
+    """
+    if load_mark(conn, MATCHED) < load_mark(conn, STORED):
+        return 0
+    ended = poll_runs.c.finished_at.is_not(None)
+    newest = select(poll_runs.c.id).where(ended).order_by(poll_runs.c.id.desc()).limit(1)
+    return int(conn.execute(newest).scalar() or 0)
+
+
+def make_open_due(conn: Connection, now: datetime) -> int:
+    """Make open turns due after which a check has ended; return how many."""
+    is_open = (OPEN_TURN, subscriptions.c.awaits_after < load_last_check(conn))
+    is_active = subscriptions.c.state == SubscriptionState.ACTIVE
+    wake = update(subscriptions).where(*is_open, is_active, subscriptions.c.next_due_at > now)
+    return conn.execute(wake.values(next_due_at=now)).rowcount
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
@@ -174,7 +202,8 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
 
 def pause_subscription(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
     """Pause a live subscription: it goes on collecting. None for until further notice."""
-    return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
+    values = {"state": SubscriptionState.PAUSED, "paused_until": until, "awaits_after": None}
+    return _change(conn, subscription_id, _LIVE, values)
 
 
 def end_pauses(conn: Connection, now: datetime) -> int:
@@ -195,6 +224,7 @@ def resume_subscription(
 def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> int:
     """End a subscription: waiting deliveries are suppressed, history stays. Returns how many were."""
     values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
+    values |= {"awaits_after": None, "unchecked": ""}
     _change(conn, subscription_id, _LIVE, values)
     return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
 
@@ -607,8 +637,10 @@ def has_due_slots(conn: Connection, now: datetime) -> bool:
         matches.c.match_run_id > own.plan_after,
         is_sent_for(),
     )
+    last_check = load_last_check(conn)
     turns = (
         exists().where(own.next_due_at <= now, or_(is_active, is_resumed)),
+        exists().where(OPEN_TURN, own.awaits_after < last_check, is_active),
         exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
         exists().where(UNPLANNED_FIRST_DIGEST, *waits),
         exists().where(subscription_destinations.c.is_new),

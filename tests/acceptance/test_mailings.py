@@ -113,7 +113,8 @@ def test_an_announcement_that_does_not_come_is_no_quiet_day_and_the_operator_is_
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
     assert alarm.what == "the announcement of Tue 3 Mar is not out yet"
-    assert morning.plan.digests == []
+    (note,) = morning.plan.digests
+    assert (note.slot, note.coverage.is_awaited) == ("unchecked:mailing:2026-03-03", True)
     assert "✗ the announcement of Tue 3 Mar is not out yet" in here.command("status")
     assert "late" in here.command("coverage")
 

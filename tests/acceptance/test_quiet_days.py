@@ -36,7 +36,7 @@ def test_an_announcement_told_by_a_digest_that_was_missed_is_no_quiet_day(
     (heartbeat,) = said
     assert heartbeat.coverage.last_shown_at == missed.planned_at
     assert write_introduction(heartbeat) == (
-        "Everything was checked, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
+        "Checked 14:05 UTC: nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
     )
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import Occasion, Sequel, StoredText
-from digest.model.subscriptions import Grouping
+from digest.model.subscriptions import Grouping, TurnState
 from digest.store import Store
 from digest.store.digests import DigestSummary, load_digest, load_earlier_digests, load_summaries
 from digest.store.matches import load_feed_matches, load_pending_matches
@@ -96,7 +96,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
             save_digest(conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING)
             is None
         )
-        store_slots(conn, {planned.subscription_id: (MORNING + DAY, "2026-11-20")})
+        store_slots(conn, {planned.subscription_id: TurnState(MORNING + DAY, "2026-11-20")})
     with store.read() as conn:
         assert [row.match_run_id for row in load_pending_matches(conn, planned.subscription_id)] == [run_id]
         assert len(conn.execute(select(deliveries)).all()) == 1

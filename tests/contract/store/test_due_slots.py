@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from digest.model.subscriptions import Timing
+from dataclasses import replace
+
+from digest.model.subscriptions import Timing, TurnState
 from digest.store import Store
 from digest.store.matches import find_sent, load_due_slots
 from digest.store.subscribers import save_unsubscription
@@ -17,7 +19,9 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
         met, after = [], None
         while batch := load_due_slots(conn, NOW + DAY, 3, after=after):
             met += [turn.name for turn in batch]
-            after = batch[-1].next_due_at, batch[-1].id
+            last = batch[-1]
+            assert last.state.next_due_at is not None
+            after = last.state.next_due_at, last.id
     assert met[:2] == names[:2], "the longest waiting first"
     assert sorted(met) == names
 
@@ -31,7 +35,7 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     assert second.timing == Timing(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
     assert first.group_key == second.group_key, "what is excluded does not decide over a turn"
-    assert first.group_key != first._replace(last_slot="2026-11-18").group_key
+    assert first.group_key != first._replace(state=replace(first.state, taken="2026-11-18")).group_key
 
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
@@ -51,9 +55,9 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
 def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None:
     ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(9)))
     with store.begin() as conn, recording(store) as statements:
-        store_slots(conn, dict.fromkeys(ids.values(), (NOW + 2 * DAY, "2026-11-20")))
+        store_slots(conn, dict.fromkeys(ids.values(), TurnState(NOW + 2 * DAY, "2026-11-20")))
     assert len([statement for statement in statements if statement.startswith("UPDATE")]) == 1
     with store.read() as conn:
         taken = load_due_slots(conn, NOW + 2 * DAY, 99)
-    assert {(turn.next_due_at, turn.last_slot) for turn in taken} == {(NOW + 2 * DAY, "2026-11-20")}
+    assert {turn.state for turn in taken} == {TurnState(NOW + 2 * DAY, "2026-11-20")}
     assert len(taken) == len(ids)

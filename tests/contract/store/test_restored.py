@@ -7,6 +7,7 @@ from sqlalchemy import select, update
 
 from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.subscriptions import TurnState
 from digest.plan.restored import record_all_as_sent, settle
 from digest.store import Store
 from digest.store.attempts import claim_unknown, mark_taken_as_sent, retry_delivery
@@ -153,7 +154,7 @@ def test_turns_that_had_come_by_the_moment_were_taken(store: Store) -> None:
     ids = subscribe(store, make_subscription(), weekly)
     with store.begin() as conn:
         for name, at in (("team", TURN - DAY), ("weekly", TURN + 3 * DAY)):
-            store_slots(conn, {ids[name]: (at, "2026-11-18" if name == "team" else "")})
+            store_slots(conn, {ids[name]: TurnState(at, "2026-11-18" if name == "team" else "")})
     settle_all(store, TURN + timedelta(hours=1))
     with store.read() as conn:
         turns = {row.name: (row.last_slot, row.next_due_at) for row in conn.execute(select(table))}

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
+from digest.model.subscriptions import TurnState
 from digest.store import Store
 from digest.store.matches import load_due_slots
 from digest.store.schema import deliveries
@@ -41,7 +42,7 @@ def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
     ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
     with store.begin() as conn:
-        store_slots(conn, {ids["early"]: (NOW, "2026-11-18")})
+        store_slots(conn, {ids["early"]: TurnState(NOW, "2026-11-18")})
         set_next_due(conn, ids["later"], NOW + 2 * DAY)
     assert due(store, NOW - SECOND) == []
     assert due(store, NOW) == ["early"]
@@ -125,7 +126,8 @@ def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
         locked = load_due_slots(conn, NOW + DAY, 10, lock=True)
-        store_slots(conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")})
+        taken = {"a": TurnState(NOW + 2 * DAY, "2026-11-20"), "b": TurnState(None, "run:7 2026-11-19")}
+        store_slots(conn, {ids[name]: turn for name, turn in taken.items()})
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]
     assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")

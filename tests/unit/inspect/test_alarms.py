@@ -27,7 +27,7 @@ from digest.model.announcements import (
 from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Timing, WhenEmpty
+from digest.model.subscriptions import Timing, TurnState, WhenEmpty
 from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
 from digest.store.alarms import Alarm, Overdue
 
@@ -142,5 +142,13 @@ def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of
     )
     matched_at = now - ago
     if max(due.due_at, matched_at) < find_due_until(now):
-        facts = SlotFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
+        facts = SlotFacts(
+            due_at=due.due_at,
+            state=TurnState(due.due_at, before.name),
+            now=now,
+            coverage=coverage,
+            is_checked=False,
+            newest_run=1,
+            waiting_since=matched_at,
+        )
         assert decide_slot(rhythm, facts).outcome is SlotOutcome.MAKE

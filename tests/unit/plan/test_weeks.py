@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from digest.model.announcements import latest_announcement
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
+from digest.model.subscriptions import (
+    Destination,
+    DestinationKind,
+    Subscription,
+    TurnState,
+    UncheckedTurn,
+    WhenEmpty,
+)
 from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -53,6 +60,8 @@ class Reader:
     now: datetime = BEGIN
     due_at: datetime | None = None
     taken: str = ""
+    state: TurnState = field(default_factory=lambda: TurnState(None))
+    lapses: list[UncheckedTurn] = field(default_factory=list)
     waiting: list[datetime] = field(default_factory=list)
     told: list[tuple[str, list[datetime]]] = field(default_factory=list)
     matched: int = 0
@@ -63,6 +72,7 @@ class Reader:
     def pause(self, until: datetime | None) -> None:
         """Rest until a moment, or go on."""
         self.paused_until = until
+        self.state = replace(self.state, awaits_check=False)
         self.edit()
 
     def edit(self, **changes: object) -> None:
@@ -104,15 +114,31 @@ class Reader:
             return
         if self.due_at is None and self.waiting:
             self.due_at = first_due(subscription, self.now, self.taken)
+        if self.state.awaits_check:  # each of these looks is a check
+            self.due_at = self.now
         if self.due_at is None or self.due_at > self.now:
             return
         run = self.matched if self.waiting else 0
-        turn = decide_slot(subscription, SlotFacts(self.due_at, self.taken, self.now, self._cover(), run))
+        coverage = self._cover()
+        state = replace(self.state, next_due_at=self.due_at, taken=self.taken)
+        facts = SlotFacts(
+            due_at=self.due_at,
+            state=state,
+            now=self.now,
+            coverage=coverage,
+            is_checked=coverage.is_complete,
+            newest_run=run,
+            waiting_since=min(self.waiting, default=None),
+        )
+        turn = decide_slot(subscription, facts)
         if turn.outcome is SlotOutcome.MAKE:
             self._judge(turn.slot)
             self.told.append((turn.slot, self.waiting))
             self.waiting = []
-        self.due_at, self.taken = turn.next_due_at, turn.taken
+            self.lapses += turn.unchecked
+        self.state = turn.state
+        self.due_at = turn.state.next_due_at
+        self.taken = turn.state.taken
 
     def _cover(self) -> Coverage:
         return Coverage(
@@ -204,6 +230,8 @@ def test_each_match_is_told_once_and_in_time_under_slots_that_grow(
     assert sum(len(matches) for _, matches in reader.told) == reader.matched
     slots = [slot for slot, _ in reader.told]
     assert len(slots) == len(set(slots))
+    told = [one.due_at for one in reader.lapses]
+    assert len(told) == len(set(told)), "a turn that closed unchecked is told once"
     for kind in ("mailing:", "week", "day"):
         named = [slot for slot in slots if _kind_of(slot) == kind]
         assert all(earlier < later for earlier, later in pairwise(named))
