@@ -14,7 +14,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import Digest, DigestEntry, Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
-from digest.model.subscriptions import Grouping
+from digest.model.subscriptions import Grouping, TurnFailure, UncheckedTurn
 from digest.plan.order import Precedence, arrange
 from digest.render.contexts import (
     BarView,
@@ -135,6 +135,17 @@ def near_digest(count: int = 27, near: str = "like “Queues that nobody waits i
 def near_list_digest() -> Digest:
     """Return the same of few papers, as others than the library's owner read it."""
     return near_digest(3).hide_library()
+
+
+def late_digest() -> Digest:
+    """Return a day after two on which nothing could be checked, and a week when nobody ran Digest."""
+    noon = datetime(2026, 11, 19, 12, 0, tzinfo=UTC)
+    failed = [noon - timedelta(days=days) for days in (1, 0)]
+    idle = [noon - timedelta(days=days) for days in (10, 9, 8, 7, 6)]
+    turns = [UncheckedTurn(at, TurnFailure.DID_NOT_RUN) for at in idle]
+    turns += [UncheckedTurn(at, TurnFailure.ARXIV_FAILED) for at in failed]
+    entries = [make_entry(1), replace(make_entry(2), announced=date(2026, 11, 17))]
+    return replace(make_digest(entries), unchecked=tuple(turns))
 
 
 def merged_digest() -> Digest:

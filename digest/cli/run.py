@@ -19,14 +19,16 @@ from digest.inspect.status import (
     Trouble,
     describe_breaker,
     find_mistakes,
+    find_next_check,
     find_other_schedule,
     find_stuck,
     join_causes,
 )
+from digest.inspect.subscriptions import Waiting, find_waiting
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, UsageError, count
 from digest.model.messages import DeliveryState
-from digest.poll.record import PollReport
+from digest.poll.record import PollReport, load_visible
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store.gate import Breaker, load_breaker
@@ -49,11 +51,15 @@ _NAMED = 8
 class Run:
     """What one pass did, without the papers of its digests; `held` are the messages that need the operator.
 
+    `is_checked`: what arXiv shows by now was checked to its end; if not, `next_poll_at` is the next check (UTC).
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
 
     here: Here
     report: PassReport
+    is_checked: bool
+    next_poll_at: datetime
+    waiting: Waiting
     breaker: Breaker
     held: tuple[Trouble, ...]
     schedule: str
@@ -113,9 +119,10 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from map(Aside, report.config.doubts)
     yield from (f"{remark}." for remark in report.config.remarks)
     yield from [Aside(run.schedule)] * bool(run.schedule)
-    yield from _print_poll(report.poll, run.breaker, here.now)
+    yield from _print_poll(run)
     yield from map(Aside, report.libraries.troubles)
-    yield from _print_deliveries(report)
+    yield from _print_deliveries(run)
+    yield from _print_waiting(here, run.waiting)
     if report.waiting:
         waiting = count(report.waiting, "message")
         yield f"{waiting} waiting for the next try (`digest delivery list --state waiting`)."
@@ -127,18 +134,20 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from (Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}") for alarm in report.watch.due)
 
 
-def _print_poll(poll: PollReport, breaker: Breaker, now: datetime) -> Iterator[Part]:
+def _print_poll(run: Run) -> Iterator[Part]:
+    poll, breaker = run.report.poll, run.breaker
+    again = write_with_zone(run.next_poll_at, run.here.zone, run.here.now)
     if poll.failures and poll.runs:
-        yield "arXiv answered only in part. The next check asks for the rest."
+        yield f"arXiv answered only in part. The next check, from {again} on, asks for the rest."
     elif poll.failures:
-        yield "arXiv could not be checked. The next check finds what was announced meanwhile."
+        yield f"arXiv could not be checked. The next check, from {again} on, finds what was announced meanwhile."
     elif not poll.was_due and breaker.seconds:
         yield f"No check was made: {describe_breaker(breaker)[0]}."
     elif not poll.was_due:
         why = poll.why_not or "nothing to ask"
         yield f"No check of arXiv was due: {why} (`digest run --now` checks right away)."
     elif poll.caught_up:
-        yield f"Caught up with {_describe_announcements(poll, now)}."
+        yield f"Caught up with {_describe_announcements(poll, run.here.now)}."
     elif poll.is_bootstrap:
         yield "First check done. From now on you get only newly announced papers."
     if poll.awaiting:
@@ -153,7 +162,8 @@ def _describe_announcements(poll: PollReport, now: datetime) -> str:
     return f"the announcements of {', '.join(brought[:-1])} and {brought[-1]}"
 
 
-def _print_deliveries(report: PassReport) -> Iterator[Part]:
+def _print_deliveries(run: Run) -> Iterator[Part]:
+    report = run.report
     sent = report.deliver.total
     for name in report.plan.held_by_quiet_hours:
         yield f"{name} has quiet hours now. What waits is sent by a run after them."
@@ -162,14 +172,22 @@ def _print_deliveries(report: PassReport) -> Iterator[Part]:
         digests = count(len(report.plan.digests), "digest")
         yield f"{digests} planned, {count(sent, 'message')} sent ({ways})."
     elif not (report.feeds.written or report.feeds.pages):
-        waits = report.waiting or report.in_doubt.number or report.held.ids
-        is_quiet = not (report.plan.digests or report.plan.held_by_quiet_hours or report.troubles or waits)
+        waits = report.waiting or report.in_doubt.number or report.held.ids or run.waiting.subscriptions
+        is_quiet = run.is_checked and not (report.plan.digests or report.troubles or waits)
         yield "Nothing new to send." if is_quiet else "Nothing was sent."
     if report.deliver.suppressed:
         yield f"{report.deliver.suppressed} not sent: the reader unsubscribed."
     published = {"feed file": report.feeds.written, "page": report.feeds.pages}
     if any(published.values()):
         yield f"{', '.join(count(number, what) for what, number in published.items() if number)} written."
+
+
+def _print_waiting(here: Here, waiting: Waiting) -> Iterator[Part]:
+    """Say of the first subscriptions what waits for each, for what, and when it goes."""
+    for line in waiting.first:
+        yield f"{line.settings.name}: {describe_next_digest(here, line)}."
+    if more := waiting.subscriptions - len(waiting.first):
+        yield f"{count(waiting.papers, 'paper')} wait in all, for {more:,} more: `digest subscription list`."
 
 
 def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:  # noqa: ARG001 - click's hook
@@ -204,6 +222,9 @@ def command(
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
+            next_poll_at = find_next_check(conn, site.config.arxiv.source, here.now, breaker)
+            is_checked = load_visible(conn, site.config.arxiv.source, here.now).is_complete
+            waiting = find_waiting(conn, site.config, here.now)
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here.now, has_worker=False))
     failure = None
     if report.troubles:
@@ -211,7 +232,7 @@ def command(
         failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
     schedule = find_other_schedule(site.config, here.now.year)
-    return Run(here, report, breaker, held, schedule, failure)
+    return Run(here, report, is_checked, next_poll_at, waiting, breaker, held, schedule, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

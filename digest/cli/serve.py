@@ -27,6 +27,7 @@ from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
 from digest.site import Site
 from digest.store import lock_worker
+from digest.store.gate import load_breaker
 from digest.store.subscriptions import load_subscriptions
 from digest.web import WebServer, create_app, create_metrics_app
 
@@ -156,7 +157,8 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 def _describe(site: Site, webs: list[WebServer]) -> str:
     with site.store.read() as conn:
         live = load_subscriptions(conn)
-        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock.now())
+        breaker = load_breaker(conn, site.clock)
+        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock.now(), breaker)
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
     next_look = "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())

@@ -109,9 +109,10 @@ def describe_next_digest(
         return "read when fetched" if line.settings.destinations else "–"
     if line.is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
         return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
-    if line.next_due_at is None:
-        return f"as papers come{waits}"
-    return (write or here.write)(line.next_due_at) + waits
+    comes = (write or here.write)(line.next_due_at) if line.next_due_at else "as papers come"
+    if line.awaits_check:
+        comes = f"with the next complete check, else {comes}"
+    return f"{comes}{waits}"
 
 
 @command.command("list")

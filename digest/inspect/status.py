@@ -324,9 +324,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *find_job_troubles(conn, workers),
         )
-        next_poll_at = max(
-            find_next_check(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
-        )
+        next_poll_at = find_next_check(conn, config.arxiv.source, now, breaker)
         lines = load_lines(conn, config, now)
         for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
             if one.settings.cadence.kind is CadenceKind.ANNOUNCEMENT and one.next_due_at and one.next_due_at > now:
@@ -365,11 +363,12 @@ def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[T
             yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", RESTART)
 
 
-def find_next_check(conn: Connection, source: str, now: datetime) -> datetime:
+def find_next_check(conn: Connection, source: str, now: datetime, breaker: Breaker) -> datetime:
     """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
+    may_ask_at = now + timedelta(seconds=breaker.seconds)
     if not is_checked(conn, source):
-        return now
-    return max(now, next_check_at(load_last_checks(conn, source)) or now)
+        return may_ask_at
+    return max(may_ask_at, next_check_at(load_last_checks(conn, source)) or now)
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -20,12 +20,16 @@ from digest.store.digests import (
     find_first_digests,
     load_subscription_lines,
     load_summaries,
+    load_waiting,
 )
 from digest.store.subscribers import DestinationStatus, load_statuses
 from digest.store.subscriptions import load_subscriptions
 
 _DIGESTS = 5
 """Digests of a subscription that are listed with it."""
+
+_WAITING = 5
+"""Subscriptions that are named of those for which something waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +41,14 @@ class SubscriptionStatus(SubscriptionLine):
 
 
 def load_lines(
-    conn: Connection, config: Config, now: datetime, *, include_ended: bool = False
+    conn: Connection,
+    config: Config,
+    now: datetime,
+    *,
+    include_ended: bool = False,
+    only: Collection[int] | None = None,
 ) -> list[SubscriptionStatus]:
-    """Return the live subscriptions by name, or all there ever were."""
+    """Return the live subscriptions by name, or all there ever were, or some."""
     greeted = find_first_digests(conn, config.subscriptions)
     return [
         SubscriptionStatus(
@@ -47,8 +56,27 @@ def load_lines(
             volume=describe_matches(line.days, line.began_at, now),
             is_greeted=line.settings.name in greeted,
         )
-        for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended)
+        for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits: papers, in so many subscriptions, of which those that are due first are named."""
+
+    papers: int
+    subscriptions: int
+    first: tuple[SubscriptionStatus, ...]
+
+
+def find_waiting(conn: Connection, config: Config, now: datetime) -> Waiting:
+    """Say what waits to be sent, or for a complete check."""
+    papers = load_waiting(conn)
+    first = sorted(
+        load_lines(conn, config, now, only=[*papers][:_WAITING]),
+        key=lambda line: (line.next_due_at is None, line.next_due_at, line.settings.name),
+    )
+    return Waiting(sum(papers.values()), len(papers), tuple(first))
 
 
 @dataclass(frozen=True, slots=True)

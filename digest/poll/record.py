@@ -470,6 +470,11 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     return rules.assess_coverage(polls, now, checks=checks, new=new)
 
 
+def load_visible(conn: Connection, source: str, now: datetime) -> Coverage:
+    """Say what has been checked of the last announcement that arXiv shows by now."""
+    return load_coverage(conn, source, now - rules.VISIBLE_AFTER[source])
+
+
 def store_changes(
     conn: Connection,
     papers: tuple[Paper, ...],

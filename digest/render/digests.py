@@ -224,10 +224,13 @@ def _introduce(digest: Digest) -> str:
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:
-    checked = (digest.coverage.checked_at or digest.planned_at).astimezone(ZoneInfo(digest.zone))
-    said = f"Checked {checked:%H:%M} {name_zone(checked)}: nothing"
+    zone = ZoneInfo(digest.zone)
+    checked = (digest.coverage.checked_at or digest.planned_at).astimezone(zone)
+    is_today = checked.date() == digest.planned_at.astimezone(zone).date()
+    day = "" if is_today else f"{write_day(checked, digest.planned_at)} "
+    said = f"Checked {day}{checked:%H:%M} {name_zone(checked)}: nothing"
     if digest.coverage.last_shown_at:
-        local = digest.coverage.last_shown_at.astimezone(ZoneInfo(digest.zone))
+        local = digest.coverage.last_shown_at.astimezone(zone)
         earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
         return f"{said} more matched {names} since the digest of {earlier}."
     return f"{said} new matched {names}."

@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, exists, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
@@ -38,9 +38,9 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.papers import load_versions
-from digest.store.schema import changes, deliveries, digests, matches, subscriptions
+from digest.store.schema import OPEN_TURN, changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key, load_statuses
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscriptions import is_sent_for, load_subscriptions
 
 _NAMED = select(digests, subscriptions.c.name.label("subscription")).join(
     subscriptions, subscriptions.c.id == digests.c.subscription_id
@@ -364,7 +364,8 @@ def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
 class SubscriptionLine:
     """One subscription's line of the status screen.
 
-    `paused_until` is None without a pause, or for one without end. `waiting` papers will be in the next digest.
+    `awaits_check`: its turn has come and is open. `paused_until` is None without a pause, or for one without end.
+    `waiting` papers will be in the next digest.
     `days` have the papers matched per UTC day, except first digests. A person's own was made on a page.
     """
 
@@ -375,6 +376,7 @@ class SubscriptionLine:
     last_papers: int = 0
     last_states: tuple[DeliveryState, ...] = ()
     next_due_at: datetime | None = None
+    awaits_check: bool = False
     paused_until: datetime | None = None
     waiting: int = 0
     days: tuple[DayCount, ...] = ()
@@ -387,10 +389,15 @@ class SubscriptionLine:
 
 
 def load_subscription_lines(
-    conn: Connection, now: datetime, *, span: timedelta, include_ended: bool = False
+    conn: Connection,
+    now: datetime,
+    *,
+    span: timedelta,
+    include_ended: bool = False,
+    only: Collection[int] | None = None,
 ) -> list[SubscriptionLine]:
     """Return the live subscriptions by name, or all there ever were, with counts of the span before now."""
-    live = load_subscriptions(conn, include_ended=include_ended)
+    live = load_subscriptions(conn, only, include_ended=include_ended)
     ids = [due.id for due in live]
     rows = {row.id: row for row in select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
     lasts = _load_last_digests(conn, ids)
@@ -405,6 +412,7 @@ def load_subscription_lines(
             last_papers=lasts[due.id].papers if due.id in lasts else 0,
             last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
             next_due_at=due.next_due_at,
+            awaits_check=rows[due.id].awaits_after is not None,
             paused_until=due.paused_until if due.state == SubscriptionState.PAUSED else None,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
@@ -412,6 +420,26 @@ def load_subscription_lines(
         )
         for due in live
     ]
+
+
+def load_waiting(conn: Connection) -> dict[int, int]:
+    """Return how many papers wait for each subscription, in the order in which they are due.
+
+    A turn that is open waits, too, though no papers do.
+    """
+    mine = subscriptions.c
+    is_waiting = (
+        matches.c.subscription_id == mine.id,
+        matches.c.digest_id.is_(None),
+        matches.c.match_run_id > mine.plan_after,
+    )
+    papers = select(func.coalesce(func.sum(matches.c.papers), 0)).where(*is_waiting).scalar_subquery()
+    found = (
+        select(mine.id, papers)
+        .where(mine.state != SubscriptionState.ENDED, is_sent_for(), or_(OPEN_TURN, exists().where(*is_waiting)))
+        .order_by(mine.next_due_at, mine.id)
+    )
+    return {id_: int(number) for id_, number in conn.execute(found)}
 
 
 def find_new_destinations(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:

@@ -33,6 +33,7 @@ from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.golden.conftest import Golden
 from tests.samples import (
+    late_digest,
     merged_digest,
     near_digest,
     near_list_digest,
@@ -52,6 +53,7 @@ DIGESTS: dict[str, Digest] = {
     "revised": revised_digest(),
     "near": near_digest(),
     "near-list": near_list_digest(),
+    "late": late_digest(),
     **quiet_digests(),
 }
 

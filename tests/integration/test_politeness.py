@@ -13,6 +13,7 @@ from digest.inspect.status import find_next_check
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.store.gate import load_breaker
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.mail import MailSink
@@ -56,7 +57,8 @@ def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tup
             assert report.poll.failures == []
             looks.append((clock.now(), report.poll.requests, world.last_run().lookback))
             with world.reading() as conn:
-                clock.set(find_next_check(conn, "harvest", clock.now()))
+                breaker = load_breaker(conn, clock)
+                clock.set(find_next_check(conn, "harvest", clock.now(), breaker))
         world.close()
         assert len(arxiv.requests) == sum(made for _, made, _ in looks)
         assert arxiv.violations == ()

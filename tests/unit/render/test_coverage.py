@@ -30,8 +30,7 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
     digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
     assert write_headline(digest) == "No new papers"
     assert write_introduction(digest) == (
-        "Everything was checked, and nothing more matched “perf” or “gpu”"
-        " since the digest of Fri 20 Nov 06:00 CET."
+        "Checked 04:47 CET: nothing more matched “perf” or “gpu” since the digest of Fri 20 Nov 06:00 CET."
     )
     partly = make_coverage(None, last_shown_at=told_at, is_complete=False)
     assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"
@@ -47,7 +46,7 @@ def test_a_digest_of_several_announcements_is_called_after_their_days(slot: str)
 
 def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
     texts = tuple((text, text) for text in (f"abs:one OR abs:{'two' * 40}", "cat:cs.PF"))
-    assert write_introduction(make_digest((), queries=texts)).endswith("nothing matched the saved queries.")
+    assert write_introduction(make_digest((), queries=texts)).endswith("nothing new matched the saved queries.")
     digest = make_digest([make_entry()], queries=texts[:1], occasion=Occasion.FIRST_DIGEST)
     assert write_introduction(digest) == (
         "Welcome. This is the newest paper for your query. From now on you get only new ones."
