@@ -185,7 +185,7 @@ def _print_deliveries(run: Run) -> Iterator[Part]:
 def _print_waiting(here: Here, waiting: Waiting) -> Iterator[Part]:
     """Say of the first subscriptions what waits for each, for what, and when it goes."""
     for line in waiting.first:
-        yield f"{line.settings.name}: {describe_next_digest(here, line)}."
+        yield f"Next digest of {line.settings.name}: {describe_next_digest(here, line)}."
     if more := waiting.subscriptions - len(waiting.first):
         yield f"{count(waiting.papers, 'paper')} wait in all, for {more:,} more: `digest subscription list`."
 

@@ -88,6 +88,8 @@ def _describe_next(status: Status) -> str:
     turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
     if any(one.is_greeted for one in status.subscriptions):
         words.append(FIRST_DIGEST_NEXT)
+    elif any(one.awaits_check for one in lines):
+        words.append("a digest waits for a complete check")
     elif turn is not None:
         words.append("a digest is due" if turn <= here.now else f"next digest {here.write_near(turn)}")
     said = ", ".join(words)

@@ -111,7 +111,7 @@ def describe_next_digest(
         return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
     comes = (write or here.write)(line.next_due_at) if line.next_due_at else "as papers come"
     if line.awaits_check:
-        comes = f"with the next complete check, else {comes}"
+        comes = f"once checked, else {comes}"
     return f"{comes}{waits}"
 
 

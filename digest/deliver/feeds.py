@@ -17,6 +17,7 @@ from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
 from digest.model.subscriptions import DestinationKind, DueSubscription
 from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
+from digest.poll.record import load_unchecked
 from digest.site import Site
 from digest.store.changes import load_changes
 from digest.store.matches import load_feed_matches
@@ -59,7 +60,8 @@ def _make_feed(
     wordings = {one: query for one, query in read.items() if query}  # its revision says why one can't be read
     matched = {one.change.id: one for due in dues for one in load_matched(conn, due)}
     name = (secrets.derive_token(load_secret(conn), "feed entries"), *whose)
-    empty = replace(empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config))
+    unchecked = load_unchecked(conn, site.config.arxiv.source)
+    empty = replace(empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config), unchecked=unchecked)
     return plan_feed([*matched.values()], wordings, name, empty)
 
 

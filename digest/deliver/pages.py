@@ -19,7 +19,7 @@ from digest.model.papers import Reason
 from digest.model.subscriptions import Archive, Destination, DestinationKind, DueSubscription
 from digest.plan.links import make_refs_url
 from digest.render.contexts import ArchiveContext, PastView
-from digest.render.digests import view_digest, view_query
+from digest.render.digests import say_unchecked, view_digest, view_query
 from digest.render.papers import UNTITLED, PaperView
 from digest.render.renderer import mark_page, name_page
 from digest.render.text import clean_text, shorten, show_plain, write_long_day
@@ -91,6 +91,7 @@ def _publish(
         past=(),
         is_public=all(due.subscription.archive is Archive.PUBLIC for due in dues),
         is_shared=len(dues) > 1,
+        coverage=say_unchecked(feed.unchecked),
         home=home,
     )
     frozen.sort(key=lambda one: -one[0].id)

@@ -434,6 +434,7 @@ class Feed:
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
         refs_url: as `Links.refs`, "" if no server answers.
         papers: how many came in the days it goes back; `entries` are the newest of them.
+        unchecked: the announcements of the last week that were not checked before the next one.
     """
 
     id: str
@@ -445,6 +446,7 @@ class Feed:
     notice: str = ""
     refs_url: str = ""
     papers: int = 0
+    unchecked: tuple[UncheckedTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

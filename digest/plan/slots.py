@@ -366,13 +366,15 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     first = latest_slot(cadence, quiet, facts.due_at)
     if first == last:
         return tuple(closed)
+    was_waiting = facts.state.awaits_check and first.due_at < facts.due_at
     announced = None
     for slot in _walk_slots(cadence, quiet, _day_of(cadence, first.due_at) - 8 * _DAY_SLOTS, _DAY_SLOTS):
         if slot.due_at >= last.due_at:
             break
         before, announced = announced, latest_announcement(_find_visible(cadence, slot, source))
-        is_missed = slot.due_at >= first.due_at and not is_taken(facts.state.taken, slot.name)
-        if is_missed and announced != before and slot.due_at not in known:
+        is_missed = slot.due_at > first.due_at or (slot == first and not was_waiting)
+        has_news = announced != before and not is_taken(facts.state.taken, slot.name)
+        if is_missed and has_news and slot.due_at not in known:
             closed.append(UncheckedTurn(slot.due_at, TurnFailure.DID_NOT_RUN))
     return tuple(closed)
 

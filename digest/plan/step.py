@@ -48,7 +48,7 @@ from digest.plan.slots import (
     decide_slot,
     first_due,
 )
-from digest.poll.record import load_coverage
+from digest.poll.record import load_coverage, load_unchecked
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
@@ -239,6 +239,9 @@ class Drafts:
             rank=partial(self._rank, conn, due),
         )
         self.maker(conn)
+        is_at_once = due.subscription.cadence.kind is CadenceKind.AT_ONCE
+        if is_at_once and occasion is Occasion.SCHEDULED:
+            unchecked = self._find_unchecked(conn, due)
         digest = replace(digest, unchecked=unchecked)
         plans = plan_deliveries(
             digest,
@@ -248,6 +251,12 @@ class Drafts:
         )
         consumed = [row.match_run_id for row in rows]
         return DigestDraft(due.id, digest, plans, consumed)
+
+    def _find_unchecked(self, conn: Connection, due: DueSubscription) -> tuple[UncheckedTurn, ...]:
+        """Return the announcements since the last digest that were not checked in time: `at once` has no turns."""
+        last = load_summaries(conn, subscription_ids=[due.id], limit=1)
+        since = last[0].planned_at if last else due.created_at
+        return tuple(one for one in load_unchecked(conn, self.source) if one.due_at > since)
 
     def _rank(
         self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]

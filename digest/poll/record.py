@@ -33,6 +33,7 @@ from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.messages import Coverage
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
+from digest.model.subscriptions import UncheckedTurn
 from digest.poll import rules
 from digest.query import Query, analyse, matches, parse_query
 from digest.site import Site
@@ -56,7 +57,9 @@ from digest.store.runs import (
     load_cursor,
     load_cursors,
     load_last_runs,
+    load_last_start,
     load_last_total,
+    load_polls_since,
     load_recent_polls,
     move_cursor,
     note_progress,
@@ -473,6 +476,13 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
 def load_visible(conn: Connection, source: str, now: datetime) -> Coverage:
     """Say what has been checked of the last announcement that arXiv shows by now."""
     return load_coverage(conn, source, now - rules.VISIBLE_AFTER[source])
+
+
+def load_unchecked(conn: Connection, source: str) -> tuple[UncheckedTurn, ...]:
+    """Return the announcements of the week before the last check that were not checked before the next one."""
+    last = load_last_start(conn)
+    since = last and last - timedelta(days=7)
+    return tuple(rules.find_unchecked(load_polls_since(conn, source, since))) if since else ()
 
 
 def store_changes(

@@ -13,11 +13,13 @@ from digest.model.announcements import (
     announcement_moment,
     announcements_between,
     latest_announcement,
+    next_announcement,
 )
 from digest.model.clock import write_moment, write_with_zone
 from digest.model.messages import Coverage
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastChecks, PollSummary
+from digest.model.subscriptions import TurnFailure, UncheckedTurn
 
 CONFIRMED_AFTER = timedelta(minutes=30)
 """An answer that nothing is there is believed when a second check at least so much later says it again."""
@@ -323,6 +325,22 @@ def assess_coverage(
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
     )
+
+
+def find_unchecked(polls: Sequence[PollSummary]) -> Iterator[UncheckedTurn]:
+    """Yield the announcements of the last days that were not checked to their end before the next one came.
+
+    `polls` are the finished ones of some days, of one source, the oldest first; each turn is due when its
+    announcement went out.
+    """
+    for day in announcements_between(polls[0].started_at, polls[-1].finished_at) if polls else ():
+        sent = announcement_moment(day)
+        seen_from = sent + VISIBLE_AFTER[polls[0].source]
+        closing = announcement_moment(next_announcement(sent))
+        made = [poll for poll in polls if seen_from <= poll.started_at < closing]
+        is_over = closing <= polls[-1].finished_at
+        if is_over and not any(poll.is_complete for poll in made):
+            yield UncheckedTurn(sent, TurnFailure.ARXIV_FAILED if made else TurnFailure.DID_NOT_RUN)
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

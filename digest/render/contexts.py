@@ -332,6 +332,7 @@ class ArchiveContext(WebContext):
         go_on: the address of what is older, "" if there is nothing more.
         is_public: everybody may find it.
         is_shared: it has digests of several subscriptions.
+        coverage: on which days of the last week nothing was checked; "" for none.
     """
 
     title: str
@@ -342,6 +343,7 @@ class ArchiveContext(WebContext):
     go_on: str = ""
     is_public: bool = False
     is_shared: bool = False
+    coverage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -19,7 +19,7 @@ from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
-from digest.model.subscriptions import Abstracts, Grouping, TurnFailure
+from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.papers import PaperView
@@ -142,6 +142,10 @@ class RestView:
 def view_digest(digest: Digest) -> DigestView:
     """Return what templates see of a digest."""
     day, long_day = name_slot(digest)
+    coverage = describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample)
+    if digest.unchecked and digest.slot.startswith("run:"):
+        failed = say_unchecked(digest.unchecked).removesuffix(".")
+        coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
     return DigestView(
         subscription=clean_text(digest.subscription),
         title=shorten(clean_text(digest.title), _LONGEST_NAME),
@@ -152,7 +156,7 @@ def view_digest(digest: Digest) -> DigestView:
         kinds=_count_kinds(digest),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_of_past,
-        coverage=describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample),
+        coverage=coverage,
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
         near=next((entry.dot for entry in digest.entries if entry.dot), ""),
@@ -186,16 +190,26 @@ def write_introduction(digest: Digest) -> str:
 
 
 def _tell_unchecked(digest: Digest) -> str:
-    """Say which turns brought no digest, and why; "" if none failed."""
+    """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
+    if not digest.unchecked or digest.slot.startswith("run:"):
+        return ""
+    said = say_unchecked(digest.unchecked, digest.zone, "No digest came")
+    last = max(turn.due_at for turn in digest.unchecked)
+    if any(announcement_moment(entry.announced) <= last for entry in digest.entries):
+        whose = "Its" if len(digest.unchecked) == 1 else "Their"
+        said += f" {whose} papers are below."
+    return said
+
+
+def say_unchecked(
+    turns: Iterable[UncheckedTurn], zone: str = EASTERN.key, what: str = "Nothing was checked"
+) -> str:
+    """Say on which days something failed, and why: `Nothing was checked on Friday 3 June: …`."""
     days: dict[TurnFailure, list[date]] = {}
-    for turn in digest.unchecked:
-        local = turn.due_at.astimezone(ZoneInfo(digest.zone))
+    for turn in turns:
+        local = turn.due_at.astimezone(ZoneInfo(zone))
         days.setdefault(turn.failure, []).append(local.date())
-    said = [f"No digest came on {_join_days(ones)}: {_FAILURES[failure]}." for failure, ones in days.items()]
-    last = max((turn.due_at for turn in digest.unchecked), default=None)
-    if last and any(announcement_moment(entry.announced) <= last for entry in digest.entries):
-        said.append("Its papers are below." if len(digest.unchecked) == 1 else "Their papers are below.")
-    return " ".join(said)
+    return " ".join(f"{what} on {_join_days(ones)}: {_FAILURES[failure]}." for failure, ones in days.items())
 
 
 def _join_days(days: Sequence[date]) -> str:

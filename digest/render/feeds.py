@@ -13,6 +13,7 @@ from markupsafe import escape
 
 from digest.model.messages import FEED_BYTES, FEED_DAYS, Feed, FeedEntry
 from digest.render.contexts import FeedEntryContext
+from digest.render.digests import say_unchecked
 from digest.render.papers import PaperView
 from digest.render.templates import Templates
 from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
@@ -55,8 +56,8 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     root.set(_XML_LANG, LANGUAGE)
     _add(root, "id", feed.id)
     _add(root, "title", clean_text(feed.title), type="text")
-    if extent := write_extent(feed):
-        _add(root, "subtitle", extent, type="text")
+    if subtitle := write_subtitle(feed):
+        _add(root, "subtitle", subtitle, type="text")
     _add(root, "updated", write_moment(feed.updated))
     _add_link(root, feed.self_url, rel="self", type="application/atom+xml")
     _add_link(root, feed.home_url, rel="alternate", type="text/html")
@@ -131,11 +132,13 @@ def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
     return clean_markup(templates.render("feed/entry.html", FeedEntryContext(paper, feed.refs_url))).strip()
 
 
-def write_extent(feed: Feed) -> str:
-    """Say how many of the papers that came a feed holds; "" if it holds all."""
-    if len(feed.entries) >= feed.papers:
-        return ""
-    return f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
+def write_subtitle(feed: Feed) -> str:
+    """Say on which days of the last week nothing was checked, and how many papers a feed leaves out."""
+    said = say_unchecked(feed.unchecked)
+    if len(feed.entries) < feed.papers:
+        shown = f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
+        said = f"{said} {shown}".strip()
+    return said
 
 
 def name_notice(feed: Feed) -> str:
@@ -151,7 +154,7 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "title": clean_text(feed.title),
         "home_page_url": feed.home_url,
         "feed_url": feed.self_url,
-        "description": " ".join(filter(None, (write_extent(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
+        "description": " ".join(filter(None, (write_subtitle(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
         "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],

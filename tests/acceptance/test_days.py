@@ -86,6 +86,26 @@ def start_twice(lived: Days) -> None:
     lived.make_pass()
 
 
+def fail_at_the_turn(lived: Days) -> None:
+    lived.life.announce()
+    lived.life.arxiv.faults.add("503", times=1_000)
+    go_on(lived, 18)  # the turn at 06:00 on Tuesday: nothing of its papers was seen
+    lived.life.arxiv.faults.clear()
+    go_on(lived, 1)
+    go_on(lived, 24)
+
+
+def fail_for_a_day(lived: Days) -> None:
+    lived.life.announce()
+    lived.life.arxiv.faults.add("503", times=1_000)
+    go_on(lived, 18)
+    go_on(lived, 20)
+    lived.life.arxiv.faults.clear()
+    for _ in range(3):
+        lived.life.announce()
+        go_on(lived, 24)
+
+
 DIRECTED = {
     "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
@@ -94,6 +114,8 @@ DIRECTED = {
     "key-with-attempt": (lose_an_answer, "every message is a delivery's"),
     "resend-sent": (start_twice, "states change along their arrows"),
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
+    "failed-turn": (fail_at_the_turn, "a turn passes only after a complete check"),
+    "untold": (fail_for_a_day, "a turn that closed unchecked is told in one digest"),
 }
 """Faults, the days that show each, and the rule that tells."""
 

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import click
 
+from digest.model.cadences import Cadence
+from digest.plan.slots import next_slot
 from tests.fakes.spoiling import KINDS as FAULTS
 from tests.fakes.spoiling import THIN_PAGES
 from tests.postgres_servers import create_database, quick_server
@@ -44,6 +46,11 @@ _SPOILED = [kind for kind in FAULTS if kind not in ("redirect", "odd_entry", *TH
 nobody can read: the next one brings it, as test_faults_lists.py tells."""
 
 
+_OUTAGES = ("429", "503", "500", "html", "truncate", "malformed", "drop", "reset")
+_FOR_EVER = 100_000
+_HOURLY = [when for when in CADENCES if " at " in when]
+
+
 class Days:
     """One life being lived day by day, its oracle, and how often each thing happened."""
 
@@ -61,6 +68,7 @@ class Days:
             (3, self.leave),
             (3, self.come_back),
             (6, self.trouble_outside),
+            (3, self.fail_at_the_hour),
         ]
 
     def live(self, days: int, tell: Callable[[str], object] = lambda _: None) -> None:
@@ -170,6 +178,28 @@ class Days:
             case number:
                 kinds = ("drop_after", "drop_before", "ratelimited")
                 slack.add(kinds[number - 3], times=1, path="chat.postMessage")
+
+    def fail_at_the_hour(self) -> None:
+        """Let arXiv fail from a digest's hour on, for ten minutes to thirty hours, and be well again."""
+        names = [name for name in sorted(self.life.file.wishes) if self.life.file.wishes[name].when in _HOURLY]
+        if not names:
+            return
+        cadence = Cadence.parse(self.life.file.wishes[self._draw.choice(names)].when)
+        turn = next_slot(cadence, None, self.life.clock.now())
+        assert turn is not None
+        self.life.announce("cs.PF", "latency")
+        self.life.advance(turn.due_at - self.life.clock.now())
+        kind = self._draw.choice(_OUTAGES)
+        self.life.arxiv.faults.add(kind, times=_FOR_EVER, seconds=_BRIEF)
+        over_at = turn.due_at + timedelta(minutes=self._draw.choice((10, 45, 120, 600, 1_200, 1_800)))
+        while self.life.clock.now() < over_at:
+            self.make_pass()
+            left = over_at - self.life.clock.now()
+            self.life.advance(min(timedelta(hours=self._draw.choice((1, 3, 6))), max(left, timedelta(0))))
+        self.life.arxiv.faults.clear()
+        for _ in range(2):
+            self.life.advance(timedelta(minutes=self._draw.choice((1, 45, 130))))
+            self.make_pass()
 
     def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""

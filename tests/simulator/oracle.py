@@ -21,9 +21,11 @@ from digest.model.announcements import StoredChange, announcement_moment
 from digest.store.backups import load_violations
 from digest.store.changes import load_changes
 from digest.store.dialect import unpack
+from digest.store.digests import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.mail import ReceivedMail
 from tests.simulator.life import TEXTS, File, Life, Wish, ask
+from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
 
 _PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
 _TEXTS_KEPT = timedelta(days=90)
@@ -32,6 +34,12 @@ _FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
 
 _ANNOUNCED_WITHIN = timedelta(days=5)
 """From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
+
+
+_COVERAGE_LINE = re.compile(
+    rb"<subtitle[^>]*>Nothing was checked [^<]*</subtitle>\s*|Nothing was checked on [^:]*: [^.]*\. "
+)
+"""What a feed says of days that failed: it follows from checks alone."""
 
 
 class Broken(AssertionError):
@@ -60,6 +68,8 @@ class Watch:
     _rows: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     _plan_after: dict[str, int] = field(default_factory=dict)
     _feeds: dict[str, tuple[object, bytes]] = field(default_factory=dict)
+    _turns: TurnBook = field(default_factory=TurnBook)
+    _disturbed: dict[str, datetime] = field(default_factory=dict)
     _cursor: datetime | None = None
 
     def look(self) -> None:
@@ -73,6 +83,7 @@ class Watch:
             self._look_at_steps(conn)
             self._look_at_papers(conn)
             self._look_at_matching(conn)
+            self._note_overtaken()
             self._look_at_digests(conn)
             self._look_at_turns(conn)
             self._look_at_messages(conn)
@@ -277,8 +288,21 @@ class Watch:
                 self._digest = row.id
                 self._look_at_digest(conn, row, of_digest[row.id])
 
+    def _note_overtaken(self) -> None:
+        """Note whose next turn has come while the one before was open; an edit begins anew."""
+        began, file = self.life.passed[-1]
+        for name, at in self.life.disturbed.items():
+            if self._disturbed.get(name) != at:
+                self._turns.forget(name)
+                self._disturbed[name] = at
+        for name, wish in file.wishes.items():
+            self._turns.note_overtaken(name, wish.when, began)
+
     def _look_at_digest(self, conn: Connection, row: Any, change_ids: set[int]) -> None:  # noqa: ANN401 - a row
         content = json.loads(row.content)
+        ((name,),) = ask(conn, "SELECT name FROM subscriptions WHERE id = :id", id=row.subscription_id)
+        if wrong := self._turns.read_digest(name, row):
+            fail("a turn that closed unchecked is told in one digest", f"{name}, {row.slot}: {wrong}")
         told = Counter(entry["change"] for entry in content["entries"])
         changes = load_changes(conn, change_ids)
         newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
@@ -330,6 +354,43 @@ class Watch:
             if turn and read_moment(row.matched_at) < turn:
                 words = f"{row.name} ({wish.when}): matched {row.matched_at}, turn {turn}, now {began}"
                 fail("what was matched before a turn is told with it", words)
+        self._look_at_open_turns(conn, began, file)
+
+    def _look_at_open_turns(self, conn: Connection, began: datetime, file: File) -> None:
+        """A turn that is open sends what has come; what waits is named as waiting."""
+        pending: Counter[str] = Counter(row.name for row in self._load_pending(conn))
+        named = load_waiting(conn).keys()
+        for row in ask(conn, "SELECT id, name, last_slot FROM subscriptions WHERE state = 'active'"):
+            wish = file.wishes.get(row.name)
+            if wish is None or not self._is_heard(row.name):
+                self._turns.forget(row.name)
+                continue
+            since = self._disturbed.get(row.name, self.life.passed[0][0])
+            turn = self._turns.note_turn(row.name, wish.when, row.last_slot, began, since=since)
+            self._look_at_passed_turn(conn, row, wish.when, began, since)
+            waits_long = wish.when == "on announcement" or self.life.patience
+            if turn is not None and pending[row.name] and not waits_long:
+                fail("an open turn sends what has come", f"{row.name}: {turn}, now {began}")
+            if pending[row.name] and row.id not in named:
+                fail("what waits is named", row.name)
+
+    @staticmethod
+    def _look_at_passed_turn(conn: Connection, row: Any, when: str, began: datetime, since: datetime) -> None:  # noqa: ANN401 - a row
+        """A turn without a digest passes only if what was visible when it came was checked."""
+        turn = find_last_turn(when, began)
+        if turn is None or turn.due_at <= since or turn.name not in row.last_slot.split():
+            return
+        made = ask(
+            conn, "SELECT 1 FROM digests WHERE subscription_id = :id AND slot = :slot", id=row.id, slot=turn.name
+        )
+        checked = ask(
+            conn,
+            "SELECT 1 FROM poll_runs WHERE source = 'harvest' AND outcome IN ('complete', 'empty')"
+            " AND started_at >= :since",
+            since=find_seen_from(when, turn).strftime("%Y-%m-%d %H:%M:%S"),
+        )
+        if not (made or checked):
+            fail("a turn passes only after a complete check", f"{row.name}: {turn}, now {began}")
 
     def _load_pending(self, conn: Connection) -> list[Any]:
         return ask(
@@ -406,7 +467,7 @@ class Watch:
                 if place.startswith("file:"):
                     path = self.life.folder / place.removeprefix("file:")
                     mine = [row for row in rows if row.name == name]
-                    content = path.read_bytes()
+                    content = _COVERAGE_LINE.sub(b"", path.read_bytes())
                     held = {*re.findall(r"/abs/(\d{4}\.\d{5})", content.decode())}
                     brought = self._date_papers(conn, mine)
                     begins = max(brought.values(), default=began) - _FEED_SPAN

@@ -26,6 +26,7 @@ from digest.match.step import BATCH, MatchReport, _match_batch
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt
+from digest.plan import slots
 from digest.plan.slots import next_due
 from digest.plan.step import Drafts
 from digest.poll import record
@@ -321,5 +322,38 @@ FAULTS = {
     ),
 }
 
-PLANTS = {name: fault.plant for name, fault in FAULTS.items()} | {"rematch": _move_mark_after_matching}
-"""How each is planted into a single pass."""
+
+@contextmanager
+def _take_failed_turns() -> Iterator[None]:
+    original = slots.decide_slot
+
+    def decide_slot(subscription: Any, facts: Any) -> Any:  # noqa: ANN401 - passed on
+        decided = original(subscription, facts)
+        if decided.outcome is not slots.SlotOutcome.STAY_OPEN:
+            return decided
+        last = slots.latest_slot(subscription.cadence, None, facts.now)
+        taken = slots.take_slot(facts.state.taken, last.name)
+        state = replace(decided.state, taken=taken, awaits_check=False, unchecked=())
+        return replace(decided, outcome=slots.SlotOutcome.PASS, state=state)
+
+    with patch("digest.plan.step.decide_slot", decide_slot):
+        yield
+
+
+@contextmanager
+def _tell_nothing() -> Iterator[None]:
+    original = slots.decide_slot
+
+    def decide_slot(subscription: Any, facts: Any) -> Any:  # noqa: ANN401 - passed on
+        return replace(original(subscription, facts), unchecked=())
+
+    with patch("digest.plan.step.decide_slot", decide_slot):
+        yield
+
+
+PLANTS = {name: fault.plant for name, fault in FAULTS.items()} | {
+    "rematch": _move_mark_after_matching,
+    "failed-turn": _take_failed_turns,
+    "untold": _tell_nothing,
+}
+"""How each is planted into a single pass; the last two show in days alone."""
