@@ -10,6 +10,7 @@ import pytest
 from digest.model.clock import ManualClock
 from digest.model.messages import Digest
 from digest.model.subscriptions import TurnFailure
+from digest.render.digests import view_digest
 from digest.serve.steps import PassReport, Steps, run_pass
 from tests.acceptance.made import TUESDAY, announce, edit
 from tests.acceptance.worlds import Installation
@@ -224,3 +225,28 @@ def test_a_weekly_digest_that_failed_comes_on_the_next_day_at_its_hour(
     assert digests_at(here, clock, TUESDAY + timedelta(days=1, hours=4)) == []
     (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=1) + NINE)
     assert (digest.slot, numbers(digest), digest.unchecked) == ("2026-W10", [22, 23], ())
+
+
+def test_at_once_a_feed_and_a_site_say_it_with_what_was_checked(
+    arxiv: DemoArxiv, clock: ManualClock, install: Install
+) -> None:
+    here = install(arxiv, when="at once", extra=NO_SAMPLE)
+    edit(here, ('"file:feeds/perf.atom"]', '"file:feeds/perf.atom", "file:site/"]'))
+    begin(arxiv, here, clock)
+    fail(arxiv)
+    announce(arxiv, TUESDAY, 22)
+    for hours in (0, 6, 16):
+        assert digests_at(here, clock, TUESDAY + NINE + timedelta(hours=hours)) == []
+    arxiv.faults.clear()
+    announce(arxiv, TUESDAY + timedelta(days=1), 23)
+    (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=1) + NINE)
+    assert (numbers(digest), failures(digest)) == ([22, 23], [(4, TurnFailure.ARXIV_FAILED)])
+    said = "Nothing was checked on Tuesday 3 March: arXiv did not answer."
+    view = view_digest(digest)
+    assert said.removesuffix(".") in view.coverage.sentence
+    assert view.introduction == ""
+    assert f">{said}</subtitle>" in (here.folder / "feeds/perf.atom").read_text()
+    assert f'<p class="coverage">{said}</p>' in (here.folder / "site/index.html").read_text()
+    announce(arxiv, TUESDAY + timedelta(days=2), 24)
+    (following,) = digests_at(here, clock, TUESDAY + timedelta(days=2) + NINE)
+    assert following.unchecked == (), "it is said once"

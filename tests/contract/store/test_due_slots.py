@@ -2,12 +2,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from digest.model.subscriptions import Timing, TurnState
+from sqlalchemy import select
+
+from digest.model.subscriptions import Timing, TurnFailure, TurnState, UncheckedTurn
 from digest.store import Store
-from digest.store.matches import find_sent, load_due_slots
+from digest.store.matches import find_sent, load_due_slots, set_matched_mark
+from digest.store.runs import finish_run, start_run
+from digest.store.schema import subscriptions
 from digest.store.subscribers import save_unsubscription
-from digest.store.subscriptions import set_next_due, store_slots
-from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, recording, subscribe
+from digest.store.subscriptions import (
+    end_subscription,
+    has_due_slots,
+    make_open_due,
+    pause_subscription,
+    set_next_due,
+    store_slots,
+)
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    NOW,
+    SLACK,
+    make_paper,
+    make_subscription,
+    recording,
+    store_papers,
+    subscribe,
+)
+
+FAILED = UncheckedTurn(NOW, TurnFailure.ARXIV_FAILED)
 
 
 def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: Store) -> None:
@@ -61,3 +85,58 @@ def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None
         taken = load_due_slots(conn, NOW + 2 * DAY, 99)
     assert {turn.state for turn in taken} == {TurnState(NOW + 2 * DAY, "2026-11-20")}
     assert len(taken) == len(ids)
+
+
+def _check(store: Store) -> None:
+    """Let one check of arXiv begin and end."""
+    with store.begin() as conn:
+        run_id = start_run(conn, source="harvest", at=NOW)
+        finish_run(conn, run_id, outcome="failed", at=NOW, failure="no answer")
+
+
+def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(store: Store) -> None:
+    ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(50)))
+    opened = TurnState(NOW + DAY, "2026-11-19", awaits_check=True, unchecked=(FAILED,))
+    _check(store)
+    with store.begin() as conn:
+        store_slots(conn, dict.fromkeys(ids.values(), opened))
+    with recording(store) as statements, store.read() as conn:
+        assert not has_due_slots(conn, NOW)
+    assert len([text for text in statements if text.startswith("SELECT")]) <= 4, "however many are open"
+    _check(store)
+    with store.begin() as conn, recording(store) as statements:
+        assert has_due_slots(conn, NOW)
+        assert make_open_due(conn, NOW) == len(ids)
+    assert len([text for text in statements if text.startswith("UPDATE")]) == 1
+    with store.begin() as conn:
+        turns = load_due_slots(conn, NOW, 99)
+        assert {turn.state for turn in turns} == {replace(opened, next_due_at=NOW)}
+        store_slots(conn, {turn.id: opened for turn in turns})
+        assert not has_due_slots(conn, NOW), "they were decided over after this check"
+
+
+def test_an_open_turn_waits_until_what_a_check_found_is_matched(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    opened = TurnState(NOW + DAY, "2026-11-19", awaits_check=True)
+    with store.begin() as conn:
+        store_slots(conn, {ids["team"]: opened})
+    _check(store)
+    (change,) = store_papers(store, [make_paper(1)])
+    with store.begin() as conn:
+        assert make_open_due(conn, NOW) == 0
+        set_matched_mark(conn, change.id, expected=0)
+        assert make_open_due(conn, NOW) == 1
+
+
+def test_a_pause_and_an_end_leave_no_turn_open(store: Store) -> None:
+    ids = subscribe(store, make_subscription("paused"), make_subscription("ended"))
+    opened = TurnState(NOW + DAY, "2026-11-19", awaits_check=True, unchecked=(FAILED,))
+    with store.begin() as conn:
+        store_slots(conn, dict.fromkeys(ids.values(), opened))
+        pause_subscription(conn, ids["paused"], None)
+        end_subscription(conn, ids["ended"], NOW)
+    _check(store)
+    with store.begin() as conn:
+        assert make_open_due(conn, NOW) == 0
+        rows = {row.name: row.unchecked for row in conn.execute(select(subscriptions))}
+    assert rows == {"paused": str(FAILED), "ended": ""}
