@@ -53,11 +53,13 @@ def fail(arxiv: DemoArxiv, kind: str = "503", **how: object) -> None:
     arxiv.faults.add(kind, times=FOR_EVER, **how)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize(
+    ("kind", "source"), [*((kind, "harvest") for kind in FAULTS), ("503", "query"), ("drop", "query")]
+)
 def test_the_days_papers_come_with_the_first_complete_check(
-    kind: str, arxiv: DemoArxiv, clock: ManualClock, install: Install
+    kind: str, source: str, arxiv: DemoArxiv, clock: ManualClock, install: Install
 ) -> None:
-    here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
+    here = install(arxiv, when=BERLIN, extra=NO_SAMPLE, source=source)
     begin(arxiv, here, clock)
     fail(arxiv, kind, seconds=0.1)
     announce(arxiv, TUESDAY, 22, 23)
