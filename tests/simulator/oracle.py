@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from digest.model.announcements import StoredChange, announcement_moment
 from digest.store.backups import load_violations
@@ -375,8 +375,8 @@ class Watch:
                 fail("what waits is named", row.name)
 
     def _look_at_passed_turn(
-        self, conn: Connection, row: Any, when: str, began: datetime, since: datetime
-    ) -> None:  # noqa: ANN401 - a row
+        self, conn: Connection, row: Row[Any], when: str, began: datetime, since: datetime
+    ) -> None:
         """A turn without a digest passes only if what was announced by then was checked, or is stored."""
         turn = find_last_turn(when, began)
         if turn is None or turn.due_at <= since or turn.name not in row.last_slot.split():
