@@ -32,7 +32,7 @@ class TransportEntry(NamedTuple):
     longest: timedelta = timedelta(minutes=1)
 
 
-def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
+def _configure_mail(config: Config, clock: Clock) -> Mapping[str, object]:
     mail = config.mail
     return {
         "url": mail.smtp,
@@ -40,6 +40,7 @@ def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
         "password": mail.password,
         "ca_file": mail.ca_file,
         "helo": mail.helo,
+        "now": clock.now,
     }
 
 

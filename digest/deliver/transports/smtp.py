@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from digest.config.addresses import read_mail_address
 from digest.deliver.transports.smtp_connection import (
+    OPENING,
     Security,
     SmtpConnection,
     StaleConnection,
     Timeouts,
     parse_mail_server,
 )
-from digest.model.clock import monotonic
+from digest.deliver.transports.smtp_replies import LimitReached
+from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
 
-_LONG, _REST = 10.0, 60.0  # seconds in vain after which a server gets no mail for a while, and how long that is
+_LONG = 10.0
+"""Seconds in vain after which a server gets no mail for a while."""
+
+_REST = timedelta(minutes=1)
+"""How long that is; also after it has named a limit of ours."""
 
 
 class SmtpTransport:
@@ -36,7 +42,9 @@ class SmtpTransport:
         ca_file: Path | None = None,
         helo: str = "",
         timeouts: Timeouts | None = None,
+        now: Callable[[], datetime] = SystemClock().now,
     ) -> None:
+        self._now = now
         self._timeouts = timeouts or Timeouts()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
@@ -45,7 +53,8 @@ class SmtpTransport:
         self._idle: list[SmtpConnection] = []
         self._lent: set[SmtpConnection] = set()
         self._lock = threading.Lock()
-        self._asked_again_at = 0.0
+        self._obstacle: DeliveryError | None = None
+        self._rests_until = now()
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the mail server gets it."""
@@ -57,21 +66,35 @@ class SmtpTransport:
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
         about them can be talked into seeing a second mail.
         """
-        recipient, began = _read_recipient(destination), monotonic()
-        if began < self._asked_again_at:
-            raise DeliveryError(f"{self._server} let another mail wait in vain", whole_transport=True)
+        recipient = _read_recipient(destination)
+        if self._obstacle is not None and self._now() < self._rests_until:
+            raise self._obstacle.with_traceback(None)
+        began = monotonic()
         data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
             try:
-                return connection.send(self._sender, recipient, data, is_ours)
-            except StaleConnection:
-                return connection.send(self._sender, recipient, data, is_ours)  # over a new one
+                try:
+                    return connection.send(self._sender, recipient, data, is_ours)
+                except StaleConnection:
+                    return connection.send(self._sender, recipient, data, is_ours)  # over a new one
             except DeliveryError as error:
-                # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
-                is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous
-                if is_silent and monotonic() - began >= min(_LONG, self._timeouts.command):
-                    self._asked_again_at = monotonic() + _REST
+                self._note_obstacle(error, connection, monotonic() - began)
                 raise
+
+    def _note_obstacle(self, error: DeliveryError, connection: SmtpConnection, seconds: float) -> None:
+        """Keep other mails back for a while if each would meet the same: a limit, or long silence.
+
+        A slow refusal is an answer, and of one reader alone. One connection too many stops no other.
+        """
+        is_limit = isinstance(error, LimitReached)
+        is_spare = connection.stage in OPENING and len(self._lent) > 1
+        is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous
+        if is_silent and seconds >= min(_LONG, self._timeouts.command):
+            error = DeliveryError(f"{self._server} let another mail wait in vain", whole_transport=True)
+        elif not is_limit or is_spare:
+            return
+        self._rests_until = self._now() + _REST
+        self._obstacle = error
 
     def log_in(self) -> None:
         """Connect, secure the connection and log in, as before a mail; nothing is sent."""

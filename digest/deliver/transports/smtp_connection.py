@@ -12,7 +12,7 @@ import re
 import smtplib
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,6 +22,14 @@ from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
+from digest.deliver.transports.smtp_replies import (
+    HINTS,
+    LIMITS,
+    SCHEMES,
+    Cause,
+    LimitReached,
+    find_cause,
+)
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import IsOurs, Receipt, require_ours
@@ -41,7 +49,7 @@ _PERMANENT = range(500, 600)
 _LOGIN_CODES = frozenset({454, 530, 534, 535, 538})
 """Codes about authentication wherever they appear (RFC 4954 §6)."""
 
-_ENHANCED = re.compile(r"(?P<category>[245]\.\d{1,3})\.\d{1,3}\b")
+_OF_POLICY = re.compile(r"5\.7\.\d{1,3}\b")
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _LONGEST_DETAIL = 300
@@ -124,7 +132,8 @@ class Stage(StrEnum):
     FINAL = "the final dot"
 
 
-_BEFORE_ANY_RECIPIENT = (Stage.GREETING, Stage.LOGIN, Stage.SENDER)
+OPENING = (Stage.GREETING, Stage.LOGIN)
+_BEFORE_ANY_RECIPIENT = (*OPENING, Stage.SENDER)
 
 
 def read_reply(reply: bytes | str) -> str:
@@ -139,35 +148,38 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
     say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said. A reply without a usable code after the final dot leaves it open
-    whether the mail was taken.
+    wherever it is said. A limit of ours passes and concerns every mail, whatever the code and wherever it is said.
+    A reply without a usable code after the final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
+    cause = find_cause(code, text, is_early=is_early) if code in _REFUSALS else None
+    if cause in LIMITS:
+        said = f"{LIMITS[cause]}: it answered {code} at {stage}: {text}"
+        return LimitReached(said, whole_transport=True, hint=HINTS[cause])
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
-    is_general = is_early and code != _NO_ROOM
+    is_general = (is_early and code != _NO_ROOM) or (cause is Cause.ENCRYPTION and code in _PERMANENT)
     is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
         permanent=code in _PERMANENT or is_of_us,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
         whole_transport=is_login or is_general or is_of_us,
-        hint=_hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
+        hint=HINTS[cause] if cause else _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 
 
 def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: bool) -> str:
-    enhanced = _ENHANCED.match(text)
-    category = enhanced["category"] if enhanced else ""
     if is_login:
-        return "Check the login name and the password. Many providers want an app password: `digest help mail`."
-    if is_of_us or (category == "5.7" and stage is Stage.FINAL):
+        return (
+            "Check the login name in `mail.smtp`, and the password."
+            " Many providers want an app password: `digest help mail`."
+        )
+    if is_of_us or (stage is Stage.FINAL and _OF_POLICY.match(text)):
         return (
             "The server's policy refuses this machine, its sender or the mail, not the reader. Check `mail.from`,"
             " `mail.helo`, the sender's domain (SPF, DKIM, DMARC) and block lists, or ask the server's operator."
         )
-    if code == _NO_ROOM or category == "5.2":
-        return "The mailbox is full or switched off, or the mail too large: a smaller `show` shortens it."
     if stage is Stage.SENDER:
         return "Check `mail.from`: the server does not take mail from it."
     if stage is Stage.RECIPIENT and code in _PERMANENT:
@@ -186,8 +198,13 @@ def classify_break(stage: Stage, error: Exception) -> DeliveryError:
     return DeliveryError(f"the connection broke at {stage}, before the mail was handed over: {_words(error)}")
 
 
-def classify_opening_error(server: MailServer, stage: Stage, error: Exception) -> DeliveryError:
-    """Turn a failure to connect, protect the connection or log in into an error for every mail."""
+def classify_opening_error(
+    server: MailServer, stage: Stage, error: Exception, offered: Mapping[str, str]
+) -> DeliveryError:
+    """Turn a failure to connect, protect the connection or log in into an error for every mail.
+
+    `offered`: what the server said to EHLO, each extension by its name with what follows it.
+    """
     if isinstance(error, smtplib.SMTPResponseException):
         return classify_reply(stage, error.smtp_code, error.smtp_error)
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -200,21 +217,30 @@ def classify_opening_error(server: MailServer, stage: Stage, error: Exception) -
         return DeliveryError(
             f"no secure connection to {server}: {_words(error)}",
             whole_transport=True,
-            hint="Check scheme and port: smtp+starttls is usual on 587, smtps on 465.",
+            hint=f"Check scheme and port: {SCHEMES}",
         )
     # Every smtplib error is an OSError; the two kinds mean different things here.
-    is_absent = isinstance(error, ConnectionRefusedError | socket.gaierror)
     if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(error, smtplib.SMTPException):
+        is_absent = isinstance(error, ConnectionRefusedError | socket.gaierror)
+        where = "Check the host's name and port"
         return DeliveryError(
             f"{server} can't be reached: {_words(error)}",
             whole_transport=True,
-            hint="Check the host's name and port, and whether the server runs." if is_absent else "",
+            hint=f"{where}, and whether the server runs." if is_absent else f"{where}. {SCHEMES}",
+        )
+    if stage is Stage.LOGIN and "auth" in offered:
+        return DeliveryError(
+            f"{server} takes no password: it offers {offered['auth'].strip()} alone",
+            permanent=True,
+            whole_transport=True,
+            hint=HINTS[Cause.NO_PASSWORD],
         )
     return DeliveryError(
         f"{server} does not offer what Digest needs at {stage}: {_words(error)}",
         permanent=True,
         whole_transport=True,
-        hint="Check the URL's scheme (smtp, smtp+starttls, smtps), and whether the server takes logins.",
+        hint=f"Many servers take a login only over encryption: {SCHEMES}"
+        " For a server without logins take the name out of `mail.smtp`.",
     )
 
 
@@ -233,7 +259,7 @@ class Timeouts:
 
 
 class StaleConnection(Exception):
-    """The server had ended a connection before the mail began."""
+    """A connection that carried mails takes no more, and has not taken this one."""
 
 
 class SmtpConnection:
@@ -247,7 +273,7 @@ class SmtpConnection:
         self._link: smtplib.SMTP | None = None
         self._handle: socket.socket | None = None
         self._has_rested = False
-        self._stage = Stage.GREETING
+        self.stage = Stage.GREETING
         self._mails = 0
         self._used_at = 0.0
 
@@ -258,27 +284,27 @@ class SmtpConnection:
         return self._link is None or self._mails >= self._timeouts.mails or has_rested_long
 
     def send(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
-        """Send one mail, of ASCII; `StaleConnection` if the server had gone while the connection rested."""
+        """Send one mail, of ASCII; `StaleConnection` if it may go over a new connection."""
         link = self.take()
         size = f" SIZE={len(data)}" if link.has_extn("size") else ""
-        self._stage = Stage.SENDER
+        self.stage = Stage.SENDER
         try:
             self._ask(link, f"MAIL FROM:<{sender}>{size}", DONE, FORWARDED)
-            self._stage = Stage.RECIPIENT
+            self.stage = Stage.RECIPIENT
             self._ask(link, f"RCPT TO:<{recipient}>", DONE, FORWARDED)
-            self._stage = Stage.DATA
+            self.stage = Stage.DATA
             self._ask(link, "DATA", GO_AHEAD)
             # Each dot that a line begins with is doubled (RFC 5321 §4.5.2).
             link.send(b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n.."))
             self._check_once_more(is_ours)
-            self._stage = Stage.FINAL
+            self.stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
         except OSError as error:
             self.drop()
-            if self._stage is Stage.SENDER and self._has_rested:
+            if self.stage is Stage.SENDER and self._has_rested:
                 raise StaleConnection from error
-            raise classify_break(self._stage, error) from error
+            raise classify_break(self.stage, error) from error
         if code not in _POSITIVE:
             raise self._give_up(link, code, reply)
         self._used_at = monotonic()
@@ -312,14 +338,15 @@ class SmtpConnection:
         return self._link
 
     def _open(self) -> smtplib.SMTP:
-        stage, link = Stage.GREETING, None
+        link = None
+        self.stage = Stage.GREETING
         try:
             link = _Link(self._server, self._keep_handle, self._tls, self._timeouts.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
                 link.ehlo_or_helo_if_needed()
-            stage = Stage.LOGIN
+            self.stage = Stage.LOGIN
             if self._server.user:
                 link.login(self._server.user, self._server.password)
         except (OSError, UnicodeError) as error:
@@ -330,7 +357,8 @@ class SmtpConnection:
                 raise DeliveryError(
                     f"{self._server} was not reached: this process stopped the connection", whole_transport=True
                 ) from error
-            raise classify_opening_error(self._server, stage, error) from error
+            offered = link.esmtp_features if link is not None else {}
+            raise classify_opening_error(self._server, self.stage, error, offered) from error
         return link
 
     def _keep_handle(self, line: socket.socket) -> None:
@@ -361,10 +389,12 @@ class SmtpConnection:
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
         """Make the connection ready for the next mail, if it can be, and return what a refusal means."""
-        if code == CLOSING and self._stage is Stage.SENDER and self._has_rested:
+        failure = classify_reply(self.stage, code, reply)
+        has_gone = code == CLOSING and self.stage is Stage.SENDER
+        # A limit may be of this connection alone: another one shows it.
+        if self._has_rested and (has_gone or isinstance(failure, LimitReached)):
             self.drop()
             return StaleConnection()
-        failure = classify_reply(self._stage, code, reply)
         self._used_at = monotonic()
         try:
             if code == CLOSING or failure.ambiguous or link.rset()[0] != DONE:
