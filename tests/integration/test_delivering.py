@@ -16,6 +16,8 @@ from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
 from digest.store.attempts import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
 from tests.command_line import run_process
+from tests.fakes.mailscript import Step
+from tests.integration.transports.conftest import WatchedScript
 from tests.integration.web.world import World
 
 FOR_EVER = 1_000
@@ -139,3 +141,56 @@ def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "sqlalchemy" in loaded
     assert loaded & {"httpx", "jinja2", "lxml", "numpy", "rich.console", "slack_sdk", "smtplib"} == set()
+
+
+READERS = ("mailto:ada@example.org", "mailto:ben@example.org", "mailto:cam@example.org")
+
+
+@pytest.mark.parametrize(
+    ("step", "reply"),
+    [
+        ("CONNECT", "421 4.7.0 Your daily limit of mails is reached"),
+        ("MAIL", "452 4.5.3 Too many messages from this sender today"),
+        ("RCPT", "550 5.4.5 Daily user sending limit exceeded"),
+        ("END", "554 5.7.1 You have exceeded your hourly quota"),
+    ],
+)
+def test_the_mail_servers_own_limit_holds_for_days_and_loses_no_readers_mail(
+    world: World, step: str, reply: str
+) -> None:
+    world.write_config(to=READERS, when="daily at 02:00 UTC")
+    world.mail.script.reply(step, reply, skip=step != "CONNECT", times=FOR_EVER)
+    reports = pass_by(world, 9, timedelta(hours=24))
+    came = len(world.mail.mails)
+    first = reports[0].deliver
+    assert came == (0 if step == "CONNECT" else 1)
+    assert len(first.retries) == len(READERS) - came
+    assert all("your mail server's limit of mails is reached" in line for line in first.retries)
+    assert not any(report.deliver.dead or report.deliver.held for report in reports)
+    said = world.run("status").stdout
+    assert "Check the address" not in said
+    assert "your mail server's limit of mails" in " ".join(said.split())
+    world.mail.script.clear()
+    pass_by(world, 1)
+    got = {mail.recipients for mail in world.mail.mails}
+    assert got == {(reader.removeprefix("mailto:"),) for reader in READERS}
+    assert world.run("delivery", "list", "--state", "waiting").stdout.count("@") == 0
+
+
+def test_once_a_limit_was_named_the_other_mails_of_the_pass_ask_no_more(world: World) -> None:
+    many = tuple(f"mailto:reader{number}@example.org" for number in range(20))
+    world.write_config(to=many)
+    script = WatchedScript()
+    world.mail.script = script
+    script.reply("RCPT", "550 5.4.5 Daily user sending limit exceeded", skip=1, times=FOR_EVER)
+    (report,) = pass_by(world, 1)
+    assert len(report.deliver.retries) == len(many) - 1
+    assert script.count(Step.RCPT) == 3  # one mail went; another was refused, on a fresh connection, too
+
+
+def test_a_full_mailbox_is_the_readers_and_keeps_nobody_else_waiting(world: World) -> None:
+    world.write_config(to=READERS)
+    world.mail.script.reply("RCPT", "552 5.2.2 Mailbox over quota", match="ben@")
+    (report,) = pass_by(world, 1)
+    assert [line.partition(": ")[0] for line in report.deliver.dead] == ["mailto:ben@example.org"]
+    assert len(world.mail.mails) == 2

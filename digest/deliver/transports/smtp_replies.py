@@ -35,7 +35,7 @@ SCHEMES = "smtp+starttls:// is usual on port 587, smtps:// on 465."
 
 HINTS = {
     Cause.CONNECTIONS: "It is tried again by itself. A smaller `mail.connections` may help.",
-    Cause.LOGINS: "It is tried again by itself. Does another program log in there with an old password?",
+    Cause.LOGINS: "It is tried again by itself. Does another program log in there too often?",
     Cause.LIMIT: "It is tried again by itself. The server's provider says how many mails an hour or a day you have.",
     Cause.NO_PASSWORD: "Use an app password, if the provider has them. Else use a relay or another provider:"
     " `digest help mail`.",

@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from digest.deliver.transports.smtp_connection import Timeouts
-from digest.model.clock import monotonic
+from digest.model.clock import ManualClock, monotonic
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.mailscript import Step
 from tests.integration.transports.conftest import SENDER, make_mail
+from tests.integration.transports.slack_posts import NOW
 from tests.integration.transports.wire import WireServer
 
 if TYPE_CHECKING:
@@ -308,3 +309,51 @@ def _wait_until(is_true: Callable[[], bool]) -> None:
     while not is_true():
         assert monotonic() < until, "it did not happen within 5 seconds"
         threading.Event().wait(0.01)
+
+
+def test_a_limit_of_one_connection_is_met_by_another(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("RCPT", "452 4.5.3 Too many messages in this connection", skip=1)
+    transport = open_mail(sink.url)
+    for _ in range(3):
+        transport.send(make_mail(), READER)
+    assert (len(sink.mails), script.count(Step.CONNECT)) == (3, 2)
+
+
+def test_one_connection_too_many_keeps_no_mail_from_the_others(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("CONNECT", "421 4.7.0 Error: too many connections from 127.0.0.1", skip=1)
+    script.delay("END", 0.4)
+    transport = open_mail(sink.url)
+    other = threading.Thread(target=lambda: transport.send(make_mail(), READER))
+    other.start()
+    while not script.count(Step.DATA):
+        threading.Event().wait(0.01)
+    assert "limit of connections" in str(_fail(transport))
+    other.join()
+    transport.send(make_mail(), READER)
+    assert len(sink.mails) == 2
+
+
+@pytest.mark.parametrize(
+    ("step", "reply"),
+    [
+        ("RCPT", "550 5.4.5 Daily user sending limit exceeded"),
+        ("CONNECT", "421 too many connections"),
+        ("END", "451 4.7.1 slow down"),
+    ],
+)
+def test_after_a_limit_the_server_is_asked_again_once_a_minute_has_passed(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail, step: str, reply: str
+) -> None:
+    clock = ManualClock(NOW)
+    script.reply(step, reply)
+    transport = open_mail(sink.url, now=clock.now)
+    told = {str(_fail(transport)) for _ in range(5)}
+    assert script.count(Step(step)) == 1
+    assert len(told) == 1
+    clock.sleep(61)
+    transport.send(make_mail(), READER)
+    assert len(sink.mails) == 1

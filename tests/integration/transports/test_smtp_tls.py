@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from digest.deliver.transports.smtp_connection import Timeouts
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.certificate import has_openssl
@@ -118,3 +119,70 @@ def test_a_server_that_offers_no_login_is_not_told_the_password(open_mail: OpenM
     assert failure.permanent
     assert failure.whole_transport
     assert not any("AUTH" in command for command in server.commands)
+
+
+STARTTLS_FIRST = "530 5.7.0 Must issue a STARTTLS command first"
+LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
+
+
+@pytest.mark.parametrize(
+    ("url", "said", "hinted", "is_permanent"),
+    [
+        ("smtp://", {"replies": {"MAIL": STARTTLS_FIRST}}, "smtp+starttls://", True),
+        ("smtp://", {"replies": {"RCPT": STARTTLS_FIRST}}, "smtp+starttls://", True),
+        ("smtp://", {"replies": {"MAIL": "523 5.7.10 Encryption Needed"}}, "smtp+starttls://", True),
+        ("smtp://me@", LOGINS | {"replies": {"AUTH": "538 5.7.11 Encryption required"}}, "smtp+starttls://", True),
+        ("smtp://me@", {"offers": ("STARTTLS",)}, "only over encryption: smtp+starttls://", True),
+        ("smtp+starttls://me@", {}, "smtps:// on 465", True),
+        (
+            "smtp+starttls://me@",
+            {"offers": ("STARTTLS",), "replies": {"STARTTLS": "454 4.7.0 TLS not available due to local problem"}},
+            "smtps:// on 465",
+            False,
+        ),
+        ("smtp://me@", LOGINS | {"replies": {"AUTH": "454 4.7.0 Too many login attempts"}}, "by itself", False),
+        ("smtp://me@", LOGINS | {"replies": {"AUTH": "421 4.7.0 Too many failed logins"}}, "by itself", False),
+        ("smtp://me@", {"offers": ("AUTH XOAUTH2 OAUTHBEARER",)}, "app password, if the provider", True),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "534 5.7.9 Application-specific password required."}},
+            "app password",
+            True,
+        ),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "535 5.7.139 Authentication failed, basic authentication is disabled."}},
+            "relay or another provider",
+            True,
+        ),
+        ("smtp://me@", LOGINS | {"replies": {"AUTH": "504 5.7.4 Unrecognized authentication type"}}, "relay", True),
+        ("smtp://me@", LOGINS | {"replies": {"AUTH": "535 5.7.8 wrong"}}, "and the password", True),
+        ("smtp://", {"replies": {"MAIL": "530 5.7.0 Authentication required"}}, "login name in `mail.smtp`", True),
+    ],
+)
+def test_what_keeps_every_mail_from_the_server_is_told_with_what_to_change(
+    url: str, said: dict[str, Any], hinted: str, open_mail: OpenMail, *, is_permanent: bool
+) -> None:
+    with WireServer(**said) as server:
+        failure = _fail(open_mail(f"{url}{server.address}", password="hunter2"))
+    assert hinted in failure.hint
+    assert failure.whole_transport
+    assert failure.permanent == is_permanent
+    assert ("password" in failure.hint) == ("password" in hinted or "relay" in hinted or "login name" in hinted)
+
+
+def test_a_server_that_takes_tokens_alone_is_told_as_such_and_gets_no_password(open_mail: OpenMail) -> None:
+    with WireServer(offers=("AUTH XOAUTH2 OAUTHBEARER",)) as server:
+        failure = _fail(open_mail(f"smtp://me@{server.address}", password="hunter2"))
+    assert "takes no password: it offers XOAUTH2 OAUTHBEARER alone" in failure.message
+    assert not any("AUTH" in command for command in server.commands)
+
+
+@pytest.mark.parametrize("scheme", ["smtp", "smtp+starttls"])
+def test_a_port_that_speaks_tls_at_once_is_hinted_at(scheme: str, open_mail: OpenMail) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATES / "elsewhere.pem")
+    with WireServer(context=context) as server:
+        failure = _fail(open_mail(f"{scheme}://{server.address}", timeouts=Timeouts(command=0.3)))
+    assert failure.whole_transport
+    assert "smtps:// on 465" in failure.hint
