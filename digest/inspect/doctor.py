@@ -369,13 +369,18 @@ def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport
     whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
     yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
     granted = {name.strip() for name in answer.headers.get("x-oauth-scopes", "").split(",")}
-    missing = [one for one in SCOPES if granted.isdisjoint({one.name, one.private or one.name})]
-    if missing:
+    needed = {
+        "public": {one.name for one in SCOPES},
+        "private": {one.private or one.name for one in SCOPES},
+    }
+    if reached := [kind for kind, names in needed.items() if names <= granted]:
+        said = f"the app has the scopes for {' and '.join(reached)} channels"
+        yield Finding(Verdict.OK, "Slack", said)
+    else:
+        missing = [one for one in SCOPES if one.name not in granted]
         said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)
         todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
         yield Finding(Verdict.PROBLEM, "Slack", said, todo)
-    else:
-        yield Finding(Verdict.OK, "Slack", "the app has all scopes it needs")
     for destination, name in channels.items():
         what = f"{destination.address} ({name})"
         try:

@@ -10,10 +10,12 @@ import json
 import logging
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 from urllib.request import Request
 
@@ -37,9 +39,17 @@ _ID = re.compile(r"[CDGUW][A-Z0-9]{7,}", re.ASCII)
 _PAGE = 999
 """The most that `conversations.list` gives at once."""
 
+_TYPES = ("public_channel,private_channel", "public_channel", "private_channel")
+"""What is listed: all, or what the app's scopes allow. The hint of a miss names the scope that lacks."""
+
+_BY_ID = "Write the channel's id in its place, from the channel's details in Slack: then no list is asked for."
+
 _HISTORY_PAGE = 100
 _MOST_PAGES = 100
-"""Pages read before a list counts as endless."""
+"""Pages of a history read before it counts as endless."""
+
+_MOST_LISTED = 20
+"""Pages of channels, some 20,000: Slack gives as many in a minute (tier 2), and then asks to wait."""
 
 _AROUND = timedelta(days=1)
 """How long before and after its start a post is searched for. A clock may be hours off, and a process
@@ -152,17 +162,18 @@ class SlackTransport:
         """
         if _ID.fullmatch(destination.address):
             return destination.address
-        name = destination.address.removeprefix("#").casefold()
+        written = destination.address.removeprefix("#")
+        name = _fold_name(written)
         with self._lock:
             if name not in self._channels or self._now() >= self._list_again_at:
                 self._search_around(name)
             if name in self._channels:
                 return self._channels[name]
         raise DeliveryError(
-            f"there is no channel #{name} that the app can see",
+            f"there is no channel #{written} that the app can see",
             permanent=True,
-            hint="Check the name, or write the channel's id. For a private channel, write /invite @… with the"
-            f" app's name in #{name}, and give the app the scope groups:read.",
+            hint="Check the name, or write the channel's id. For a private channel, write /invite @… with the app's"
+            f" name in #{written}, and give the app the scope groups:read.",
         )
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
@@ -199,7 +210,7 @@ class SlackTransport:
         method = "conversations.history"
         if call.get("thread_ts"):
             method, form["ts"] = "conversations.replies", str(call["thread_ts"])
-        for page in self._walk(method, form, is_hopeless=True):
+        for page in self._walk(method, form, _MOST_PAGES):
             for post in page.objects("messages"):
                 if mark.items() <= _read_payload(post).items():
                     return Receipt(str(post.get("ts", "")), "found in the channel's history")
@@ -213,35 +224,31 @@ class SlackTransport:
         """List the channels anew; if Slack does not list them, a known one is what it was."""
         try:
             self._channels = self._list_channels()
-        except DeliveryError:
+        except DeliveryError as error:
             if name not in self._channels:
+                error.hint = error.hint or _BY_ID
                 raise
             self._list_again_at = self._now() + _LISTED_FOR / 10
         else:
             self._list_again_at = self._now() + _LISTED_FOR
 
-    def _list_channels(self) -> dict[str, str]:
+    def _list_channels(self, types: tuple[str, ...] = _TYPES) -> dict[str, str]:
+        """Return ids by names. Archived channels are among them: Slack says of a post there why it is refused."""
+        pages = self._walk("conversations.list", {"types": types[0], "limit": str(_PAGE)}, _MOST_LISTED)
         try:
-            return self._list_channels_of("public_channel,private_channel")
+            found = chain.from_iterable(page.objects("channels") for page in pages)
+            listed = [one for one in found if one.get("id")]
         except DeliveryError as error:
-            if "missing_scope" not in error.message:
+            if "missing_scope" not in error.message or types == _TYPES[-1:]:
                 raise
-            # Without groups:read the public ones can still be listed; the hint of a miss names the scope.
-            return self._list_channels_of("public_channel")
+            return self._list_channels(types[1:])
+        listed.sort(key=lambda one: one.get("is_archived") is not True)  # of one name, who comes last stays
+        return {_fold_name(str(one.get("name", ""))): str(one["id"]) for one in listed}
 
-    def _list_channels_of(self, types: str) -> dict[str, str]:
-        form = {"types": types, "exclude_archived": "true", "limit": str(_PAGE)}
-        return {
-            str(channel.get("name", "")).casefold(): str(channel["id"])
-            for page in self._walk("conversations.list", form)
-            for channel in page.objects("channels")
-            if channel.get("id")
-        }
-
-    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[SlackAnswer]:
-        """Read page by page; if `is_hopeless`, a list without an end is not asked for again: it will have none."""
+    def _walk(self, method: str, form: dict[str, str], most: int) -> Iterator[SlackAnswer]:
+        """Read page by page. A list without an end is not asked for again: it will have none."""
         cursor = ""
-        for _ in range(_MOST_PAGES):
+        for _ in range(most):
             answer = self.client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
             listed = answer.get("channels" if method == "conversations.list" else "messages")
             if not isinstance(listed, list):  # no list is no empty list: nothing follows from it
@@ -250,7 +257,12 @@ class SlackTransport:
             cursor = answer.text("response_metadata", "next_cursor")
             if not cursor:
                 return
-        raise DeliveryError(f"Slack's {method} does not end after {_MOST_PAGES} pages", permanent=is_hopeless)
+        raise DeliveryError(f"Slack's {method} does not end after {most} pages", permanent=True)
+
+
+def _fold_name(name: str) -> str:
+    """Return a channel's name as Slack keeps it: in small letters, each of them one character."""
+    return unicodedata.normalize("NFC", name).lower()
 
 
 def _read_payload(post: dict[str, object]) -> dict[str, object]:

@@ -94,6 +94,7 @@ def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiv
         ("slack:#nowhere", "Check the name"),
         ("slack:C000NOWHERE", "/invite @"),
         ("slack:C000ATTIC0", "Unarchive it"),
+        ("slack:#attic", "Unarchive it"),
         ("slack:#lounge", "/invite @"),
     ],
 )
@@ -122,3 +123,31 @@ def test_a_missing_scope_is_told(clock: ManualClock, left_out: str) -> None:
     with SlackReceiver(clock, channels=CHANNELS, scopes=set(LEAST) - {left_out}) as slack:
         _, scopes, *_ = inspect(slack, "slack:#papers")
     assert (scopes.verdict, left_out in scopes.said) == (Verdict.PROBLEM, True)
+
+
+@pytest.mark.parametrize(
+    ("granted", "said"),
+    [(LEAST, "for public channels"), (ALL, "for public and private channels")],
+)
+def test_the_scopes_are_told_by_the_channels_they_open(
+    clock: ManualClock, granted: dict[str, str], said: str
+) -> None:
+    with SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack:
+        _, scopes, *_ = inspect(slack, "slack:#papers")
+    assert scopes.said == f"the app has the scopes {said}"
+
+
+def test_an_app_of_private_channels_alone_is_told_as_one_and_finds_them_by_name(clock: ManualClock) -> None:
+    granted = {"chat:write", "groups:read", "groups:history"}
+    with SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack:
+        _, scopes, secret, papers = inspect(slack, "slack:#secret", "slack:#papers")
+        use_all(slack, clock, "secret")
+    assert scopes.said == "the app has the scopes for private channels"
+    assert (secret.verdict, papers.verdict) == (Verdict.OK, Verdict.PROBLEM)
+
+
+def test_scopes_of_both_kinds_that_make_neither_whole_are_too_few(clock: ManualClock) -> None:
+    granted = {"chat:write", "channels:read", "groups:history"}
+    with SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack:
+        _, scopes, *_ = inspect(slack, "slack:#papers")
+    assert (scopes.verdict, "channels:history is missing" in scopes.said) == (Verdict.PROBLEM, True)

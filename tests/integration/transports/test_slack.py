@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import unicodedata
 
 import pytest
 
@@ -133,12 +134,6 @@ def test_a_failed_look_up_is_never_ambiguous(receiver: SlackReceiver, slack: Sla
         assert not caught.value.permanent
 
 
-def test_a_list_without_an_end_is_given_up() -> None:
-    endless = answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}})
-    with LoopbackServer(endless) as server, pytest.raises(DeliveryError, match="does not end"):
-        SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS)
-
-
 def test_a_channel_made_anew_is_found_by_its_new_id_once_the_old_one_is_refused(clock: ManualClock) -> None:
     with SlackReceiver(clock, channels=[SlackChannel("C000OLDONE", "papers")]) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)
@@ -165,3 +160,59 @@ def test_a_renamed_channel_is_found_after_a_while_and_a_known_one_kept_while_sla
         assert slack.resolve(PAPERS) == "C000OLDONE"
         passed[0] = 2_000.0
         assert slack.resolve(PAPERS) == "C000NEWONE"
+
+
+def test_of_an_archived_channel_by_name_slack_says_why_it_takes_nothing(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    id_ = slack.resolve(Destination(DestinationKind.SLACK, "#attic"))
+    failure = fail_to_send(slack, make_post(channel=id_))
+    assert failure.permanent
+    assert "is_archived" in failure.message
+    assert failure.hint == "Unarchive the channel, or name another."
+    assert receiver.messages == ()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_two_channels_of_one_name_the_one_in_use_counts(clock: ManualClock, *, is_first: bool) -> None:
+    rooms = [SlackChannel("C000OLDONE", "papers", is_archived=True), SlackChannel("C000NEWONE", "papers")]
+    with SlackReceiver(clock, channels=rooms[:: -1 if is_first else 1]) as receiver:
+        assert SlackTransport(token=TOKEN, url=receiver.url).resolve(PAPERS) == "C000NEWONE"
+
+
+def test_a_name_beyond_ascii_is_found_and_told_as_it_is_written(clock: ManualClock) -> None:
+    rooms = [SlackChannel("C000GROSSE", "größe"), SlackChannel("C000DOUBLE", "grösse")]
+    with SlackReceiver(clock, channels=rooms) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        for written in ("#größe", "#GRÖßE", unicodedata.normalize("NFD", "#größe")):
+            assert slack.resolve(Destination(DestinationKind.SLACK, written)) == "C000GROSSE"
+        with pytest.raises(DeliveryError, match="#Weißbier ") as caught:
+            slack.resolve(Destination(DestinationKind.SLACK, "#Weißbier"))
+    assert "in #Weißbier, and" in caught.value.hint
+
+
+def test_a_workspace_with_too_many_channels_is_asked_a_bounded_number_of_times_and_the_id_is_advised() -> None:
+    asked = 0
+
+    def endless(request: Request) -> Answer:
+        nonlocal asked
+        asked += 1
+        return answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": request.body.decode()}})
+
+    with LoopbackServer(endless) as server:
+        slack = SlackTransport(token=TOKEN, url=f"{server.url}/api/")
+        with pytest.raises(DeliveryError) as caught:
+            slack.resolve(PAPERS)
+    assert asked == 20
+    assert caught.value.permanent
+    assert "Write the channel's id" in caught.value.hint
+
+
+def test_if_slack_asks_to_wait_amid_its_channels_the_id_is_advised(clock: ManualClock) -> None:
+    many = [SlackChannel(f"C{number:09}", f"team-{number}") for number in range(2500)]
+    with SlackReceiver(clock, channels=many) as receiver:
+        receiver.faults.add("ratelimited", skip=1, times=9, path="conversations.list")
+        with pytest.raises(DeliveryError, match="wait") as caught:
+            SlackTransport(token=TOKEN, url=receiver.url).resolve(PAPERS)
+    assert not caught.value.permanent
+    assert "Write the channel's id" in caught.value.hint
