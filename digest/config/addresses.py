@@ -133,9 +133,9 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
     """Return how the URL of an incoming webhook, all of a pattern, is read: a secret that no message repeats."""
 
     def read(value: object) -> str:
-        url = read_line(value)
-        parts = _split_web(url)
-        if (parts and parts.hostname in LOOPBACK_HOSTS) or re.fullmatch(pattern, url, re.ASCII):
+        parts = _split_web(read_line(value))
+        url = urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment="")) if parts else ""
+        if re.fullmatch(pattern, url, re.ASCII) or (url and is_loopback(url)):
             return url
         hint = f"Copy the whole address: {shown}"
         raise ConfigurationError("is not the URL of an incoming webhook", hint=hint)

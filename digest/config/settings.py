@@ -545,7 +545,7 @@ INCOMING: dict[DestinationKind, Setting] = {
     ),
     DestinationKind.DISCORD: Setting(
         addresses.incoming(
-            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+",
+            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+(?:\?[\w=&-]+)?",
             "https://discord.com/api/webhooks/…/…",
         ),
         "",

@@ -68,6 +68,28 @@ def test_discord_gets_text_that_notifies_nobody_and_the_id_of_its_message_is_kep
     assert receipt.remote_id == "1234"
 
 
+@pytest.mark.parametrize(
+    ("query", "params"),
+    [
+        ("?thread_id=7", {"thread_id": "7", "wait": "true"}),
+        ("?wait=false&thread_id=7", {"thread_id": "7", "wait": "true"}),
+        ("?", {"wait": "true"}),
+    ],
+)
+def test_discords_address_may_name_a_thread(query: str, params: dict[str, str]) -> None:
+    with LoopbackServer(Answer(b'{"id": "1"}')) as server:
+        construct(DISCORD, f"{server.url}/secret{query}").send(MESSAGE, Destination(DISCORD, "team"))
+    (visit,) = server.visits
+    assert (visit.path, dict(visit.params), len(visit.params)) == ("/secret", params, len(params))
+
+
+def test_a_signed_webhook_is_asked_with_the_query_and_the_slash_of_its_address() -> None:
+    with LoopbackServer(Answer()) as server:
+        construct(SIGNED, f"{server.url}/hook/?team=a&team=b").send(MESSAGE, Destination(SIGNED, "team"))
+    (visit,) = server.visits
+    assert (visit.path, visit.params) == ("/hook/", (("team", "a"), ("team", "b")))
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"no json"])
 def test_discords_answer_without_an_id_is_taken_all_the_same(body: bytes) -> None:
     assert send(DISCORD, Answer(body))[0].remote_id == ""

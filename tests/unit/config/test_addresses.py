@@ -106,7 +106,6 @@ def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() ->
         (SLACK, HOOK.replace("hooks.slack.com", "evil@hooks.slack.com"), False),
         (SLACK, HOOK.replace("hooks.slack.com", "hooks.slack.com:8443"), False),
         (SLACK, f"{HOOK}?next=https://example.org", False),
-        (SLACK, f"{HOOK}/", False),
         (SLACK, HOOK.replace("services", "workflows"), False),
         (SLACK, HOOK.replace("hooks.slack.com", "10.0.0.1"), False),
         (SLACK, "", False),
@@ -114,7 +113,10 @@ def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() ->
         (DISCORD, DISCORD_HOOK.replace("discord.com", "discordapp.com"), True),
         (DISCORD, DISCORD_HOOK.replace("discord.com", "discord.com.example.org"), False),
         (DISCORD, DISCORD_HOOK.replace("https", "http"), False),
-        (DISCORD, f"{DISCORD_HOOK}?wait=true", False),
+        (DISCORD, f"{DISCORD_HOOK}?thread_id=1100000000000000002", True),
+        (DISCORD, f"{DISCORD_HOOK}?wait=false&thread_id=7", True),
+        (DISCORD, f"{DISCORD_HOOK}?next=https://example.org", False),
+        (DISCORD, f"{DISCORD_HOOK}/slack", False),
     ],
 )
 def test_a_webhook_is_its_services_own_or_on_this_machine_and_any_other_is_refused_and_never_repeated(
@@ -126,6 +128,22 @@ def test_a_webhook_is_its_services_own_or_on_this_machine_and_any_other_is_refus
     with pytest.raises(ConfigurationError) as caught:
         INCOMING[kind].read(url)
     assert "abcDEF123" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "read"),
+    [
+        (SLACK, f"{HOOK}/", HOOK),
+        (SLACK, f"{HOOK}#top", HOOK),
+        (DISCORD, f" {DISCORD_HOOK}/ ", DISCORD_HOOK),
+        (DISCORD, f"{DISCORD_HOOK}/?thread_id=7#a", f"{DISCORD_HOOK}?thread_id=7"),
+        (DISCORD, "http://127.0.0.1:9/api/webhooks/1/a/?thread_id=7", "http://127.0.0.1:9/api/webhooks/1/a?thread_id=7"),
+    ],
+)
+def test_a_webhook_loses_its_trailing_slash_and_what_follows_a_hash(
+    kind: DestinationKind, url: str, read: str
+) -> None:
+    assert INCOMING[kind].read(url) == read
 
 
 @pytest.mark.parametrize(
