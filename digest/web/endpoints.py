@@ -165,10 +165,13 @@ def answer_any_error(request: Request, _error: Exception) -> Response:
 
 
 async def serve_feed(request: Request) -> Response:
-    """Answer with a feed or a page about it, with 304 if the reader has it, 410 if it was there, else 404."""
+    """Answer with a feed or a page about it, with 304 if the reader has it, 410 if it was there, else 404.
+
+    The page's own links have a query. They lead to the feed, whoever follows them.
+    """
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")
-    is_page = prefers_page(",".join(request.headers.getlist("accept")))
+    is_page = not request.url.query and prefers_page(",".join(request.headers.getlist("accept")))
     found = await shell.feeds.find(token, suffix, is_page=is_page)
     if isinstance(found, HTTPStatus):
         return shell.pages.fail(found)

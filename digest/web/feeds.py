@@ -91,9 +91,14 @@ class FeedCopy:
 
 
 def prefers_page(accept: str) -> bool:
-    """Whether an Accept field (RFC 9110 §12.5.1) begins with pages and names no feed, as that of browsers does."""
+    """Whether an Accept field (RFC 9110 §12.5.1) is surely a browser's.
+
+    Each browser asks for HTML first and knows XHTML. Programs that ask for HTML as Java does know none; readers of
+    feeds name a feed.
+    """
     named = accept.lower()
-    return named.startswith("text/html") and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
+    is_browsers = named.startswith("text/html") and "application/xhtml+xml" in named
+    return is_browsers and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,14 +152,25 @@ def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
     assert feed.headers["ETag"] != page.headers["ETag"]
     assert all(paper.title.replace("&", "&amp;") in page.text for paper in PAPERS)
     found = re.findall(r'<link rel="alternate" type="application/(.*?)" .*href="(.*?)">', page.text)
-    addresses = [ORIGIN + shared.feed_path(suffix) for suffix in ("atom", "json")]
+    addresses = [f"{ORIGIN}{shared.feed_path(suffix)}?as=feed" for suffix in ("atom", "json")]
     assert found == list(zip(("atom+xml", "feed+json"), addresses, strict=True))
+    for kind, address in found:
+        led = shared.http.get(address.removeprefix(ORIGIN), headers=BROWSER)
+        assert led.headers["Content-Type"] == f"application/{kind}; charset=utf-8"
+    assert shared.http.get(f"{shared.feed_path()}?as=feed", headers=BROWSER).content == feed.content
     assert shared.http.get(shared.feed_path("json"), headers=BROWSER).content == page.content
     again = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": page.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
     other = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": feed.headers["ETag"]})
     assert other.status_code == 200
     assert shared.http.get(shared.feed_path("html"), headers=BROWSER).status_code == 404
+
+
+def test_a_program_that_asks_for_html_as_java_does_gets_the_feed(shared: Desk) -> None:
+    java = {"Accept": "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"}
+    answer = shared.http.get(shared.feed_path(), headers=java)
+    assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    assert answer.content == shared.http.get(shared.feed_path()).content
 
 
 def test_the_icon_is_small_and_kept(shared: Desk) -> None:
