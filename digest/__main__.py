@@ -29,14 +29,30 @@ def replace_signs(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("digest", replace_signs)
 
 
+class _Log(io.FileIO):
+    """Standard error: what it can't take is lost, and stops no work."""
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # nothing else comes here
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(_THRESHOLD)
     from digest.cli import run_cli  # noqa: PLC0415 - keeps `import digest.__main__` free of click
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # None where a program has neither
-            stream.reconfigure(errors="digest")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None where a program has none
+        sys.stdout.reconfigure(errors="digest")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = io.TextIOWrapper(
+            _Log(sys.stderr.fileno(), "w", closefd=False),
+            sys.stderr.encoding,
+            "digest",
+            write_through=True,
+        )
     raise SystemExit(run_cli())
 
 

@@ -256,7 +256,7 @@ class ArxivClient:
         try:
             answer = send_request(self._wire, asked, not_after=grant.good_until)
             ended = monotonic()
-            check_status(answer, read, place=self._addresses.describe(asked.url))
+            check_status(answer, read, place=self._addresses.describe(asked.url), url=asked.url)
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:

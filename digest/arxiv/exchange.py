@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from digest.arxiv.documents import TRY_AGAIN, check_body
 from digest.model.clock import GateOutcome, RequestOutcome, monotonic
@@ -90,12 +90,19 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
 
 
-def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: str = "") -> None:
+def check_status(
+    answer: HttpAnswer,
+    read: Callable[[bytes], object],
+    *,
+    place: str = "",
+    url: str = "",
+) -> None:
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:
         read: reads a body of the kind asked for; an error page often says more than its status.
-        place: the setting that names the address and the address, for the case that nothing is there.
+        place: the setting that names the address, and the address: nothing may be there any more.
+        url: what was asked: a redirect may be written as seen from there.
     """
     _refuse_throttling(answer)
     status = answer.status
@@ -107,10 +114,11 @@ def check_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: 
             hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
-        place = answer.headers.get("location", "another address, which it does not name")[:200]
+        said = answer.headers.get("location")
+        there = urljoin(url, said) if said else "an address it does not name"
         raise ArxivMoved(
-            f"arXiv now answers at {place} ({status})",
-            hint=f"Set the address under [arxiv] in digest.toml to {place}, without what follows a question mark.",
+            f"arXiv now answers at {there.partition('?')[0][:200]} ({status})",
+            hint=f"Correct {place or 'the address under [arxiv]'}: it has moved there.",
         )
     elif status in _OURS:
         reason = _find_reason(answer, read)

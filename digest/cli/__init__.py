@@ -6,6 +6,7 @@ run has the state on a branch.
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 
 import click
@@ -61,10 +62,20 @@ def _run(args: list[str] | None, veils: ExitStack) -> int:
     except DigestError as error:
         show_error(error)
         return error.exit_code
+    except OSError as error:
+        # Standard output has met a full disk, most likely. It is not tried again at the exit.
+        sys.stdout = None  # as in a program that has none
+        show_error(
+            DigestError(
+                f"Digest can't go on: {error if error.filename else error.strerror}",
+                hint="Is there room where the output goes? What was done is kept.",
+            )
+        )
+        return DigestError.exit_code
     except SystemExit:
         # With standalone mode off, click and rich leave by themselves for one reason only: nobody reads our
         # output any more. That is no failure of ours.
-        return 0
+        result = 0
     return result if isinstance(result, int) else 0
 
 

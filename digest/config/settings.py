@@ -545,7 +545,8 @@ INCOMING: dict[DestinationKind, Setting] = {
     ),
     DestinationKind.DISCORD: Setting(
         addresses.incoming(
-            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+(?:\?[\w=&-]+)?",
+            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
+            r"(?:\?[\w=&-]+)?",
             "https://discord.com/api/webhooks/…/…",
         ),
         "",

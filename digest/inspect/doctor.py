@@ -373,12 +373,14 @@ def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport
         "public": {one.name for one in SCOPES},
         "private": {one.private or one.name for one in SCOPES},
     }
-    if reached := [kind for kind, names in needed.items() if names <= granted]:
-        said = f"the app has the scopes for {' and '.join(reached)} channels"
-        yield Finding(Verdict.OK, "Slack", said)
+    if reached := " and ".join(kind for kind, names in needed.items() if names <= granted):
+        yield Finding(Verdict.OK, "Slack", f"the app has the scopes for {reached} channels")
     else:
-        missing = [one for one in SCOPES if one.name not in granted]
-        said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)
+        said = ", ".join(
+            f"the scope {missing.name} is missing ({missing.why})"
+            for missing in SCOPES
+            if missing.name not in granted
+        )
         todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
         yield Finding(Verdict.PROBLEM, "Slack", said, todo)
     for destination, name in channels.items():
@@ -411,9 +413,12 @@ def _explain(what: str, error: DeliveryError) -> Finding:
 
 
 def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:
-    """Ask arXiv once, and hold this machine's clock against its own, unless it is simulated."""
+    """Ask arXiv, and hold this machine's clock against its own, unless it is simulated.
+
+    Whoever harvests needs the search, too: for first digests and for missing ids.
+    """
     try:
-        fetched = client.greet(source)
+        fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
         yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint)

@@ -6,7 +6,6 @@ Sources: RFC 2047, RFC 2369, RFC 2919, RFC 3676, RFC 5322.
 from __future__ import annotations
 
 import re
-import unicodedata
 from email.header import Header
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -84,17 +83,20 @@ def write_subject(text: str) -> str:
 
 def write_mailbox(name: str, address: str) -> str:
     """Write the value of `From`: `Name <address>`, the name quoted or encoded as it needs, or the bare address."""
-    phrase, checked = shorten(clean_text(name), _LONGEST_PHRASE), check_address(address)
-    if _is_plain(phrase):
-        return formataddr((phrase, checked))
-    return f"{_fold(phrase, 'From')}{_CRLF} <{checked}>"
+    return _write_named(name, check_address(address), "From")
 
 
 def write_list_id(title: str, name: str, domain: str) -> str:
-    """Write `title <name.domain>` (RFC 2919): the title in ASCII, since it must not be encoded."""
-    plain = unicodedata.normalize("NFKD", clean_text(title)).encode("ascii", "ignore").decode("ascii")
-    phrase = " ".join(plain.replace("=?", "").split())[:_LONGEST_PHRASE].rstrip()
-    return formataddr((phrase or name, f"{check_atom(name)}.{check_atom(domain)}"))
+    """Write `title <name.domain>` (RFC 2919): the title as a sender's name, the id in ASCII."""
+    return _write_named(clean_text(title) or name, f"{check_atom(name)}.{check_atom(domain)}", "List-Id")
+
+
+def _write_named(name: str, target: str, field: str) -> str:
+    """Write `name <target>`, the name in encoded words if it is not plain (RFC 2047 §5)."""
+    phrase = shorten(clean_text(name), _LONGEST_PHRASE)
+    if _is_plain(phrase):
+        return formataddr((phrase, target))
+    return f"{_fold(phrase, field)}{_CRLF} <{target}>"
 
 
 def write_uris(uris: list[str]) -> str:

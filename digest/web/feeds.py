@@ -93,12 +93,14 @@ class FeedCopy:
 def prefers_page(accept: str) -> bool:
     """Whether an Accept field (RFC 9110 §12.5.1) is surely a browser's.
 
-    Each browser asks for HTML first and knows XHTML. Programs that ask for HTML as Java does know none; readers of
-    feeds name a feed.
+    Browsers ask for HTML first, then for XHTML. Java asks for HTML alone, feed readers for a feed.
     """
     named = accept.lower()
-    is_browsers = named.startswith("text/html") and "application/xhtml+xml" in named
-    return is_browsers and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
+    return (
+        named.startswith("text/html")
+        and "application/xhtml+xml" in named
+        and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from urllib.parse import parse_qsl, urlencode
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
@@ -27,8 +26,8 @@ class DiscordTransport(HookPoster[str]):
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's text, in exactly one request; nobody is notified by a name that is in it."""
-        address, _, query = self._hook_of(destination).partition("?")
-        url = f"{address}?{urlencode(dict(parse_qsl(query)) | {'wait': 'true'})}"
+        hook = self._hook_of(destination)  # with a query, if it names a thread
+        url = f"{hook}{'&' if '?' in hook else '?'}wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):

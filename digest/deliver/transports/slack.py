@@ -39,17 +39,12 @@ _ID = re.compile(r"[CDGUW][A-Z0-9]{7,}", re.ASCII)
 _PAGE = 999
 """The most that `conversations.list` gives at once."""
 
-_TYPES = ("public_channel,private_channel", "public_channel", "private_channel")
-"""What is listed: all, or what the app's scopes allow. The hint of a miss names the scope that lacks."""
-
-_BY_ID = "Write the channel's id in its place, from the channel's details in Slack: then no list is asked for."
-
 _HISTORY_PAGE = 100
 _MOST_PAGES = 100
 """Pages of a history read before it counts as endless."""
 
 _MOST_LISTED = 20
-"""Pages of channels, some 20,000: Slack gives as many in a minute (tier 2), and then asks to wait."""
+"""Pages of channels, some 20,000: Slack gives so many in a minute (tier 2)."""
 
 _AROUND = timedelta(days=1)
 """How long before and after its start a post is searched for. A clock may be hours off, and a process
@@ -162,18 +157,17 @@ class SlackTransport:
         """
         if _ID.fullmatch(destination.address):
             return destination.address
-        written = destination.address.removeprefix("#")
-        name = _fold_name(written)
+        name = _fold(destination.address)
         with self._lock:
             if name not in self._channels or self._now() >= self._list_again_at:
                 self._search_around(name)
             if name in self._channels:
                 return self._channels[name]
         raise DeliveryError(
-            f"there is no channel #{written} that the app can see",
+            f"there is no channel {destination.address} that the app can see",
             permanent=True,
-            hint="Check the name, or write the channel's id. For a private channel, write /invite @… with the app's"
-            f" name in #{written}, and give the app the scope groups:read.",
+            hint="Check the name, or write the channel's id. For a private channel give the app the"
+            f" scope groups:read, and write /invite @… with its name in {destination.address}.",
         )
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
@@ -223,27 +217,31 @@ class SlackTransport:
     def _search_around(self, name: str) -> None:
         """List the channels anew; if Slack does not list them, a known one is what it was."""
         try:
-            self._channels = self._list_channels()
+            self._channels = self._list_channels(
+                "public_channel,private_channel", "public_channel", "private_channel"
+            )
         except DeliveryError as error:
             if name not in self._channels:
-                error.hint = error.hint or _BY_ID
+                error.hint = error.hint or "Write the channel's id instead of its name."
                 raise
-            self._list_again_at = self._now() + _LISTED_FOR / 10
-        else:
-            self._list_again_at = self._now() + _LISTED_FOR
+        self._list_again_at = self._now() + _LISTED_FOR
 
-    def _list_channels(self, types: tuple[str, ...] = _TYPES) -> dict[str, str]:
-        """Return ids by names. Archived channels are among them: Slack says of a post there why it is refused."""
-        pages = self._walk("conversations.list", {"types": types[0], "limit": str(_PAGE)}, _MOST_LISTED)
+    def _list_channels(self, types: str, *others: str) -> dict[str, str]:
+        """Return ids by names, of all types or of others that the app's scopes allow.
+
+        Archived channels are among them: Slack says of a post there why it is refused.
+        """
+        form = {"types": types, "limit": str(_PAGE)}
+        pages = self._walk("conversations.list", form, _MOST_LISTED)
         try:
-            found = chain.from_iterable(page.objects("channels") for page in pages)
-            listed = [one for one in found if one.get("id")]
+            listed = list(chain.from_iterable(page.objects("channels") for page in pages))
         except DeliveryError as error:
-            if "missing_scope" not in error.message or types == _TYPES[-1:]:
+            if "missing_scope" not in error.message or not others:
                 raise
-            return self._list_channels(types[1:])
-        listed.sort(key=lambda one: one.get("is_archived") is not True)  # of one name, who comes last stays
-        return {_fold_name(str(one.get("name", ""))): str(one["id"]) for one in listed}
+            return self._list_channels(*others)
+        # Of two with one name the last one stays: the one that is in use.
+        listed.sort(key=lambda one: one.get("is_archived") is not True)
+        return {_fold(str(one.get("name", ""))): str(one["id"]) for one in listed if one.get("id")}
 
     def _walk(self, method: str, form: dict[str, str], most: int) -> Iterator[SlackAnswer]:
         """Read page by page. A list without an end is not asked for again: it will have none."""
@@ -260,9 +258,9 @@ class SlackTransport:
         raise DeliveryError(f"Slack's {method} does not end after {most} pages", permanent=True)
 
 
-def _fold_name(name: str) -> str:
-    """Return a channel's name as Slack keeps it: in small letters, each of them one character."""
-    return unicodedata.normalize("NFC", name).lower()
+def _fold(name: str) -> str:
+    """Return a channel's name as Slack keeps it: small letters, each one character, no `#`."""
+    return unicodedata.normalize("NFC", name.removeprefix("#")).lower()
 
 
 def _read_payload(post: dict[str, object]) -> dict[str, object]:

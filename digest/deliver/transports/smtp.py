@@ -10,7 +10,6 @@ from pathlib import Path
 
 from digest.config.addresses import read_mail_address
 from digest.deliver.transports.smtp_connection import (
-    OPENING,
     Security,
     SmtpConnection,
     StaleConnection,
@@ -18,10 +17,11 @@ from digest.deliver.transports.smtp_connection import (
     parse_mail_server,
 )
 from digest.deliver.transports.smtp_replies import LimitReached
-from digest.model.clock import SystemClock, monotonic
+from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
+from digest.wire import read_clock
 
 _LONG = 10.0
 """Seconds in vain after which a server gets no mail for a while."""
@@ -42,7 +42,7 @@ class SmtpTransport:
         ca_file: Path | None = None,
         helo: str = "",
         timeouts: Timeouts | None = None,
-        now: Callable[[], datetime] = SystemClock().now,
+        now: Callable[[], datetime] = read_clock,
     ) -> None:
         self._now = now
         self._timeouts = timeouts or Timeouts()
@@ -68,7 +68,11 @@ class SmtpTransport:
         """
         recipient = _read_recipient(destination)
         if self._obstacle is not None and self._now() < self._rests_until:
-            raise self._obstacle.with_traceback(None)
+            raise DeliveryError(
+                self._obstacle.message,
+                whole_transport=True,
+                hint=self._obstacle.hint,
+            )
         began = monotonic()
         data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
@@ -78,23 +82,18 @@ class SmtpTransport:
                 except StaleConnection:
                     return connection.send(self._sender, recipient, data, is_ours)  # over a new one
             except DeliveryError as error:
-                self._note_obstacle(error, connection, monotonic() - began)
+                # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
+                is_silent = (
+                    isinstance(error.__cause__, OSError)
+                    and not error.ambiguous
+                    and monotonic() - began >= min(_LONG, self._timeouts.command)
+                )
+                # One connection too many keeps nothing from others. Errors on opening have a cause.
+                is_spare = error.__cause__ is not None and len(self._lent) > 1
+                if is_silent or (isinstance(error, LimitReached) and not is_spare):
+                    self._rests_until = self._now() + _REST
+                    self._obstacle = error
                 raise
-
-    def _note_obstacle(self, error: DeliveryError, connection: SmtpConnection, seconds: float) -> None:
-        """Keep other mails back for a while if each would meet the same: a limit, or long silence.
-
-        A slow refusal is an answer, and of one reader alone. One connection too many stops no other.
-        """
-        is_limit = isinstance(error, LimitReached)
-        is_spare = connection.stage in OPENING and len(self._lent) > 1
-        is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous
-        if is_silent and seconds >= min(_LONG, self._timeouts.command):
-            error = DeliveryError(f"{self._server} let another mail wait in vain", whole_transport=True)
-        elif not is_limit or is_spare:
-            return
-        self._rests_until = self._now() + _REST
-        self._obstacle = error
 
     def log_in(self) -> None:
         """Connect, secure the connection and log in, as before a mail; nothing is sent."""

@@ -22,14 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
-from digest.deliver.transports.smtp_replies import (
-    HINTS,
-    LIMITS,
-    SCHEMES,
-    Cause,
-    LimitReached,
-    find_cause,
-)
+from digest.deliver.transports.smtp_replies import Cause, LimitReached, find_cause
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import IsOurs, Receipt, require_ours
@@ -43,13 +36,10 @@ GO_AHEAD = 354
 """The mail itself is awaited."""
 CLOSING = 421
 """The server ends the connection (RFC 5321 §3.8)."""
-_NO_ROOM = 552
 _REFUSALS = range(400, 600)
 _PERMANENT = range(500, 600)
 _LOGIN_CODES = frozenset({454, 530, 534, 535, 538})
 """Codes about authentication wherever they appear (RFC 4954 §6)."""
-
-_OF_POLICY = re.compile(r"5\.7\.\d{1,3}\b")
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _LONGEST_DETAIL = 300
@@ -132,8 +122,7 @@ class Stage(StrEnum):
     FINAL = "the final dot"
 
 
-OPENING = (Stage.GREETING, Stage.LOGIN)
-_BEFORE_ANY_RECIPIENT = (*OPENING, Stage.SENDER)
+_BEFORE_ANY_RECIPIENT = (Stage.GREETING, Stage.LOGIN, Stage.SENDER)
 
 
 def read_reply(reply: bytes | str) -> str:
@@ -148,24 +137,28 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
     say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said. A limit of ours passes and concerns every mail, whatever the code and wherever it is said.
+    wherever it is said. A limit of ours passes and concerns every mail, whatever the code is.
     A reply without a usable code after the final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
     cause = find_cause(code, text, is_early=is_early) if code in _REFUSALS else None
-    if cause in LIMITS:
-        said = f"{LIMITS[cause]}: it answered {code} at {stage}: {text}"
-        return LimitReached(said, whole_transport=True, hint=HINTS[cause])
+    if cause is Cause.LIMIT:
+        return LimitReached(
+            f"your mail server's limit of {'logins' if stage is Stage.LOGIN else 'mails'}"
+            f" is reached: it answered {code} at {stage}: {text}",
+            whole_transport=True,
+            hint=cause,
+        )
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
-    is_general = (is_early and code != _NO_ROOM) or (cause is Cause.ENCRYPTION and code in _PERMANENT)
+    is_general = is_early and cause is not Cause.MAILBOX
     is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
         permanent=code in _PERMANENT or is_of_us,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
-        whole_transport=is_login or is_general or is_of_us,
-        hint=HINTS[cause] if cause else _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
+        whole_transport=is_login or is_general or is_of_us or cause is Cause.ENCRYPTION,
+        hint=cause or _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 
 
@@ -175,7 +168,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: b
             "Check the login name in `mail.smtp`, and the password."
             " Many providers want an app password: `digest help mail`."
         )
-    if is_of_us or (stage is Stage.FINAL and _OF_POLICY.match(text)):
+    if is_of_us or (stage is Stage.FINAL and text.startswith("5.7.")):
         return (
             "The server's policy refuses this machine, its sender or the mail, not the reader. Check `mail.from`,"
             " `mail.helo`, the sender's domain (SPF, DKIM, DMARC) and block lists, or ask the server's operator."
@@ -217,30 +210,28 @@ def classify_opening_error(
         return DeliveryError(
             f"no secure connection to {server}: {_words(error)}",
             whole_transport=True,
-            hint=f"Check scheme and port: {SCHEMES}",
+            hint=Cause.ENCRYPTION,
         )
     # Every smtplib error is an OSError; the two kinds mean different things here.
     if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(error, smtplib.SMTPException):
-        is_absent = isinstance(error, ConnectionRefusedError | socket.gaierror)
-        where = "Check the host's name and port"
         return DeliveryError(
             f"{server} can't be reached: {_words(error)}",
             whole_transport=True,
-            hint=f"{where}, and whether the server runs." if is_absent else f"{where}. {SCHEMES}",
+            hint=f"Check the host's name, and whether the server runs. {Cause.ENCRYPTION}",
         )
     if stage is Stage.LOGIN and "auth" in offered:
         return DeliveryError(
             f"{server} takes no password: it offers {offered['auth'].strip()} alone",
             permanent=True,
             whole_transport=True,
-            hint=HINTS[Cause.NO_PASSWORD],
+            hint=Cause.LOGIN,
         )
     return DeliveryError(
         f"{server} does not offer what Digest needs at {stage}: {_words(error)}",
         permanent=True,
         whole_transport=True,
-        hint=f"Many servers take a login only over encryption: {SCHEMES}"
-        " For a server without logins take the name out of `mail.smtp`.",
+        hint=f"{Cause.ENCRYPTION} Many servers take logins only over encryption."
+        " A server without logins wants no name in `mail.smtp`.",
     )
 
 
@@ -273,7 +264,7 @@ class SmtpConnection:
         self._link: smtplib.SMTP | None = None
         self._handle: socket.socket | None = None
         self._has_rested = False
-        self.stage = Stage.GREETING
+        self._stage = Stage.GREETING
         self._mails = 0
         self._used_at = 0.0
 
@@ -287,24 +278,24 @@ class SmtpConnection:
         """Send one mail, of ASCII; `StaleConnection` if it may go over a new connection."""
         link = self.take()
         size = f" SIZE={len(data)}" if link.has_extn("size") else ""
-        self.stage = Stage.SENDER
+        self._stage = Stage.SENDER
         try:
             self._ask(link, f"MAIL FROM:<{sender}>{size}", DONE, FORWARDED)
-            self.stage = Stage.RECIPIENT
+            self._stage = Stage.RECIPIENT
             self._ask(link, f"RCPT TO:<{recipient}>", DONE, FORWARDED)
-            self.stage = Stage.DATA
+            self._stage = Stage.DATA
             self._ask(link, "DATA", GO_AHEAD)
             # Each dot that a line begins with is doubled (RFC 5321 §4.5.2).
             link.send(b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n.."))
             self._check_once_more(is_ours)
-            self.stage = Stage.FINAL
+            self._stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
         except OSError as error:
             self.drop()
-            if self.stage is Stage.SENDER and self._has_rested:
+            if self._stage is Stage.SENDER and self._has_rested:
                 raise StaleConnection from error
-            raise classify_break(self.stage, error) from error
+            raise classify_break(self._stage, error) from error
         if code not in _POSITIVE:
             raise self._give_up(link, code, reply)
         self._used_at = monotonic()
@@ -339,14 +330,14 @@ class SmtpConnection:
 
     def _open(self) -> smtplib.SMTP:
         link = None
-        self.stage = Stage.GREETING
+        stage = Stage.GREETING
         try:
             link = _Link(self._server, self._keep_handle, self._tls, self._timeouts.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
                 link.ehlo_or_helo_if_needed()
-            self.stage = Stage.LOGIN
+            stage = Stage.LOGIN
             if self._server.user:
                 link.login(self._server.user, self._server.password)
         except (OSError, UnicodeError) as error:
@@ -358,7 +349,7 @@ class SmtpConnection:
                     f"{self._server} was not reached: this process stopped the connection", whole_transport=True
                 ) from error
             offered = link.esmtp_features if link is not None else {}
-            raise classify_opening_error(self._server, self.stage, error, offered) from error
+            raise classify_opening_error(self._server, stage, error, offered) from error
         return link
 
     def _keep_handle(self, line: socket.socket) -> None:
@@ -389,10 +380,11 @@ class SmtpConnection:
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
         """Make the connection ready for the next mail, if it can be, and return what a refusal means."""
-        failure = classify_reply(self.stage, code, reply)
-        has_gone = code == CLOSING and self.stage is Stage.SENDER
-        # A limit may be of this connection alone: another one shows it.
-        if self._has_rested and (has_gone or isinstance(failure, LimitReached)):
+        failure = classify_reply(self._stage, code, reply)
+        # A limit may be of this connection alone. A new one shows it.
+        if self._has_rested and (
+            isinstance(failure, LimitReached) or (code == CLOSING and self._stage is Stage.SENDER)
+        ):
             self.drop()
             return StaleConnection()
         self._used_at = monotonic()

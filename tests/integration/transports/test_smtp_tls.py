@@ -80,7 +80,7 @@ def test_speaking_tls_to_a_server_that_does_not_fails_for_every_mail_and_says_wh
         failure = _fail(open_mail(f"smtps://{server.address}"))
     assert failure.whole_transport
     assert not failure.ambiguous
-    assert "scheme and port" in failure.hint
+    assert "smtp+starttls:// is usual on port 587" in failure.hint
 
 
 def test_a_certificate_file_that_cannot_be_read_is_a_configuration_error(
@@ -132,7 +132,7 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
         ("smtp://", {"replies": {"RCPT": STARTTLS_FIRST}}, "smtp+starttls://", True),
         ("smtp://", {"replies": {"MAIL": "523 5.7.10 Encryption Needed"}}, "smtp+starttls://", True),
         ("smtp://me@", LOGINS | {"replies": {"AUTH": "538 5.7.11 Encryption required"}}, "smtp+starttls://", True),
-        ("smtp://me@", {"offers": ("STARTTLS",)}, "only over encryption: smtp+starttls://", True),
+        ("smtp://me@", {"offers": ("STARTTLS",)}, "only over encryption", True),
         ("smtp+starttls://me@", {}, "smtps:// on 465", True),
         (
             "smtp+starttls://me@",
@@ -142,7 +142,7 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
         ),
         ("smtp://me@", LOGINS | {"replies": {"AUTH": "454 4.7.0 Too many login attempts"}}, "by itself", False),
         ("smtp://me@", LOGINS | {"replies": {"AUTH": "421 4.7.0 Too many failed logins"}}, "by itself", False),
-        ("smtp://me@", {"offers": ("AUTH XOAUTH2 OAUTHBEARER",)}, "app password, if the provider", True),
+        ("smtp://me@", {"offers": ("AUTH XOAUTH2 OAUTHBEARER",)}, "app password, if your mail provider", True),
         (
             "smtp://me@",
             LOGINS | {"replies": {"AUTH": "534 5.7.9 Application-specific password required."}},
@@ -155,7 +155,12 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
             "relay or another provider",
             True,
         ),
-        ("smtp://me@", LOGINS | {"replies": {"AUTH": "504 5.7.4 Unrecognized authentication type"}}, "relay", True),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "504 5.7.4 Unrecognized authentication type"}},
+            "relay",
+            True,
+        ),
         ("smtp://me@", LOGINS | {"replies": {"AUTH": "535 5.7.8 wrong"}}, "and the password", True),
         ("smtp://", {"replies": {"MAIL": "530 5.7.0 Authentication required"}}, "login name in `mail.smtp`", True),
     ],

@@ -137,7 +137,11 @@ def test_a_webhook_is_its_services_own_or_on_this_machine_and_any_other_is_refus
         (SLACK, f"{HOOK}#top", HOOK),
         (DISCORD, f" {DISCORD_HOOK}/ ", DISCORD_HOOK),
         (DISCORD, f"{DISCORD_HOOK}/?thread_id=7#a", f"{DISCORD_HOOK}?thread_id=7"),
-        (DISCORD, "http://127.0.0.1:9/api/webhooks/1/a/?thread_id=7", "http://127.0.0.1:9/api/webhooks/1/a?thread_id=7"),
+        (
+            DISCORD,
+            "http://127.0.0.1:9/api/webhooks/1/a/?thread_id=7",
+            "http://127.0.0.1:9/api/webhooks/1/a?thread_id=7",
+        ),
     ],
 )
 def test_a_webhook_loses_its_trailing_slash_and_what_follows_a_hash(

@@ -15,31 +15,79 @@ CONNECT, LOGIN, MAIL, RCPT, DATA, END = Stage
 
 OURS = [
     # Gmail and Google Workspace
-    (RCPT, 550, "5.4.5 Daily user sending limit exceeded. For more information on Gmail limits go to …"),
+    (
+        RCPT,
+        550,
+        "5.4.5 Daily user sending limit exceeded. For more information on Gmail limits go to …",
+    ),
     (END, 550, "5.4.5 Daily SMTP relay sending limit exceeded for customer. - gsmtp"),
     (RCPT, 550, "5.7.1 Daily SMTP relay limit exceeded for user you@example.org"),
     (RCPT, 452, "4.5.3 Your message has too many recipients. For more information go to …"),
-    (END, 421, "4.7.28 Gmail has detected an unusual rate of unsolicited mail from your IP address"),
+    (
+        END,
+        421,
+        "4.7.28 Gmail has detected an unusual rate of unsolicited mail from your IP address",
+    ),
     (LOGIN, 454, "4.7.0 Too many login attempts, please try again later. - gsmtp"),
     # Exchange, Outlook and Microsoft 365
-    (RCPT, 554, "5.1.90 Your message can't be sent because you've reached your daily limit for recipients"),
-    (RCPT, 550, "5.7.232 Your message can't be sent: your tenant exceeded its daily limit for external recipients"),
+    (
+        RCPT,
+        554,
+        "5.1.90 Your message can't be sent because you've reached your daily limit for recipients",
+    ),
+    (
+        RCPT,
+        550,
+        "5.7.232 Your message can't be sent: your tenant exceeded its daily limit for external recipients",
+    ),
     (RCPT, 550, "5.7.705 Access denied, tenant has exceeded threshold"),
-    (END, 554, "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process message"),
+    (
+        END,
+        554,
+        "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process message",
+    ),
     (END, 550, "5.2.2 Submission quota exceeded"),
-    (MAIL, 432, "4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded [Hostname=mail.example]"),
+    (
+        MAIL,
+        432,
+        "4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded [Hostname=mail.example]",
+    ),
     (MAIL, 421, "4.4.2 Message submission rate for this client has exceeded the configured limit"),
-    (CONNECT, 421, "4.3.2 The maximum number of concurrent server connections has exceeded a limit"),
-    (RCPT, 451, "4.7.652 The mail server [192.0.2.1] has exceeded the maximum number of connections"),
+    (
+        CONNECT,
+        421,
+        "4.3.2 The maximum number of concurrent server connections has exceeded a limit",
+    ),
+    (
+        RCPT,
+        451,
+        "4.7.652 The mail server [192.0.2.1] has exceeded the maximum number of connections",
+    ),
     # Postfix: anvil, and policy servers such as policyd and postfwd
     (CONNECT, 421, "4.7.0 mx.example.org Error: too many connections from 192.0.2.1"),
     (MAIL, 450, "4.7.1 Error: too much mail from 192.0.2.1"),
     (RCPT, 450, "4.7.1 <ada@example.org>: Recipient address rejected: Quota exceeded"),
-    (RCPT, 554, "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails per hour exceeded"),
-    (RCPT, 450, "4.7.1 <you@uni.example>: Sender address rejected: Rate limit of 100 messages per hour reached"),
-    (RCPT, 554, "5.7.1 <you@uni.example>: Sender address rejected: quota exceeded: 500 recipients a day"),
+    (
+        RCPT,
+        554,
+        "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails per hour exceeded",
+    ),
+    (
+        RCPT,
+        450,
+        "4.7.1 <you@uni.example>: Sender address rejected: Rate limit of 100 messages per hour reached",
+    ),
+    (
+        RCPT,
+        554,
+        "5.7.1 <you@uni.example>: Sender address rejected: quota exceeded: 500 recipients a day",
+    ),
     # Exim, cPanel and DirectAdmin
-    (END, 550, "Domain example.org has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded."),
+    (
+        END,
+        550,
+        "Domain example.org has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded.",
+    ),
     (RCPT, 550, "You (web12) have reached your daily email limit at server.example.org"),
     (RCPT, 452, "Sender rate 61.2 / 1h is over the limit of 60"),
     (CONNECT, 421, "Too many concurrent SMTP connections; please try again later."),
@@ -47,7 +95,11 @@ OURS = [
     (END, 454, "Throttling failure: Daily message quota exceeded."),
     (END, 454, "Throttling failure: Maximum sending rate exceeded."),
     (LOGIN, 451, "Authentication failed: Maximum credits exceeded"),
-    (RCPT, 550, "5.7.1 Domain mg.example.org is not allowed to send: hourly message limit exceeded"),
+    (
+        RCPT,
+        550,
+        "5.7.1 Domain mg.example.org is not allowed to send: hourly message limit exceeded",
+    ),
     # OVH, GMX, Yandex, Zoho, Fastmail, Yahoo
     (RCPT, 550, "5.7.1 Your account has sent too many mails: hourly quota of 200 reached"),
     (RCPT, 450, "Requested mail action not taken: mailbox unavailable. Mail send limit exceeded."),
@@ -68,11 +120,31 @@ OURS = [
 ]
 
 NOT_OURS = [
-    (RCPT, 452, "4.2.2 The recipient's inbox is out of storage space. Please direct the recipient to …"),
-    (RCPT, 452, "4.2.2 The email account that you tried to reach is over quota. Please direct the recipient to …"),
-    (RCPT, 450, "4.2.1 The user you are trying to contact is receiving mail at a rate that prevents more messages"),
-    (END, 554, "5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException; Failed to process message"),
-    (RCPT, 552, "5.2.2 <ada@example.org>: Recipient address rejected: Mailbox is full / Quota exceeded"),
+    (
+        RCPT,
+        452,
+        "4.2.2 The recipient's inbox is out of storage space. Please direct the recipient to …",
+    ),
+    (
+        RCPT,
+        452,
+        "4.2.2 The email account that you tried to reach is over quota. Please direct the recipient to …",
+    ),
+    (
+        RCPT,
+        450,
+        "4.2.1 The user you are trying to contact is receiving mail at a rate that prevents more messages",
+    ),
+    (
+        END,
+        554,
+        "5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException; Failed to process message",
+    ),
+    (
+        RCPT,
+        552,
+        "5.2.2 <ada@example.org>: Recipient address rejected: Mailbox is full / Quota exceeded",
+    ),
     (RCPT, 552, "Quota exceeded"),
     (RCPT, 552, "Requested mail action aborted: exceeded storage allocation"),
     (RCPT, 550, "5.2.2 <ada@example.org>: user is over quota"),
@@ -104,7 +176,8 @@ def test_a_limit_of_the_sender_passes_concerns_every_mail_and_blames_no_address(
     assert isinstance(failure, LimitReached)
     assert "your mail server" in failure.message
     assert failure.message.endswith(said.rstrip("."))
-    assert not (failure.permanent or failure.ambiguous)
+    assert not failure.permanent
+    assert not failure.ambiguous
     assert failure.whole_transport
     assert "address" not in failure.hint
 

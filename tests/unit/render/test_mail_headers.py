@@ -52,7 +52,7 @@ def decode_words(value: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", DIGESTS)
-def test_whatever_a_digest_says_its_mail_is_ascii_in_short_lines_and_only_two_fields_are_encoded(
+def test_whatever_a_digest_says_its_mail_is_ascii_in_short_lines_and_only_three_fields_are_encoded(
     write: Write, identity: MailIdentity, name: str
 ) -> None:
     raw = write(replace(DIGESTS[name], title="Größe & Güte 论文"), sender=replace(identity, from_name="Günlük"))
@@ -63,8 +63,10 @@ def test_whatever_a_digest_says_its_mail_is_ascii_in_short_lines_and_only_two_fi
     assert long == [b"List-Unsubscribe", b"Content-Type"]
     assert max(len(line) for line in body.split(b"\r\n")) <= 76
     assert all(line.strip() for line in head.split(b"\r\n"))
-    assert {field for field, value in read_fields(raw).items() if b"=?" in value} <= {"Subject", "From"}
+    encoded = {field for field, value in read_fields(raw).items() if b"=?" in value}
+    assert encoded <= {"Subject", "From", "List-Id"}
     assert decode_words(read_fields(raw)["From"]) == "Größe & Güte 论文 (Günlük)"
+    assert decode_words(read_fields(raw)["List-Id"]) == "Größe & Güte 论文"
 
 
 NAMES = [("pi", "Pi"), ("perf-team", "Perf team"), ("a_b", "A b"), ("hep-th", "hep-th")]

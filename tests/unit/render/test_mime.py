@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
+from email.header import decode_header, make_header
 from email.message import EmailMessage
+from email.utils import getaddresses
 
 import pytest
 from hypothesis import example, given
@@ -73,7 +76,7 @@ def test_no_subject_or_name_whatever_adds_a_header_or_a_long_line(text: str) -> 
     message = _read(raw)
     assert message.keys() == ["Subject", "From", "List-Id", *MIME]
     assert [one.addr_spec for one in message["From"].addresses] == ["a@b.example"]
-    assert str(message["List-Id"]).endswith(" <papers.example.org>")
+    assert str(message["List-Id"]).endswith("<papers.example.org>")
     assert all(len(line) <= 998 for line in raw.split(b"\r\n"))
     assert raw.count(b"\n") == raw.count(b"\r\n") == raw.count(b"\r")
 
@@ -91,7 +94,38 @@ def test_a_sender_is_written_with_its_name_quoted_if_it_has_to_be(name: str, wri
     assert write_mailbox(name, "digest@example.org") == written
 
 
-@pytest.mark.parametrize("name", ["Günlük Özet", "Müller, Jörg; <ops@b.example>", "=?utf-8?q?Ada?="])
+NAMES = (
+    "Größe und Form",
+    "Müller, Jörg; <ops@b.example>",
+    "=?utf-8?q?Ada?=",
+    "论文：量子计算 与 几何",
+    "أوراق جديدة عن الرياضيات",
+    "מאמרים חדשים, כל יום",
+    "Papers 🚀 👩🏽‍🔬 daily",
+    "Papers, daily",
+    'The "best" \\ of (all)',
+    "字" * 60,
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_any_letters_reads_back_the_same_in_each_field(name: str) -> None:
+    fields = [
+        ("From", write_mailbox(name, "digest@example.org")),
+        ("List-Id", write_list_id(name, "papers", "example.org")),
+        ("Subject", write_subject(name)),
+    ]
+    raw = write_mail(fields, "key", "").partition(b"\r\nContent-")[0].decode("ascii")
+    assert all(len(line) <= 76 for line in raw.split("\r\n"))
+    list_id = re.search(r"(?s)\r\nList-Id: (.*?)\r\n(?! )", raw)
+    assert list_id is not None
+    (named,) = getaddresses([list_id[1].replace("\r\n", "")])
+    assert (str(make_header(decode_header(named[0]))), named[1]) == (name, "papers.example.org")
+    assert list_id[1].endswith("<papers.example.org>")
+    assert _read(write_mail(fields, "key", ""))["Subject"] == name
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
 def test_a_senders_name_in_other_letters_reads_back_the_same(name: str) -> None:
     raw = _write_field("From", write_mailbox(name, "digest@example.org"))
     assert all(len(line) <= 76 for line in raw.decode("ascii").split("\r\n"))
@@ -99,10 +133,11 @@ def test_a_senders_name_in_other_letters_reads_back_the_same(name: str) -> None:
     assert (sender.display_name, sender.addr_spec) == (name, "digest@example.org")
 
 
-def test_a_list_id_is_ascii_and_never_encoded() -> None:
-    assert write_list_id("Größe & Güte", "groesse", "example.org") == "Groe & Gute <groesse.example.org>"
-    assert write_list_id("论文", "papers", "example.org") == "papers <papers.example.org>"
-    assert write_list_id("=?utf-8?q?x?=", "x", "example.org") == "utf-8?q?x?= <x.example.org>"
+def test_a_list_id_has_a_name_however_empty_its_title_is_and_its_id_is_ascii() -> None:
+    for title in ("", " ", "\x00", "papers"):
+        assert write_list_id(title, "papers", "example.org") == "papers <papers.example.org>"
+    with pytest.raises(ConfigurationError):
+        write_list_id("Größe", "größe", "example.org")
 
 
 @pytest.mark.parametrize(
