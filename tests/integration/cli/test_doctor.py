@@ -9,7 +9,7 @@ import pytest
 
 from digest.inspect.doctor import inspect_domain
 from digest.inspect.findings import Finding, Verdict
-from tests.fakes.loopback import Answer
+from tests.fakes.loopback import Answer, LoopbackServer
 from tests.fakes.nameserver import NameServer
 from tests.fakes.slack import TOKEN
 from tests.integration.cli.clinic import DOMAIN, PRIVATE, RECORDS, Clinic, opened_clinic
@@ -103,6 +103,29 @@ def test_with_the_search_as_source_the_search_is_asked(digest: Shell, monkeypatc
     monkeypatch.setenv("DIGEST_ARXIV_SOURCE", "query")
     monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", "http://127.0.0.1:9/oai")
     assert examine(digest)["arXiv"][0] == "ok"
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("setting", ["api_url", "oai_url"])
+@pytest.mark.parametrize(
+    ("status", "location", "there"),
+    [
+        (301, "https://new.example/api/query?search_query=x", "https://new.example/api/query"),
+        (302, "https://127.0.0.1/api", "https://127.0.0.1/api"),
+        (308, "/new/query?x=1", "/new/query"),
+    ],
+)
+def test_an_interface_of_arxiv_that_has_moved_is_told_with_its_setting(
+    digest: Shell, monkeypatch: pytest.MonkeyPatch, setting: str, status: int, location: str, there: str
+) -> None:
+    with LoopbackServer(Answer(b"moved", status, headers=(("Location", location),))) as server:
+        monkeypatch.setenv(f"DIGEST_ARXIV_{setting.upper()}", f"{server.url}/old")
+        verdict, words = examine(digest, expect=1)["arXiv"]
+        there = f"{server.url}{there}" if there.startswith("/") else there
+        assert len(server.visits) == 1
+    assert verdict == "problem"
+    assert f"arXiv now answers at {there} ({status})" in words
+    assert f"Correct {setting} under [arxiv], {server.url}/old" in words
 
 
 def test_feeds_without_an_address_are_named(clinic: Clinic, digest: Shell) -> None:
