@@ -88,7 +88,11 @@ def write_mailbox(name: str, address: str) -> str:
 
 def write_list_id(title: str, name: str, domain: str) -> str:
     """Write `title <name.domain>` (RFC 2919): the title as a sender's name, the id in ASCII."""
-    return _write_named(clean_text(title) or name, f"{check_atom(name)}.{check_atom(domain)}", "List-Id")
+    return _write_named(
+        clean_text(title) or name,
+        f"{check_atom(name)}.{check_atom(domain)}",
+        "List-Id",
+    )
 
 
 def _write_named(name: str, target: str, field: str) -> str:

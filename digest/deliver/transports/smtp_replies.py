@@ -8,15 +8,15 @@ from enum import StrEnum
 from digest.model.errors import DeliveryError
 
 _OF_ONE_MAIL = re.compile(
-    r"\bsize|too (?:large|big|long)|length|\bhops?\b|\bloop|\bscore|time-?out|\btime limit"
-    r"|spam (?:limit|threshold|level)"
+    r"(?<![\d.])[45]\.(?:2\.3|3\.4)(?!\.?\d)|\bsize|too (?:large|big|long)|length"
+    r"|\bhops?\b|\bloop|\bscore|spam (?:limit|threshold|level)|time-?out|\btime limit"
     r"|too many (?:urls|links|parts|attachments|received|headers|lines)",
 )
 """Limits that the next mail does not meet: of a mail's size, its way, its content."""
 
 _OF_SENDER = re.compile(
     r"\bsend(?:er|ers|er's|ing)?(?: \w+){0,2} (?:limit|quota|rate)"
-    r"|(?:quota|limit)(?: \w+){0,3} sender|\byou(?:'ve| have) (?:reached|exceeded|sent)"
+    r"|(?:quota|limit)(?: \w+){0,3} sender|\byou(?:['’]ve| have) (?:reached|exceeded|sent)"
     r"|daily|hourly|\bper (?:second|minute|hour|day|month)\b"
     r"|submission|out(?:going|bound)|\brecipients\b",
 )
@@ -25,7 +25,8 @@ _OF_SENDER = re.compile(
 _OF_READER = re.compile(
     r"\A552|(?<![\d.])[45]\.(?:1\.(?:[1236]|10)|2\.[12])(?!\.?\d)"
     r"|mail ?box|\binbox|over ?quota|over (?:its|the|their) (?:storage|quota)|storage|\bdisk\b"
-    r"|receiving|recipient(?:'s)? (?:has|is|account|quota|rate|limit)"
+    r"|receiving|recipient(?:'s)? (?:has|is|exceed|account|quota|rate|limit)"
+    r"|(?:for|to|of) th(?:is|e|at) recipient\b"
     r"|\buser (?:has|is|quota)|account that you",
 )
 """What says that it is a reader's: first the codes of addresses, of mailboxes, and 552."""
@@ -63,7 +64,8 @@ class LimitReached(DeliveryError):
 # Each pattern reads a few words from where it begins, so the time it takes grows as an answer does.
 _WORDS = {
     Cause.LIMIT: r"quota|(?<!de)limit|\brates?\b|exceed|throttl|\bcredits\b|slow(?:ing)? down"
-    r"|too (?:many|much|fast|often|quickly|frequent)|\bmax(?:imum)? (?:number|\d)|unusual sending",
+    r"|too (?:many|much|fast|often|quickly|frequent)|\bmax(?:imum)? (?:number|\d)|unusual sending"
+    r"|mail ?box[^.;]{0,20}full",
     Cause.LOGIN: r"app(?:lication)?[- ](?:specific )?password|web browser|security defaults"
     r"|oauth|(?:basic|smtpclient) ?auth\w* is disabled|unrecognized authentication type",
     Cause.ENCRYPTION: r"starttls|encrypt\w*(?: \w+){0,2} (?:required|needed)"
