@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from contextlib import closing
 from datetime import timedelta
 
@@ -82,23 +79,6 @@ def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: W
     pass_by(world, 1)
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert len(world.slack.messages) == 2
-
-
-def test_output_that_nobody_reads_to_its_end_is_no_failure(world: World) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w") as nobody:
-        done = subprocess.run(
-            [sys.executable, "-m", "digest", "config", "show"],
-            cwd=world.folder,
-            env=world.environment(),
-            stdout=nobody,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_how_long_a_mail_of_unknown_fate_is_left_alone_can_be_chosen(world: World) -> None:

@@ -6,6 +6,7 @@ import io
 import sqlite3
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryFile
 from unittest.mock import patch
 
 import pytest
@@ -108,13 +109,14 @@ def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> No
 
 def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
     """Return the bytes that a command writes to a terminal of an encoding, and to its errors."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err), patch("sys.argv", ["digest", *command]):
-        with pytest.raises(SystemExit):
-            main()
-        out.flush()
-        err.flush()
-    return out.buffer.getvalue(), err.buffer.getvalue()
+    with TemporaryFile() as log:
+        out, err = io.TextIOWrapper(io.BytesIO(), encoding), io.TextIOWrapper(log, encoding)
+        with redirect_stdout(out), redirect_stderr(err), patch("sys.argv", ["digest", *command]):
+            with pytest.raises(SystemExit):
+                main()
+            out.flush()
+        log.seek(0)
+        return out.buffer.getvalue(), log.read()
 
 
 def test_commands_are_real_processes_too(world: World) -> None:
