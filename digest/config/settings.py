@@ -454,6 +454,11 @@ class Config:
     hidden: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     choose_proxy: ChooseProxy = field(default=lambda _: None, repr=False)
 
+    @property
+    def query_names(self) -> frozenset[str]:
+        """The names under `[queries]`; a text that a subscription follows has none."""
+        return frozenset(query.name for query in self.queries if query.name != query.text)
+
     def find_key(self, subscription: str, name: str) -> str:
         """Return where a setting of a subscription is written: for the only one, at the top of the file."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"

@@ -51,7 +51,7 @@ from digest.store.digests import find_late_first_digests, load_digest
 from digest.store.matches import find_outcomes, find_rows
 from digest.store.outbox import IN_DOUBT
 from digest.store.papers import MATCHED, load_forgotten, load_mark, load_newest_paper, load_paper
-from digest.store.queries import load_subscription_feeds
+from digest.store.queries import load_queries, load_subscription_feeds
 from digest.store.subscribers import DestinationState, DestinationStatus, load_statuses
 
 _DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
@@ -376,7 +376,7 @@ def explain_order(conn: Connection, config: Config, due: DueSubscription, histor
     """Add what puts the paper in its place."""
     if history.paper is None:
         return history
-    texts = {query.name: query.text for query in config.queries}
+    texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
     day = history.announcement or history.changes[-1].announced
     near = Interests(config).explain(conn, due, history.paper, day, is_new=history.announcement is not None)
     told = history.deciding

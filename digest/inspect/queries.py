@@ -14,7 +14,7 @@ from digest.arxiv.client import ArxivClient
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.config import Config
 from digest.inspect.here import Here
-from digest.match.rules import read_saved
+from digest.match.rules import find_unread, read_saved
 from digest.model.announcements import Kind, earliest_announcement, has_announcement, latest_announcement
 from digest.model.clock import write_day
 from digest.model.errors import count
@@ -338,6 +338,9 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
         if one.name in dues and find_new_destinations(conn, dues[one.name], one):
             del stored[f"subscription {one.name}"]
     left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
+    left_out |= {
+        f"subscription {one.name}" for one in config.subscriptions if find_unread(one, config.query_names)
+    }
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
     names = [name for name in names if name not in left_out]
     if not names:
@@ -348,5 +351,5 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
 def _list_followed(
     queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
 ) -> dict[str, tuple[object, ...]]:
-    wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
+    wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries if name != text}
     return wishes | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}

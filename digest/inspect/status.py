@@ -30,7 +30,7 @@ from digest.inspect.queries import describe_pending_edits
 from digest.inspect.subscriptions import SubscriptionStatus, load_lines
 from digest.interest.libraries import describe_trouble
 from digest.interest.tables import load_states
-from digest.match.rules import find_idle
+from digest.match.rules import find_unread
 from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
@@ -231,11 +231,11 @@ def find_mistakes(conn: Connection, config: Config) -> Iterator[Trouble]:
         except QueryError as error:
             instead = "; the text before stays in use" if query.name in used else ""
             what = f"saved query {query.name} can't be read: {error.message}{instead}"
-            yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
-    named = {query.name for query in config.queries}
+            if query.name in config.query_names:  # the others are told with their subscriptions
+                yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
     for subscription in config.subscriptions:
-        for what, problem in find_idle(subscription, named):
-            said = f"{what} can't be read: {problem.message}"
+        for what, problem in find_unread(subscription, config.query_names):
+            said = f"{what} can't be read: {problem.message}; what was there before stays in use"
             yield Trouble(said, "Mend it in digest.toml. `digest doctor` shows the place.")
 
 

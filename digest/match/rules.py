@@ -8,10 +8,11 @@ is gone from it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain, zip_longest
+from typing import Any
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
@@ -21,6 +22,9 @@ from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, parse_query
 
 _SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
+
+QUERY_LISTS = {"queries": "follows", "exclude": "excludes", "read_first": "reads first", "read_last": "reads last"}
+"""What of a subscription are queries, and what it does to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +86,25 @@ def list_met(named: Iterable[str], texts: Mapping[str, str], paper: AnalysedPape
     return [name for name, query in read if query is not None and matches(query, paper)]
 
 
-def find_idle(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:
-    """Return what is not done since a query can't be read, and why; queries of `named` are left out."""
-    texts = (
-        ("excludes", subscription.exclude, ()),
-        ("reads first", subscription.read_first, named),
-        ("reads last", subscription.read_last, named),
-    )
+def find_unread(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:
+    """Return which texts of a subscription can't be read, and why; queries of `named` are left out."""
     return [
         (f"what {subscription.name} {verb}", problem)
-        for verb, listed, known in texts
-        for problem in find_unreadable(listed, known).values()
+        for key, verb in QUERY_LISTS.items()
+        for problem in find_unreadable(getattr(subscription, key), named).values()
     ]
+
+
+def keep_readable(written: Subscription, before: Subscription, named: Collection[str]) -> Subscription:
+    """Return a subscription that goes on with what it had beside a text that can't be read, list by list."""
+    lists: dict[str, Any] = {}
+    for key in QUERY_LISTS:
+        texts = getattr(written, key)
+        had = getattr(before, key)
+        lost = find_unreadable(had, named)
+        if find_unreadable(texts, named):
+            lists[key] = tuple(dict.fromkeys([*texts, *(text for text in had if text not in lost)]))
+    return replace(written, **lists)
 
 
 def exclude_changes(

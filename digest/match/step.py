@@ -34,6 +34,7 @@ from digest.model.cadences import CadenceKind
 from digest.model.errors import count
 from digest.model.messages import Occasion
 from digest.model.polls import Source
+from digest.model.subscriptions import RETURNS_WITHIN
 from digest.query import PaperIndex
 from digest.site import Site
 from digest.store.changes import load_changes_after, load_latest_changes
@@ -42,7 +43,6 @@ from digest.store.matches import (
     begin_match_run,
     close_first_digest,
     load_first_digests,
-    load_first_runs,
     load_seen_papers,
     save_matches,
     save_query_matches,
@@ -61,11 +61,10 @@ BATCH = 4000
 
 
 def make_first_digests(site: Site, awaiting: Collection[str], report: MatchReport) -> None:
-    """Make every first digest that is owed and can be made now."""
+    """Make every first digest that is owed and can be made now: each subscription has one."""
     at = site.clock.now()
     with site.store.read() as conn:
-        owed = [one for one in load_first_digests(conn) if one.revision.canonical not in awaiting]
-        owed_digests = _find_ready(conn, site, owed)
+        owed_digests = _find_ready(conn, site, load_first_digests(conn), awaiting)
         candidates = _find_candidates(conn, owed_digests, at) if owed_digests else []
         ordered = load_ordered(conn) if owed_digests else []
     found, interests = zip(owed_digests, candidates, strict=True), Interests(site.config)
@@ -78,19 +77,21 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
             with site.store.read() as conn:
                 for due in load_subscriptions(conn, [id_]):
                     lists = interests.sort(conn, due, newest) or lists
-        sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
-            for first_digest, chosen in together:
-                shown = [change for change in chosen if change.id in sample]
-                _make_first_digest(conn, first_digest, shown, report, at)
+            _make_first_digest(conn, id_, choose_sample(lists), report, at)
 
 
-def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
-    """Return those whose source was read to its end: an empty first digest would be the only one."""
+def _find_ready(
+    conn: Connection, site: Site, owed: Sequence[FirstDigest], awaiting: Collection[str]
+) -> list[FirstDigest]:
+    """Return those of subscriptions whose saved queries were all asked for: one first digest is for them all."""
     source = Source(site.config.arxiv.source)
     checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
     by_query = checked if source is Source.QUERY else ()
-    return [one for one in owed if "" in checked or one.revision.canonical in by_query]
+    texts = {one.revision.canonical for one in owed}
+    ready = {text for text in texts.difference(awaiting) if "" in checked or text in by_query}
+    waiting = {one.subscription_id for one in owed if one.revision.canonical not in ready}
+    return [one for one in owed if one.subscription_id not in waiting]
 
 
 def _find_candidates(
@@ -116,36 +117,33 @@ def _find_candidates(
                 first_digest = owed_digests[number]
                 exclusion = exclusions.get(first_digest.subscription_id, Exclusion())
                 found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
-                fresh = _drop_seen(conn, first_digest, found)
+                fresh = _drop_seen(conn, first_digest.subscription_id, found)
                 # What is chosen of a part and the next part is what would be chosen of both.
                 kept[number] = list(choose_first_digest([*kept[number], *fresh], first_digest.days, at))
     return kept
 
 
-def _drop_seen(conn: Connection, first_digest: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:
-    seen = load_seen_papers(conn, first_digest.subscription_id, [change.paper_key for change in found])
+def _drop_seen(conn: Connection, subscription_id: int, found: Sequence[StoredChange]) -> list[StoredChange]:
+    seen = load_seen_papers(conn, subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
 
 def _make_first_digest(
     conn: Connection,
-    first_digest: FirstDigest,
-    candidates: Sequence[StoredChange],
+    subscription_id: int,
+    sample: Sequence[StoredChange],
     report: MatchReport,
     at: datetime,
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
     mark = load_mark(conn, MATCHED, lock=True)
-    if load_first_runs(conn, first_digest.subscription_id).get(first_digest.query_id, 0) is not None:
+    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=Occasion.FIRST_DIGEST)
+    if not close_first_digest(conn, subscription_id, run_id):
         return
-    # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
-    chosen = _drop_seen(conn, first_digest, candidates)
-    occasion = Occasion.FIRST_DIGEST
-    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
+    # What this subscription was shown meanwhile by another process stays out.
+    chosen = _drop_seen(conn, subscription_id, sample)
     ids = tuple(sorted(change.id for change in chosen))
-    if ids:
-        save_matches(conn, run_id, {first_digest.subscription_id: ids}, at=at, occasion=occasion)
-    close_first_digest(conn, first_digest, run_id)
+    save_matches(conn, run_id, {subscription_id: ids}, at=at, occasion=Occasion.FIRST_DIGEST)
     report.first_digests += bool(ids)
     report.first_digest_papers.update(change.paper_key for change in chosen)
 
@@ -212,10 +210,13 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
 
 def _match_batch(site: Site, report: MatchReport) -> bool:
     """Match the next changes, or find that others did meanwhile; return False if there are none."""
+    # What left the file may be there again within a while, and must have lost nothing.
+    ended_since = site.clock.now() - RETURNS_WITHIN
     with site.store.read() as conn:
         mark = load_mark(conn, MATCHED)
         changes = load_changes_after(conn, mark, BATCH)
-        revisions = active_revisions(conn)
+        names = {revision.id: revision.name for revision in active_revisions(conn)}
+        revisions = active_revisions(conn, ended_since=ended_since)
     if not changes:
         return False
     index = index_changes(changes)
@@ -230,9 +231,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     with site.store.begin() as conn:
         now_at = load_mark(conn, MATCHED, lock=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = load_subscriptions(conn, load_followers(conn, met))
+        askers = load_subscriptions(conn, load_followers(conn, met), ended_since=ended_since)
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
-        if now_at != mark or active_revisions(conn) != revisions:
+        if now_at != mark or active_revisions(conn, ended_since=ended_since) != revisions:
             return True
         run_id = begin_match_run(conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll")
         save_query_matches(conn, run_id, outcomes)
@@ -261,9 +262,8 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
         set_matched_mark(conn, changes[-1].id, expected=mark)
     report.changes += len(changes)
-    names = {revision.id: revision.name for revision in revisions}
-    for revision_id, outcome in outcomes.items():
-        name = names[revision_id]
+    brought = [(names[id_], outcome) for id_, outcome in outcomes.items() if id_ in names]
+    for name, outcome in brought:
         news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
         report.by_query[name] = report.by_query.get(name, 0) + len(news)
         report.news.update({id_: by_id[id_].paper_key for id_ in news})

@@ -38,7 +38,7 @@ IsOurs: TypeAlias = "Callable[[], bool]"
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a subscription, or a saved query of one, is new and shows a sample; a lost database had sent it,
+    Its time came; a subscription is new and shows a sample; a lost database had sent it,
     says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
     A letter is no digest: it is the mail with a link that somebody asked for on a page.
     """
@@ -47,7 +47,6 @@ class Occasion(StrEnum):
 
     SCHEDULED = "scheduled"
     FIRST_DIGEST = "first digest"
-    NEW_QUERY = "first digest of a new query"
     ALREADY_SENT = "already sent"
     TRIAL = "trial"
     LETTER = "letter"
@@ -57,14 +56,8 @@ class Occasion(StrEnum):
         """Whether its papers are not new."""
         return self in _OF_PAST
 
-    @property
-    def is_sample(self) -> bool:
-        """Whether it is a first digest, of a subscription or of a saved query that came later."""
-        return self in _SAMPLES
 
-
-_SAMPLES = (Occasion.FIRST_DIGEST, Occasion.NEW_QUERY)
-_OF_PAST = (*_SAMPLES, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+_OF_PAST = (Occasion.FIRST_DIGEST, Occasion.TRIAL)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)

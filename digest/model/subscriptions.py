@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
@@ -32,6 +32,9 @@ FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 FILE = "file"
 """Origin of the saved queries and subscriptions that the operator's file names."""
+
+RETURNS_WITHIN = timedelta(days=7)
+"""How long the file may miss a subscription or a saved query that goes on as if it had always been there."""
 
 _PERSON = "person:"
 

@@ -42,7 +42,6 @@ from digest.people.tables import (
     Membership,
     Person,
     change_address,
-    close_first_digests,
     confirm_person,
     delete_person,
     load_joined_names,
@@ -194,14 +193,13 @@ def apply_signup_request(
 ) -> None:
     """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
 
-    A new saved query brings its first digest. Those off stay stored and bring nothing; turned on again, they
-    bring what is announced from then on.
+    Their first saved queries bring a first digest, later ones what is announced from then on. Those off stay
+    stored and bring nothing.
 
     Raises:
         UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved queries as it may be.
     """
     check_signup_request(choices)
-    were_off = {query.name for query in load_own_queries(conn, person) if not query.is_on}
     texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in choices.queries}
     if maker.config.arxiv.source == "query":
         active = {revision.canonical for revision in active_revisions(conn)}
@@ -221,7 +219,6 @@ def apply_signup_request(
     )
     sync_subscriptions(conn, [own] if choices.queries else [], person.origin, at, slots)
     set_owner(conn, person)
-    close_first_digests(conn, person, were_off)
 
 
 def save_query(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,7 +43,6 @@ from digest.store.schema import (
     tokens,
 )
 from digest.store.subscribers import DestinationState
-from digest.store.subscriptions import NO_FIRST_DIGEST
 from digest.store.tokens import TokenPurpose
 
 
@@ -132,14 +130,6 @@ def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
     renamed = name_query(text, list(conn.execute(others).scalars()))
     conn.execute(update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed))
     return renamed
-
-
-def close_first_digests(conn: Connection, person: Person, names: Collection[str]) -> None:
-    """Let some of a person's saved queries bring what is matched from now on, and no first digest."""
-    mine = (saved_queries.c.origin == person.origin, saved_queries.c.name.in_(names))
-    links = subscription_queries.c
-    owed = (links.query_id.in_(select(saved_queries.c.id).where(*mine)), links.first_digest_run_id.is_(None))
-    conn.execute(update(subscription_queries).where(*owed).values(first_digest_run_id=NO_FIRST_DIGEST))
 
 
 def load_own_name(conn: Connection, person: Person) -> str:

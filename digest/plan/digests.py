@@ -84,7 +84,7 @@ def plan_digest(
     names = [name for name, _ in texts]
     entries, groups = arrange(made, subscription.group_by, names, subscription.show, precedence)
     excludes = subscription.exclude or subscription.exclude_papers
-    is_sample = occasion.is_sample and len(entries) >= FIRST_DIGEST_PAPERS
+    is_sample = occasion is Occasion.FIRST_DIGEST and len(entries) >= FIRST_DIGEST_PAPERS
     return Digest(
         subscription=subscription.name,
         title=subscription.title,

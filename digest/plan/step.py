@@ -64,7 +64,6 @@ from digest.store.matches import (
     load_due_slots,
     load_feed_matches,
     load_first_digests,
-    load_first_runs,
     load_pending_matches,
     load_pending_of_many,
     load_seen_versions,
@@ -72,6 +71,7 @@ from digest.store.matches import (
     load_unplanned_first_digests,
 )
 from digest.store.papers import MATCHED, STORED, count_announced, load_mark, load_versions
+from digest.store.queries import load_queries
 from digest.store.subscriptions import (
     claim_new_destinations,
     end_pauses,
@@ -110,7 +110,7 @@ class Drafts:
         self._maker: LinkMaker | None = None
         self._scope = ""
         self._interests = Interests(site.config)
-        self._texts = {query.name: query.text for query in site.config.queries}
+        self._texts: Mapping[str, str] = {}
 
     def maker(self, conn: Connection) -> LinkMaker:
         """Return what makes this installation's addresses."""
@@ -165,6 +165,7 @@ class Drafts:
         """Read the changes that a batch of matches is about, before it is drafted."""
         ids = {id_ for row in rows for id_ in row.changes}
         self._changes = load_changes(conn, ids)
+        self._texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
         if len(self._ready) > _KEPT_PAPERS:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
@@ -497,22 +498,15 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
-    begun, runs = load_first_runs(conn, due.id), {row.match_run_id for row in looks}
-    late = [f"“{one.name}”" for one in due.revisions if begun.get(one.query_id, 0) is None]
-    remark = f"Those for {', '.join(late)} come later." if late else ""
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
-    # new papers wait for it only if there were digests before. A later one shows the new queries alone.
+    # new papers wait for it only if there were digests before. A later one, if asked for, shows the sample alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
-    rows = pending
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
-    if has_turn or due.last_slot or is_known:
-        due = replace(due, revisions=tuple(one for one in due.revisions if begun.get(one.query_id) in runs))
-        rows = looks
+    rows = looks if has_turn or due.last_slot or is_known else pending
     slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
-    occasion = Occasion.NEW_QUERY if is_known else Occasion.FIRST_DIGEST
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=occasion)
-    return _save(conn, drafts, [(due, replace(draft, digest=replace(draft.digest, remark=remark)))])
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    return _save(conn, drafts, [(due, draft)])
 
 
 def drop_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
@@ -560,7 +554,7 @@ def _plan_slots(
     owed = {look.subscription_id for look in load_first_digests(conn)} if quiet else set()
     for due in quiet:
         had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
-        is_greeted = due.id in owed or any(one.occasion.is_sample for one in had)
+        is_greeted = due.id in owed or any(one.occasion is Occasion.FIRST_DIGEST for one in had)
         if (is_greeted and not coverage.failure) or (has_note and is_already_sent(coverage, had)):
             decided = made.pop(due.id)
             untold = (*decided.unchecked, *decided.state.unchecked)

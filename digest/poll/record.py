@@ -108,7 +108,7 @@ class NoveltyRules:
 
     Attributes:
         followed: queries somebody has watched for without a break, each with what it knew: those in force that
-            were searched for or harvested, and what others said before they were edited.
+            were searched for or harvested, and what others said, or were put in the place of, before an edit.
         searched: the canonical queries that were searched for since they are wanted.
         checked: by canonical query, when the last complete check started (UTC) that was made for it, or for
             what it was before it was edited; those without any are missing.
@@ -156,11 +156,11 @@ def load_novelty_rules(conn: Connection) -> NoveltyRules:
             # Until now everything was checked, for this query too.
             novelty.followed[text] = read_known_before(harvest)
         else:
-            before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
-            last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
-            if last is not None:
-                novelty.followed[last.query_key] = read_known_before(last)
-                by_search = last.last_complete_at
+            before = [searched[one] for one in (*watch.replaced, *watch.earlier) if one in searched]
+            known = [cursor for cursor in before if cursor.is_bootstrapped]
+            for cursor in [one for one in known if one.query_key in watch.replaced] or known[:1]:
+                novelty.followed[cursor.query_key] = read_known_before(cursor)
+                by_search = cursor.last_complete_at
         looks = [look for look in (by_harvest, by_search) if look is not None]
         if looks:
             novelty.checked[text] = max(looks)

@@ -142,7 +142,7 @@ class RestView:
 def view_digest(digest: Digest) -> DigestView:
     """Return what templates see of a digest."""
     day, long_day = name_slot(digest)
-    coverage = describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample)
+    coverage = describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST)
     if digest.unchecked and digest.slot.startswith("run:"):
         failed = say_unchecked(digest.unchecked).removesuffix(".")
         coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
@@ -227,7 +227,7 @@ def _introduce(digest: Digest) -> str:
         return _introduce_papers(digest) + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
         return _explain_empty_trial(digest)
-    names = _name_queries(digest, "or")
+    names = _name_queries(digest)
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             return f"{_explain_quiet_day(digest, names)} {digest.remark}".rstrip()
@@ -252,16 +252,14 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
 
 def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
-        case Occasion.FIRST_DIGEST | Occasion.NEW_QUERY:
+        case Occasion.FIRST_DIGEST:
             total = len(digest.entries)
             papers = f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
             if digest.is_nearest:
                 near = next((entry.dot for entry in digest.entries if entry.dot), NEAR_LIST).removeprefix("near ")
                 papers = f"These {total} are nearest to {near} among the newest papers"
-            if digest.occasion is Occasion.NEW_QUERY:
-                return f"{papers} for {_name_queries(digest, 'and')}, new in this list. {digest.remark}".rstrip()
             whose = "your queries" if len(digest.queries) > 1 else "your query"
-            return f"Welcome. {papers} for {whose}. From now on you get only new ones. {digest.remark}".rstrip()
+            return f"Welcome. {papers} for {whose}. From now on you get only new ones."
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
@@ -293,20 +291,18 @@ def _explain_empty_trial(digest: Digest) -> str:
     return f"{nothing} Try another word, a wider one (GPU OR accelerator, transf*), or leave a clause out."
 
 
-def _name_queries(digest: Digest, last: str) -> str:
-    met = {name for entry in digest.entries for name in entry.queries}
-    holding = [name for name, _ in digest.queries if name in met] or [name for name, _ in digest.queries]
-    names = _join_words([f"“{name}”" for name in holding], last)
+def _name_queries(digest: Digest) -> str:
+    names = _join_words([f"“{name}”" for name, _ in digest.queries])
     if len(names) <= _LONGEST_NAME:
         return names
     return "the saved query" if len(digest.queries) == 1 else "the saved queries"
 
 
-def _join_words(words: list[str], last: str) -> str:
-    """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
-    if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
+def _join_words(words: list[str]) -> str:
+    """Write a list as `a`, `a or b`, `a, b or c`."""
+    if len(words) < 2:  # noqa: PLR2004 - one word needs no "or"
         return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _count_kinds(digest: Digest) -> str:

@@ -10,12 +10,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from sqlalchemy import Connection
 
-from digest.match.rules import find_idle
+from digest.config import Config
+from digest.match.rules import find_unread, keep_readable
 from digest.model.errors import QueryError
-from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
+from digest.model.subscriptions import FILE, RETURNS_WITHIN, DestinationKind, DueSubscription, SubscriptionState
 from digest.plan import slots
 from digest.plan.step import make_waiting_due
 from digest.query import parse_query
@@ -29,13 +31,14 @@ from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 class ConfigReport(SyncReport):
     """What reading the file changed, of saved queries and subscriptions.
 
-    No paper can ever meet `futile` queries. `idle` is what subscriptions exclude, or put first or last, by a query
-    that can't be read. `not_subscribed` names destination, new subscription and the old one that was left.
+    No paper can ever meet `futile` queries. `unreadable` are saved queries, `unread` what subscriptions follow,
+    exclude, or put first or last by a text of their own. `not_subscribed` names destination, new subscription and
+    the old one that was left.
     """
 
     unreadable: tuple[tuple[str, str], ...] = ()
     futile: tuple[tuple[str, str], ...] = ()
-    idle: tuple[tuple[str, str], ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
     not_subscribed: tuple[tuple[str, str, str], ...] = ()
 
     @property
@@ -65,7 +68,10 @@ class ConfigReport(SyncReport):
                 for name, problem in self.unreadable
             ),
             *(f"saved query {name} brings nothing: {why}" for name, why in self.futile),
-            *(f"{what} can't be read and has no effect:\n{problem}" for what, problem in self.idle),
+            *(
+                f"{what} can't be read; what was there before stays in use:\n{problem}"
+                for what, problem in self.unread
+            ),
         )
 
 
@@ -80,12 +86,26 @@ def sync_config(site: Site) -> ConfigReport:
             futile += [(query.name, read.futility)] if read.futility else []
         except QueryError as error:
             problem = f"{error.message}\n{error.pointer()}\n{error.hint}".rstrip()
-            unreadable.append((query.name, problem))
+            if query.name in site.config.query_names:  # the others are told with their subscriptions
+                unreadable.append((query.name, problem))
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
+        before = _load_unread(conn, site.config, now - RETURNS_WITHIN)
+        wanted = [
+            keep_readable(one, before[one.name].subscription, site.config.query_names)
+            if one.name in before
+            else one
+            for one in site.config.subscriptions
+        ]
+        followed = set(chain.from_iterable(one.queries for one in wanted))
+        texts |= {
+            had.name: (had.text, had.canonical, "")
+            for had in chain.from_iterable(due.revisions for due in before.values())
+            if had.name in followed - texts.keys()
+        }
         queries = sync_queries(conn, texts, FILE, now)
-        subscriptions = sync_subscriptions(conn, site.config.subscriptions, FILE, now, slots)
+        subscriptions = sync_subscriptions(conn, wanted, FILE, now, slots)
         make_waiting_due(conn, now)
         kept_away = _keep_unsubscribed(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
@@ -100,14 +120,21 @@ def sync_config(site: Site) -> ConfigReport:
         unreadable=tuple(unreadable),
         futile=tuple(futile),
         used_as_before=queries.used_as_before,
-        idle=tuple(
+        unread=tuple(
             (what, f"{problem.message}\n{problem.pointer()}\n{problem.hint}".rstrip())
             for subscription in site.config.subscriptions
-            for what, problem in find_idle(subscription, texts)
+            for what, problem in find_unread(subscription, site.config.query_names)
         ),
         not_subscribed=kept_away,
         dropped=subscriptions.dropped,
     )
+
+
+def _load_unread(conn: Connection, config: Config, ended_since: datetime) -> dict[str, DueSubscription]:
+    """Return by name, as they are stored, the subscriptions of which the file has a text that can't be read."""
+    names = [one.name for one in config.subscriptions if find_unread(one, config.query_names)]
+    stored = load_subscriptions(conn, names=names, ended_since=ended_since)
+    return {due.subscription.name: due for due in stored}
 
 
 def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:

@@ -451,7 +451,7 @@ def find_new_destinations(conn: Connection, due: DueSubscription, written: Subsc
 
 
 def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:
-    """Return the active subscriptions that send a first digest with the next run: digest.toml adds to them."""
+    """Return the active subscriptions that send a first digest with the next run: digest.toml adds a place."""
     dues = {
         due.subscription.name: due for due in load_subscriptions(conn) if due.state == SubscriptionState.ACTIVE
     }
@@ -459,8 +459,7 @@ def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dic
     return {
         one.name: one
         for one, due in begun
-        if set(one.queries) - set(due.subscription.queries)
-        or any(not place.is_pulled for place in find_new_destinations(conn, due, one))
+        if any(not place.is_pulled for place in find_new_destinations(conn, due, one))
     }
 
 

@@ -285,26 +285,12 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
     ]
 
 
-def load_first_runs(conn: Connection, subscription_id: int) -> dict[int, int | None]:
-    """Return the match runs that made a subscription's first digests, by saved query; None for one to come."""
+def close_first_digest(conn: Connection, subscription_id: int, match_run_id: int) -> bool:
+    """Record that a subscription's first digest was made; False, if another process did that meanwhile."""
     links = subscription_queries.c
-    found = select(links.query_id, links.first_digest_run_id).where(links.subscription_id == subscription_id)
-    return {row[0]: row[1] for row in conn.execute(found)}
-
-
-def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
-    """Record that a first digest was made; `StoreBusy` if another process gave it meanwhile: roll back."""
-    links = subscription_queries.c
-    close = update(subscription_queries).where(
-        links.subscription_id == first_digest.subscription_id,
-        links.query_id == first_digest.query_id,
-        links.first_digest_run_id.is_(None),
-    )
-    if conn.execute(close.values(first_digest_run_id=match_run_id)).rowcount != 1:
-        raise StoreBusy(
-            f"another process has already given {first_digest.revision.name} its first digest",
-            hint="Nothing is lost. This run starts again.",
-        )
+    owed = (links.subscription_id == subscription_id, links.first_digest_run_id.is_(None))
+    close = update(subscription_queries).where(*owed).values(first_digest_run_id=match_run_id)
+    return conn.execute(close).rowcount > 0
 
 
 def load_unplanned_first_digests(conn: Connection) -> list[int]:

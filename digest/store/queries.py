@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     FILE,
+    RETURNS_WITHIN,
     ActiveRevision,
     Destination,
     DestinationKind,
@@ -25,7 +26,7 @@ from digest.model.subscriptions import (
     Wording,
 )
 from digest.store.dialect import in_chunks, lock_advisory, unpack
-from digest.store.papers import MATCHED, STORED, load_mark
+from digest.store.papers import MATCHED, load_mark
 from digest.store.schema import (
     changes,
     match_runs,
@@ -40,6 +41,9 @@ from digest.store.subscribers import DestinationState, DroppedMatches
 
 ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
+
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+"""In place of the moment since when what ended counts: nothing does."""
 
 _SYNCING = 20_260_302
 """Names the lock for bringing the store in line with a file; any number that nothing else uses."""
@@ -154,48 +158,54 @@ def sync_queries(
 ) -> SyncReport:
     """Make the saved queries of an origin exactly these; doing it twice changes nothing.
 
-    A new query starts after the last stored change. An edited one goes on from where matching is, so
-    no change falls between two revisions. One that can't be read any more keeps its revision, so that
-    nothing falls between what it meant before and what it means once mended.
+    Each text starts where matching stands, so no change falls between two of them. One that can't be read any more
+    keeps its revision, so that nothing falls between what it meant before and what it means once mended. So does a
+    query that is named again within `RETURNS_WITHIN`.
 
     `queries` says the text as written, the canonical one and the problem, "" for none, by name.
     """
     lock_advisory(conn, _SYNCING)  # replicas that start together read the same file
     stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
-    live = {name: row for name, row in stored.items() if row.state == ACTIVE}
-    wanted = {name: _keep_meaning(query, live.get(name)) for name, query in queries.items()}
-    added = [name for name in wanted if name not in live]
+    known = {
+        name: row for name, row in stored.items() if row.state == ACTIVE or row.ended_at >= at - RETURNS_WITHIN
+    }
+    wanted = {name: _keep_meaning(query, known.get(name)) for name, query in queries.items()}
+    added = [name for name in wanted if name not in known]
+    returned = [name for name in wanted if name in known and known[name].state != ACTIVE]
     rewritten = [
-        name for name, row in live.items() if name in wanted and (row.text, row.problem) != wanted[name][::2]
+        name for name, row in known.items() if name in wanted and (row.text, row.problem) != wanted[name][::2]
     ]
-    edited = [name for name in wanted if name in live and live[name].canonical != wanted[name][1]]
-    ended = sorted(live.keys() - wanted.keys())
+    edited = [name for name in wanted if name in known and known[name].canonical != wanted[name][1]]
+    ended = sorted(name for name, row in known.items() if name not in wanted and row.state == ACTIVE)
     _start(conn, [name for name in added if name not in stored], origin, at)
-    _set_state(conn, [stored[name].id for name in added if name in stored], ACTIVE, None)
+    _set_state(conn, [stored[name].id for name in (*added, *returned) if name in stored], ACTIVE, None)
     _set_state(conn, [stored[name].id for name in ended], ENDED, at)
-    closed = query_revisions.c.id.in_([stored[name].revision_id for name in (*edited, *ended)])
-    conn.execute(update(query_revisions).where(closed).values(ended_at=at))
-    _add_revisions(conn, {name: wanted[name] for name in added}, origin, load_mark(conn, STORED), at)
-    _add_revisions(conn, {name: wanted[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
+    _end_revisions(conn, [stored[name].revision_id for name in returned], None)
+    _end_revisions(conn, [stored[name].revision_id for name in (*edited, *ended)], at)
+    _add_revisions(conn, {name: wanted[name] for name in (*added, *edited)}, origin, at)
     _rewrite(conn, {stored[name].revision_id: wanted[name] for name in rewritten if name not in edited})
-    changed = {*rewritten, *edited}
+    changed = {*rewritten, *edited}.difference(returned)
     return SyncReport(
-        added=tuple(added),
+        added=(*added, *returned),
         edited=tuple(name for name in wanted if name in changed),
         ended=tuple(ended),
         # Another release may print a query otherwise: nobody edited it. One that can't be read is reported apart.
         changed={
-            name: live[name].canonical
+            name: known[name].canonical
             for name in edited
-            if live[name].text != wanted[name][0] and not wanted[name][2]
+            if known[name].text != wanted[name][0] and not wanted[name][2]
         },
         used_as_before=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
     )
 
 
-def active_revisions(conn: Connection) -> list[ActiveRevision]:
-    """Return every saved query in force that can be read, or could be before it was edited, by name."""
-    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.canonical != "")
+def active_revisions(conn: Connection, *, ended_since: datetime = NEVER) -> list[ActiveRevision]:
+    """Return every saved query in force that can be read, or could be before it was edited, by name.
+
+    With them come those that ended since a moment (UTC).
+    """
+    is_kept = or_(saved_queries.c.state == ACTIVE, saved_queries.c.ended_at >= ended_since)
+    found = _current().where(is_kept, query_revisions.c.canonical != "")
     return [read_revision(row) for row in conn.execute(found)]
 
 
@@ -294,11 +304,17 @@ def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime 
         conn.execute(changing.values(state=state, ended_at=ended_at))
 
 
+def _end_revisions(conn: Connection, ids: list[int], at: datetime | None) -> None:
+    """End revisions, or let them go on as if they had not ended."""
+    conn.execute(update(query_revisions).where(query_revisions.c.id.in_(ids)).values(ended_at=at))
+
+
 def _add_revisions(
-    conn: Connection, queries: Mapping[str, tuple[str, str, str]], origin: str, mark: int, at: datetime
+    conn: Connection, queries: Mapping[str, tuple[str, str, str]], origin: str, at: datetime
 ) -> None:
     if not queries:
         return
+    mark = load_mark(conn, MATCHED, lock=True)  # nobody matches meanwhile without them
     latest = func.coalesce(func.max(query_revisions.c.number), 0)
     numbered = (
         select(saved_queries.c.id, saved_queries.c.name, latest.label("number"))
@@ -336,11 +352,13 @@ class AskedQuery:
     Attributes:
         since: since when it is asked without a break (UTC).
         earlier: what these saved queries asked before, up to an interruption, the latest first.
+        replaced: what ended at that moment: the same edit of the file may have put this in its place.
     """
 
     canonical: str
     since: datetime
     earlier: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
 
 
 def load_asked_queries(conn: Connection) -> list[AskedQuery]:
@@ -358,14 +376,15 @@ def load_asked_queries(conn: Connection) -> list[AskedQuery]:
     for present, *past in revisions.values():
         if present.canonical:
             asking.setdefault(present.canonical, []).append([present, *past])
-    return [
-        AskedQuery(
-            canonical=text,
-            since=min(present.created_at for present, *_ in histories),
-            earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),
-        )
-        for text, histories in sorted(asking.items())
-    ]
+    ended: dict[datetime, list[str]] = {}
+    for row in conn.execute(select(query_revisions).where(query_revisions.c.ended_at.is_not(None))):
+        ended.setdefault(row.ended_at, []).append(row.canonical)
+    found = []
+    for text, histories in sorted(asking.items()):
+        since = min(present.created_at for present, *_ in histories)
+        earlier = tuple(row.canonical for history in histories for row in _before(history) if row.canonical)
+        found.append(AskedQuery(text, since, earlier, tuple(ended.get(since, ()))))
+    return found
 
 
 def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:

@@ -16,9 +16,11 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     literal,
+    not_,
     select,
     true,
     update,
@@ -28,6 +30,7 @@ from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import (
     EVERYTHING,
+    RETURNS_WITHIN,
     Destination,
     DestinationKind,
     SubscriberState,
@@ -36,6 +39,7 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import Moment, dialect_insert, insert_into, later, make_storable
 from digest.store.schema import (
+    attempts,
     consents,
     deliveries,
     destination_addresses,
@@ -101,6 +105,11 @@ _ASKED = (
 
 REFUSED = "refused in three digests in a row"
 """How an address left that its mail server does not know; `resubscribe` has it written to again."""
+
+HAS_ENDED = "the subscription has ended"
+"""Why a message is suppressed. If the subscription returns in time, it is sent."""
+
+_RETURNS = f"will only be sent if it is there again within {RETURNS_WITHIN.days} days"
 
 _UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, DeliveryState.DEAD)
 """Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
@@ -455,9 +464,10 @@ class DroppedMatches:
         papers = count(self.papers, "paper") if self.papers else ""
         waited = " and ".join(filter(None, (messages, papers)))
         gone = f"{self.destination} in {name}" if self.destination else name
+        never = "will never be sent" if self.destination else _RETURNS
         return (
-            f"digest.toml no longer names {gone}: {waited} not sent yet will never be"
-            f" sent (`digest subscription show {name}` lists its digests)"
+            f"digest.toml no longer names {gone}: {waited} not sent yet {never}"
+            f" (`digest subscription show {name}` lists its digests)"
         )
 
 
@@ -488,6 +498,21 @@ def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, 
         .values(state=DeliveryState.SUPPRESSED, last_error=reason, ended_at=at, lease_until=None)
     )
     return conn.execute(suppress).rowcount
+
+
+def requeue_ended(conn: Connection, which: ColumnElement[bool], since: datetime, at: datetime) -> None:
+    """Let messages go after all that were suppressed as their subscription ended, unless they may have arrived."""
+    may_have_arrived = exists().where(
+        attempts.c.delivery_id == deliveries.c.id, attempts.c.outcome.not_in(_UNSENT)
+    )
+    requeue = update(deliveries).where(
+        deliveries.c.state == DeliveryState.SUPPRESSED,
+        deliveries.c.last_error == HAS_ENDED,
+        deliveries.c.ended_at >= since,
+        which,
+        not_(may_have_arrived),
+    )
+    conn.execute(requeue.values(state=DeliveryState.READY, last_error="", ended_at=None, not_before=at))
 
 
 def of_subscriptions(ids: list[int]) -> ColumnElement[bool]:

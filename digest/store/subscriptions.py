@@ -32,6 +32,7 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
     FEED_SUFFIXES,
+    RETURNS_WITHIN,
     Abstracts,
     ActiveRevision,
     Destination,
@@ -46,7 +47,7 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
 from digest.store.papers import MATCHED, STORED, load_mark
-from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
+from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, read_revision
 from digest.store.schema import (
     OPEN_TURN,
     PAUSED_SUBSCRIPTION,
@@ -63,11 +64,13 @@ from digest.store.schema import (
     suppressions,
 )
 from digest.store.subscribers import (
+    HAS_ENDED,
     DestinationState,
     DroppedMatches,
     count_waiting,
     destination_key,
     of_subscriptions,
+    requeue_ended,
     suppress_waiting,
 )
 
@@ -80,7 +83,7 @@ NOT_NAMED = "it was taken out of the subscription"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
-"""In place of a match run's id: a first digest was never wanted."""
+"""In place of a match run's id: a first digest is not wanted, or was given before this query was followed."""
 
 
 def load_subscriptions(
@@ -89,14 +92,17 @@ def load_subscriptions(
     *,
     names: Collection[str] | None = None,
     include_ended: bool = False,
+    ended_since: datetime = NEVER,
 ) -> list[DueSubscription]:
     """Return subscriptions by name: active and paused ones, of some ids or names only if given.
 
-    `Subscription.destinations` names only those still written to: nobody left them.
+    With them come all that ended, or those that did since a moment (UTC). `Subscription.destinations` names only
+    those still written to: nobody left them.
     """
     found = select(subscriptions).order_by(subscriptions.c.name)
     if not include_ended:
-        found = found.where(subscriptions.c.state != SubscriptionState.ENDED)
+        is_live = subscriptions.c.state != SubscriptionState.ENDED
+        found = found.where(or_(is_live, subscriptions.c.ended_at >= ended_since))
     if names is not None:
         found = found.where(subscriptions.c.name.in_(names))
     if ids is None:
@@ -224,9 +230,9 @@ def resume_subscription(
 def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> int:
     """End a subscription: waiting deliveries are suppressed, history stays. Returns how many were."""
     values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
-    values |= {"awaits_after": None, "unchecked": ""}
+    values["awaits_after"] = None
     _change(conn, subscription_id, _LIVE, values)
-    return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
+    return suppress_waiting(conn, of_subscriptions([subscription_id]), HAS_ENDED, at)
 
 
 def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
@@ -292,7 +298,7 @@ def _active_links() -> Select[tuple[Any, ...]]:
     return (
         select(links.subscription_id, *told)
         .join(current, current.c.id == links.query_id)
-        .where(is_among(links.subscription_id, "ids"), current.c.state == ACTIVE)
+        .where(is_among(links.subscription_id, "ids"))
         .order_by(links.position)
     )
 
@@ -356,9 +362,10 @@ def sync_subscriptions(
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
     A name is for good. What is no longer named ends: its waiting deliveries are suppressed, its history stays.
-    A destination that somebody left stays left. A subscription whose first digest destination appears now plans
-    only what is matched from now on. The origin says whose they are: `FILE`, or a person's (`write_origin`). Raise
-    `ConfigurationError` if a saved query is not stored, or a name is taken by another origin.
+    Named again within `RETURNS_WITHIN`, it goes on as if it had never been missing. A destination that somebody
+    left stays left. A subscription whose first digest destination appears now plans only what is matched from now
+    on. The origin says whose they are: `FILE`, or a person's (`write_origin`). Raise `ConfigurationError` if a
+    saved query is not stored, or a name is taken by another origin.
     """
     return _Syncing(conn, wanted, origin, at, schedule).run(wanted)
 
@@ -424,22 +431,30 @@ class _Syncing:
             )
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
-        """Store a new subscription, or let one that had ended begin anew, from now on."""
+        """Store a new subscription, or let one that had ended go on; after a while it begins anew, from now on."""
         values = list_settings(subscription) | {
             "state": SubscriptionState.ACTIVE,
             "ended_at": None,
             "paused_until": None,
             "plan_after": self._newest_run,
+            "unchecked": "",
         }
         if row is None:
             key = self._insert(subscription, values)
             self._sync_destinations(key, subscription)
         else:
             key = row.id
+            since = self._at
+            if row.ended_at >= self._at - RETURNS_WITHIN:
+                since = max(row.created_at, row.ended_at - RETURNS_WITHIN)  # a turn may have been due then
+                values["plan_after"] = row.plan_after
+                values["unchecked"] = row.unchecked
+                requeue_ended(self._conn, of_subscriptions([key]), row.ended_at, self._at)
             self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
             due_at = None
             if _needs_digests(self._places[key]):
-                due_at = self._schedule.next_due(subscription, self._at, row.last_slot, None)
+                due_at = self._schedule.next_due(subscription, since, row.last_slot, None)
+                due_at = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
             values["next_due_at"] = due_at
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
@@ -532,7 +547,10 @@ class _Syncing:
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
         links = self._links.setdefault(key, {})
         named = {self._query_id(name, subscription): n for n, name in enumerate(subscription.queries)}
-        first_digest = None if subscription.look_back > 0 else NO_FIRST_DIGEST
+        # One that is still to come is for whatever the subscription follows by then.
+        is_new = subscription.name not in self._stored
+        is_awaited = is_new or any(link["first_digest_run_id"] is None for link in links.values())
+        first_digest = None if is_awaited and subscription.look_back > 0 else NO_FIRST_DIGEST
         fresh = {"first_digest_run_id": first_digest, "added_at": self._at}
         writes = [
             (query_id, {"position": position} if query_id in links else {"position": position, **fresh})

@@ -129,7 +129,8 @@ class Life:
     """One installation from its first look on.
 
     `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each pass read it,
-    `returned` which subscriptions somebody came back to, with how many passes there had been.
+    `returned` which subscriptions somebody came back to, with how many passes there had been, `gone` how those read
+    that the file names no more.
     """
 
     folder: Path
@@ -147,6 +148,7 @@ class Life:
     passed: list[tuple[datetime, File]] = field(default_factory=list)
     has_completed: bool = False
     returned: dict[str, int] = field(default_factory=dict)
+    gone: dict[str, Wish] = field(default_factory=dict)
     papers: dict[str, list[DemoPaper]] = field(default_factory=dict)
     held: list[tuple[str, datetime]] = field(default_factory=list)
     deaths: int = 0
@@ -210,6 +212,7 @@ class Life:
         names = {*self.file.wishes, *file.wishes}
         self._edited |= {name for name in names if self.file.wishes.get(name) != file.wishes.get(name)}
         self.returned |= dict.fromkeys(file.wishes.keys() - self.file.wishes.keys(), len(self.passed))
+        self.gone |= {name: wish for name, wish in self.file.wishes.items() if name not in file.wishes}
         self.file = file
         self.discard()
 

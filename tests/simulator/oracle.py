@@ -29,6 +29,7 @@ from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
 
 _PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
 _TEXTS_KEPT = timedelta(days=90)
+_MISSED_FOR = timedelta(days=7)
 _FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
 """What a feed holds, but for papers that are just now leaving it."""
 
@@ -211,7 +212,14 @@ class Watch:
             if kept != expected:
                 fail("every change is matched against every query in force", f"run {run.id}: {kept} {expected}")
             by_name = {row.name: expected.get(row.id, ((), (), ())) for row in revisions if row.ended_at is None}
-            self._look_at_matches(conn, run.id, file, by_name, changes)
+            wishes = file.wishes | self._find_missing(conn, read_moment(run.matched_at), file)
+            self._look_at_matches(conn, run.id, wishes, by_name, changes)
+
+    def _find_missing(self, conn: Connection, at: datetime, file: File) -> dict[str, Wish]:
+        """Return the subscriptions that the file has named no more for a while: they must lose nothing."""
+        ended = ask(conn, "SELECT name, ended_at FROM subscriptions WHERE state = 'ended'")
+        since = {row.name: read_moment(row.ended_at) for row in ended if row.name not in file.wishes}
+        return {name: self.life.gone[name] for name, moment in since.items() if at - moment <= _MISSED_FOR}
 
     def _expect_kinds(self, change: StoredChange) -> set[str]:
         """Return what a change may be called; nothing for one whose text before it is forgotten."""
@@ -226,23 +234,24 @@ class Watch:
         return {"cross-listed" if {*now.categories} - {*before.categories} else "edited"}
 
     def _look_at_beginnings(self, conn: Connection, revisions: list[Any], began: datetime) -> None:
-        """A new query starts behind what is stored, an edited one where matching stood: nothing falls between."""
-        for number, row in enumerate(revisions):
+        """Each text starts where matching stood: nothing falls between two of them."""
+        for row in revisions:
             if read_moment(row.created_at) == began and len(self.life.passed) > 1:
-                before = [one for one in revisions[:number] if one.query_id == row.query_id]
-                is_edit = bool(before) and before[-1].ended_at == row.created_at
-                column, source = ("max(to_change)", "match_runs") if is_edit else ("max(id)", "changes")
-                moment = "matched_at" if is_edit else "found_at"
                 ((stood,),) = ask(
                     conn,
-                    f"SELECT coalesce({column}, 0) FROM {source} WHERE {moment} < :began",
+                    "SELECT coalesce(max(to_change), 0) FROM match_runs WHERE matched_at < :began",
                     began=row.created_at,
                 )
                 if row.active_from_change != stood:
                     fail("nothing falls between two texts of a query", f"{row.name} from {stood}: {row}")
 
     def _look_at_matches(
-        self, conn: Connection, run_id: int, file: File, outcomes: dict[str, Any], changes: dict[int, StoredChange]
+        self,
+        conn: Connection,
+        run_id: int,
+        wishes: dict[str, Wish],
+        outcomes: dict[str, Any],
+        changes: dict[int, StoredChange],
     ) -> None:
         found = ask(
             conn,
@@ -252,7 +261,7 @@ class Watch:
         )
         kept = {row.name: set(unpack(row.changes)) for row in found}
         wanted = {}
-        for name, wish in file.wishes.items():
+        for name, wish in wishes.items():
             chosen = {
                 id_
                 for query in wish.follow

@@ -39,7 +39,7 @@ ARROWS = {
     S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD, S.UNKNOWN},
     S.DEAD: {S.READY, S.SUPPRESSED},
     S.SENT: set(),
-    S.SUPPRESSED: set(),
+    S.SUPPRESSED: {S.READY},
 }
 OTHERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(4)]
 EVENTS = (

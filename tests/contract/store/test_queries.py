@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+import pytest
 from sqlalchemy import select
 
 from digest.model.announcements import Kind
@@ -49,10 +50,12 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
     assert list(before) == ["gpu", "perf"]
 
 
-def test_a_new_query_starts_after_the_last_stored_change(store: Store) -> None:
+def test_a_new_query_starts_where_matching_stands(store: Store) -> None:
     store_papers(store, [make_paper(1), make_paper(2)])
+    with store.begin() as conn:
+        set_matched_mark(conn, 1, expected=0)
     sync(store, {"perf": PERF})
-    assert active(store)["perf"][1:] == ("cat:cs.PF", 2)
+    assert active(store)["perf"][1:] == ("cat:cs.PF", 1)
 
 
 def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
@@ -73,18 +76,44 @@ def test_another_way_of_writing_the_same_query_keeps_its_revision(store: Store) 
     assert active(store)["perf"] == (revision, "  cat:cs.PF ", 0)
 
 
-def test_a_query_the_file_names_no_more_ends_and_may_come_back(store: Store) -> None:
+def list_revisions(store: Store) -> list[tuple[str, datetime | None]]:
+    """Return every text there was, with when it ended, in the order in which they began."""
+    with store.read() as conn:
+        rows = conn.execute(select(query_revisions).order_by(query_revisions.c.id))
+        return [(row.text, row.ended_at) for row in rows]
+
+
+def test_a_query_that_is_missing_in_the_file_for_a_week_at_most_never_ended(store: Store) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
+    before = active(store)
     assert sync(store, {"gpu": GPU}).ended == ("perf",)
     assert list(active(store)) == ["gpu"]
-    store_papers(store, [make_paper()])
-    assert sync(store, {"perf": PERF, "gpu": GPU}).added == ("perf",)
-    assert active(store)["perf"][2] == 1
     with store.read() as conn:
-        found = {query.name: query.revision for query in load_queries(conn)}
-        ends = {row.text: row.ended_at for row in conn.execute(select(query_revisions)) if row.number == 1}
-    assert found == {"perf": 2, "gpu": 1}
-    assert ends == {"cat:cs.PF": NOW, "abs:GPU": None}
+        kept = active_revisions(conn, ended_since=NOW)
+    assert [revision.name for revision in kept] == ["gpu", "perf"], "what is found meanwhile is matched"
+    store_papers(store, [make_paper()])
+    assert sync(store, {"perf": PERF, "gpu": GPU}, at=NOW + 7 * DAY) == SyncReport(added=("perf",))
+    assert active(store) == before
+    assert sorted(list_revisions(store)) == [("abs:GPU", None), ("cat:cs.PF", None)]
+
+
+def test_a_query_that_returns_later_begins_anew(store: Store) -> None:
+    sync(store, {"perf": PERF})
+    sync(store, {})
+    store_papers(store, [make_paper()])
+    with store.begin() as conn:
+        set_matched_mark(conn, 1, expected=0)
+    later = NOW + 7 * DAY + timedelta(seconds=1)
+    assert sync(store, {"perf": PERF}, at=later).added == ("perf",)
+    assert active(store)["perf"][1:] == ("cat:cs.PF", 1)
+    assert list_revisions(store) == [("cat:cs.PF", NOW), ("cat:cs.PF", None)]
+
+
+def test_a_query_that_returns_with_another_text_begins_with_that(store: Store) -> None:
+    sync(store, {"perf": PERF})
+    sync(store, {})
+    assert sync(store, {"perf": GPU}, at=NOW + DAY).changed == {"perf": "cat:cs.PF"}
+    assert list_revisions(store) == [("cat:cs.PF", NOW + DAY), ("abs:GPU", None)]
 
 
 def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_mended(store: Store) -> None:
@@ -126,11 +155,16 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
         assert load_asked_queries(conn) == [AskedQuery("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
-def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
+@pytest.mark.parametrize(("days", "goes_on"), [(7, True), (8, False)])
+def test_a_query_that_comes_back_unreadable_goes_on_as_before_within_a_week(
+    store: Store, days: int, *, goes_on: bool
+) -> None:
     sync(store, {"gpu": GPU})
     sync(store, {})
-    assert sync(store, {"gpu": BROKEN}) == SyncReport(added=("gpu",))
-    assert active(store) == {}
+    used = ("gpu",) if goes_on else ()
+    report = sync(store, {"gpu": BROKEN}, at=NOW + days * DAY)
+    assert report == SyncReport(added=("gpu",), used_as_before=used)
+    assert tuple(active(store)) == used
 
 
 def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
@@ -24,11 +23,12 @@ from digest.model.subscriptions import (
     WhenEmpty,
 )
 from digest.store import Store
+from digest.store.attempts import begin_sending, mark_unsent, settle_unknown
 from digest.store.matches import close_first_digest, load_feed_matches, load_first_digests, load_pending_matches
+from digest.store.outbox import claim_deliveries
 from digest.store.queries import SyncReport, sync_queries
-from digest.store.schema import subscription_queries
 from digest.store.subscribers import DroppedMatches, save_unsubscription
-from digest.store.subscriptions import NO_FIRST_DIGEST, load_subscriptions, sync_subscriptions
+from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -37,6 +37,7 @@ from tests.contract.store.made import (
     NOW,
     SLACK,
     AlwaysDue,
+    make_message,
     make_paper,
     make_subscription,
     states,
@@ -160,15 +161,80 @@ def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed
     assert sync(store, make_subscription("other")) == SyncReport()
 
 
-def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_on(store: Store) -> None:
-    ids = subscribe(store, make_subscription())
-    (change,) = store_papers(store, [make_paper()])
-    run_id = store_match(store, {ids["team"]: (change.id,)})
-    assert sync(store, make_subscription("other")).dropped == (DroppedMatches("team", "", messages=0, papers=1),)
-    assert sync(store, make_subscription(), make_subscription("other"), at_day=2).added == ("team",)
-    found = load(store)
-    assert (found.id, found.state, found.plan_after) == (ids["team"], "active", run_id)
-    assert (found.next_due_at, found.created_at) == (NOW + 3 * DAY, NOW)
+class NextDay(AlwaysDue):
+    """A schedule by which everything is due a day after the moment that is asked about."""
+
+    def next_due(
+        self, subscription: Subscription, now: datetime, taken: str, paused_until: datetime | None
+    ) -> datetime:
+        del subscription, taken, paused_until
+        return now + DAY
+
+
+def return_after(store: Store, gap: timedelta) -> DueSubscription:
+    """Let the file name the subscription `team` again that it stopped to name at `NOW`."""
+    with store.begin() as conn:
+        sync_queries(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, NOW + gap)
+        wanted = [make_subscription(destinations=(MAIL, SLACK))]
+        report = sync_subscriptions(conn, wanted, FILE, NOW + gap, NextDay(NOW))
+    assert report.added == ("team",)
+    return load(store)
+
+
+def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_been_missing(store: Store) -> None:
+    planned = store_digest(store, MAIL, SLACK)
+    first, second = store_papers(store, [make_paper(7), make_paper(8)])
+    store_match(store, {planned.subscription_id: (first.id,)})
+    before = load(store)
+    sync(store)
+    with store.read() as conn:
+        (away,) = load_subscriptions(conn, ended_since=NOW)
+    assert [one.name for one in away.revisions] == ["perf"], "what is found meanwhile is matched"
+    store_match(store, {planned.subscription_id: (second.id,)})
+    found = return_after(store, timedelta(days=7))
+    assert (found.id, found.state, found.plan_after) == (before.id, "active", before.plan_after)
+    assert found.next_due_at == NOW + DAY, "its turns go on where they were"
+    assert states(store) == [DeliveryState.READY] * 2
+    with store.read() as conn:
+        pending = load_pending_matches(conn, found.id, found.plan_after)
+    assert [row.changes for row in pending] == [(first.id,), (second.id,)]
+
+
+def test_a_subscription_that_returns_later_begins_anew(store: Store) -> None:
+    planned = store_digest(store, MAIL, SLACK)
+    (change,) = store_papers(store, [make_paper(7)])
+    run_id = store_match(store, {planned.subscription_id: (change.id,)})
+    let_go = DroppedMatches("team", "", messages=2, papers=1)
+    assert sync(store, make_subscription("other")).dropped == (let_go,)
+    gap = timedelta(days=7, seconds=1)
+    found = return_after(store, gap)
+    assert (found.id, found.state, found.plan_after) == (planned.subscription_id, "active", run_id)
+    assert (found.next_due_at, found.created_at) == (NOW + gap + DAY, NOW)
+    assert states(store) == [DeliveryState.SUPPRESSED] * 2
+
+
+def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_returns(store: Store) -> None:
+    store_digest(store, MAIL, SLACK)
+    with store.begin() as conn:
+        mail, post = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
+        begin_sending(conn, mail, make_message(), MORNING)
+        mark_unsent(conn, mail, DeliveryState.UNKNOWN, "no answer", MORNING)
+        settle_unknown(conn, mail, DeliveryState.HELD, "nobody can tell", MORNING, is_missing=False)
+        begin_sending(conn, post, make_message(), MORNING)
+        mark_unsent(conn, post, DeliveryState.READY, "try later", MORNING, not_before=MORNING + DAY)
+    sync(store)
+    assert states(store) == [DeliveryState.SUPPRESSED] * 2
+    return_after(store, DAY)
+    assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
+
+
+def test_a_message_to_a_place_that_is_named_no_more_is_not_sent_when_the_subscription_returns(
+    store: Store,
+) -> None:
+    store_digest(store, MAIL, OTHER)
+    sync(store)
+    return_after(store, DAY)
+    assert states(store) == [DeliveryState.READY, DeliveryState.SUPPRESSED]
 
 
 def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
@@ -220,18 +286,31 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
         assert len(load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
 
 
-def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> None:
-    ids = subscribe(store, make_subscription(look_back=5), make_subscription("calm", look_back=0))
+def list_first_digests(store: Store) -> list[tuple[str, str]]:
+    with store.read() as conn:
+        names = {due.id: due.subscription.name for due in load_subscriptions(conn)}
+        return [(names[one.subscription_id], one.revision.name) for one in load_first_digests(conn)]
+
+
+def test_a_first_digest_is_for_all_that_a_subscription_follows_when_it_is_given(store: Store) -> None:
+    subscribe(store, make_subscription(queries=("perf",)), make_subscription("calm", look_back=0))
+    assert list_first_digests(store) == [("team", "perf")]
+    subscribe(store, make_subscription(queries=("gpu", "net")), make_subscription("calm", queries=("perf", "gpu")))
+    assert list_first_digests(store) == [("team", "gpu"), ("team", "net")]
+
+
+@pytest.mark.parametrize("queries", [("perf", "gpu"), ("gpu",), ("gpu", "net")])
+def test_a_subscription_that_had_its_first_digest_gets_no_other(store: Store, queries: tuple[str, ...]) -> None:
+    ids = subscribe(store, make_subscription(look_back=5))
     with store.begin() as conn:
         (pending,) = load_first_digests(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
-        close_first_digest(conn, pending, 1)
-    subscribe(store, make_subscription(look_back=5, queries=("perf", "gpu")), make_subscription("calm"))
-    with store.read() as conn:
-        (pending,) = load_first_digests(conn)
-        wanted = conn.execute(select(subscription_queries.c.first_digest_run_id)).scalars().all()
-    assert pending.revision.name == "gpu"
-    assert sorted(wanted, key=str) == [NO_FIRST_DIGEST, 1, None]
+        assert close_first_digest(conn, ids["team"], 1)
+    subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
+    assert list_first_digests(store) == [("new", "perf")]
+    subscribe(store, make_subscription("new"))
+    subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
+    assert list_first_digests(store) == [("new", "perf")], "nor when it returns"
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
