@@ -153,7 +153,7 @@ def _refuse_throttling(answer: HttpAnswer) -> None:
         pass  # what else the body may be is judged where it is read; here the status goes first
     if answer.status in _THROTTLED:
         raise ArxivThrottled(
-            f"arXiv asks for no requests for a while ({answer.status})",
+            f"arXiv asked us to wait ({answer.status})",
             hint=TRY_AGAIN,
             retry_after=answer.retry_after,
         )

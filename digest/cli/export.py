@@ -16,10 +16,12 @@ from digest.model.messages import FEED_ENTRIES
 from digest.model.papers import ArxivId, Paper
 from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query
-from digest.render.references import write_bibtex, write_ris
+from digest.render.references import FORMATS
 from digest.store.digests import load_digest, load_summaries
 from digest.store.papers import load_known, load_submitted
 from digest.store.queries import load_queries
+
+_WRITERS = {{"bib": "bibtex"}.get(ending, ending): write for ending, (write, _) in FORMATS.items()}
 
 
 @click.command()
@@ -33,9 +35,7 @@ from digest.store.queries import load_queries
     help="With --query: only papers submitted in the last N days.",
     metavar="N",
 )
-@click.option(
-    "--format", "kind", type=click.Choice(["bibtex", "ris"]), default="bibtex", help="bibtex by default."
-)
+@click.option("--format", "kind", type=click.Choice([*_WRITERS]), default="bibtex", help="bibtex by default.")
 @click.option("--abstracts", is_flag=True, help="With abstracts.")
 @click.pass_context
 def command(
@@ -72,7 +72,7 @@ def command(
         else:
             papers = _load_papers(conn, paper_ids)
     if papers:
-        text = (write_ris if kind == "ris" else write_bibtex)(papers, with_abstracts=abstracts)
+        text = _WRITERS[kind](papers, with_abstracts=abstracts)
         click.echo(text.encode("utf-8"), nl=False)  # a file of references, whatever the terminal's encoding
     click.echo(count(len(papers), "paper"), err=True)
 

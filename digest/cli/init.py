@@ -53,7 +53,7 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import describe_found, note_found, try_query
 from digest.interest.libraries import read_source
-from digest.model.errors import ArxivError, ArxivUnreachable, DigestError, UsageError, count
+from digest.model.errors import ArxivError, ArxivUnreachable, DigestError, UsageError
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query.description import describe_query
 from digest.serve.alarms import send_test
@@ -277,7 +277,7 @@ def _propose_query(
     chosen = [name for name, number in often if number * _SHARE >= len(papers)]
     query = " OR ".join(f"cat:{name}" for name in chosen)
     there = sum(not set(chosen).isdisjoint(paper.categories) for paper in papers)
-    held = f"{there} of the {len(papers)} newest of your library's {count(len(ids), 'paper')} at arXiv"
+    held = f"{there} of your library's {len(papers)} newest papers with an arXiv id, of {len(ids):,} in all"
     if query:
         say(f"You follow {query}: it has {held}. `digest add` follows more, --query something else.")
     return (query,) if query else ()

@@ -151,7 +151,7 @@ def _print_poll(run: Run) -> Iterator[Part]:
     elif poll.is_bootstrap:
         yield "First check done. From now on you get only newly announced papers."
     if poll.awaiting:
-        yield "arXiv did not answer for every new query. Their first digests follow later."
+        yield "arXiv did not answer for every new query. First digests that need it follow later."
 
 
 def _describe_announcements(poll: PollReport, now: datetime) -> str:

@@ -41,7 +41,7 @@ from digest.people.preferences import erase_person, export_records
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.plan.slots import first_due, next_due
 from digest.store.digests import FIRST_DIGEST_NEXT
-from digest.store.matches import load_pending_matches
+from digest.store.matches import load_pending_matches, owe_first_digest
 from digest.store.subscribers import (
     LETTERS,
     REFUSED,
@@ -273,6 +273,23 @@ def _describe_slot(here: Here, turn: datetime | None) -> str:
     if turn <= here.now:
         return "What waited goes out with the next `digest run`."
     return f"Its next digest: {here.write(turn)}."
+
+
+@command.command()
+@click.argument("name")
+@click.pass_context
+def first(ctx: click.Context, name: str) -> None:
+    """Give NAME one more first digest: recent papers it did not have.
+
+    It has one by itself when it is new. This is for a query that you added later. At most 15 papers come.
+    """
+    with opened_store(ctx) as bench, bench.store.begin() as conn:
+        due = require_subscription(bench.config, conn, name)
+        if not due.subscription.look_back:
+            hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
+            raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
+        owe_first_digest(conn, due.id)
+    say(f"{name} gets a first digest with the next `digest run`, if there are papers that it did not have.")
 
 
 @command.command("unsubscribe")

@@ -13,7 +13,7 @@ from digest.model.errors import DeliveryError
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Abstracts, Destination, Grouping, UncheckedTurn
 
-NEAR_LIST = "near the library of this list"
+NEAR_LIST = "near this list's library"
 """What others read in place of a title of somebody's library."""
 
 FEED_ENTRIES = 200

@@ -406,7 +406,7 @@ def require_own(preferences: Preferences) -> DueSubscription:
     """Return a person's own subscription. Who has none is refused: the operator's file decides what they get."""
     if preferences.own is None:
         raise UsageError(
-            "the operator of this service decides when these digests come",
+            "these digests are set by the operator of this service",
             hint="Unsubscribe, or write to the operator.",
         )
     return preferences.own

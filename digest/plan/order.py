@@ -39,8 +39,8 @@ _HEADINGS = {
     Kind.NEW: "New",
     Kind.KNOWN: "Recent papers",
     Kind.CROSS_LIST: "Cross-listed",
-    Kind.REPLACEMENT: "First time here",
-    Kind.METADATA: "First time here",
+    Kind.REPLACEMENT: "Older papers, new to you",
+    Kind.METADATA: "Older papers, new to you",
 }
 """Headings of papers that are new to the reader, in order."""
 

@@ -29,6 +29,9 @@ _LONGEST_NAME = 120
 _LONGEST_PART = 60
 _LONGEST_QUERY = 300
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
+_OLDER = "older paper"
+"""What is counted of a paper that its reader meets at a later version."""
+
 _IT_FOLLOWS = "What is missing comes in your next digest"
 _NAMED_DAYS = 3
 _FAILURES = {
@@ -254,12 +257,16 @@ def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
         case Occasion.FIRST_DIGEST:
             total = len(digest.entries)
-            papers = f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
+            whose = "for your queries" if len(digest.queries) > 1 else "for your query"
+            papers = (
+                f"These are the {total} newest papers {whose}"
+                if total > 1
+                else f"This is the newest paper {whose}"
+            )
             if digest.is_nearest:
                 near = next((entry.dot for entry in digest.entries if entry.dot), NEAR_LIST).removeprefix("near ")
-                papers = f"These {total} are nearest to {near} among the newest papers"
-            whose = "your queries" if len(digest.queries) > 1 else "your query"
-            return f"Welcome. {papers} for {whose}. From now on you get only new ones."
+                papers = f"These are the {total} recent papers nearest to {near}"
+            return f"Welcome. {papers}. From now on you get only new ones."
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
@@ -292,17 +299,17 @@ def _explain_empty_trial(digest: Digest) -> str:
 
 
 def _name_queries(digest: Digest) -> str:
-    names = _join_words([f"“{name}”" for name, _ in digest.queries])
+    names = _join_words([f"“{name}”" for name, _ in digest.queries], "or")
     if len(names) <= _LONGEST_NAME:
         return names
     return "the saved query" if len(digest.queries) == 1 else "the saved queries"
 
 
-def _join_words(words: list[str]) -> str:
-    """Write a list as `a`, `a or b`, `a, b or c`."""
-    if len(words) < 2:  # noqa: PLR2004 - one word needs no "or"
+def _join_words(words: list[str], last: str) -> str:
+    """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
+    if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
         return "".join(words)
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _count_kinds(digest: Digest) -> str:
@@ -310,14 +317,17 @@ def _count_kinds(digest: Digest) -> str:
     if kinds <= {Kind.KNOWN} or digest.occasion.is_of_past:
         return ""
     totals = Counter(map(_name_kind, digest.entries))
-    return ", ".join(f"{total:,} {kind}" for kind, total in totals.items())
+    return ", ".join(
+        f"{count(total, kind)}, new to you" if kind == _OLDER else f"{total:,} {kind}"
+        for kind, total in sorted(totals.items(), key=lambda one: one[0] == _OLDER)
+    )
 
 
 def _name_kind(entry: DigestEntry) -> str:
     """Return what a paper is counted as; if its reader meets it only now, it is no new version."""
     if entry.is_withdrawn:
         return Kind.WITHDRAWAL
-    return entry.kind if entry.shows_change or entry.kind in _FIRST_NEWS else "first time here"
+    return entry.kind if entry.shows_change or entry.kind in _FIRST_NEWS else _OLDER
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
@@ -412,21 +422,20 @@ def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned. That of a week,
-    or of several announcements, is called after them, `17–19 Nov`.
+    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is the day of its
+    slot, or the one on which it was planned.
     """
     coverage = digest.coverage
     since, last = coverage.since, coverage.announcement
+    is_scheduled = digest.occasion is Occasion.SCHEDULED
     is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
-    if since is not None and last is not None and (is_week or coverage.announcements > 1):
+    if is_scheduled and since is not None and last is not None and (is_week or coverage.announcements > 1):
         year = "" if since.year != last.year else f" {last.year}"
         return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
-    if is_week and last is not None:
+    if is_scheduled and last is not None:
         return write_day(last, last), write_long_day(last)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
-        if digest.slot != match[1] and last is not None:  # it may hold papers of a later announcement
-            day = max(day, last)
     else:
         day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
     return write_day(day, day), write_long_day(day)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import groupby
@@ -298,10 +298,12 @@ class PaperView:
         """Return what was met, but is neither in the title nor in what is shown of the abstract."""
         seen = (*self._title_segments, *(self._snippet if abstracts == Abstracts.SHORT else ()))
         stems = {word for segment in seen if segment.is_marked for word in _stem_words(segment.text)}
+        # To whom asks for `planet*`, "planetary" tells nothing.
+        entry = replace(self.entry, reasons=tuple(one for one in self.entry.reasons if "*" not in one.clause))
         words = {
             _stem_words(phrase): shorten(phrase, _LONGEST_PHRASE)
             for field in _UNSEEN[abstracts == Abstracts.FULL :]
-            for phrase in _read_phrases(self.entry, field)
+            for phrase in _read_phrases(entry, field)
         }
         unseen = [phrase for key, phrase in words.items() if not stems.issuperset(key)]
         more = f" +{len(unseen) - _MOST_WORDS}" * (len(unseen) > _MOST_WORDS)

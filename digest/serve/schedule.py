@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -55,9 +55,14 @@ _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
 """Seconds in which what was given up at last may say so."""
 
-# `incoming` are the addresses of `[slack.webhooks]` and `[discord]`.
-_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "incoming", "webhooks", "web", "templates")
-_TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
+TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
+"""What a reload takes over from an edited file."""
+
+_OF_THE_FILE = ("path", "folder", "warnings", "origins", "given", "hidden", "choose_proxy")
+"""What of the configuration says how it was read, or follows from the rest; all else is settings."""
+
+NEEDS_RESTART = tuple(one.name for one in fields(Config) if one.name not in (*TAKEN_OVER, *_OF_THE_FILE))
+"""What a reload names, since a process keeps it as it was when it began."""
 
 
 class Jobs:
@@ -177,16 +182,16 @@ class Jobs:
             _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
-        restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
-        site.config = replace(site.config, **{name: getattr(config, name) for name in _TAKEN_OVER})
+        restart = [name for name in NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
+        site.config = replace(site.config, **{name: getattr(config, name) for name in TAKEN_OVER})
         try:
             report = sync_config(site)
         except BaseException:
             site.config = before
             raise
         self._published = None
-        fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
-        _log.info("the new digest.toml is in use", extra={"fields": fields})
+        changed = {name: getattr(report, name) for name in ("added", "edited", "ended")}
+        _log.info("the new digest.toml is in use", extra={"fields": changed})
         for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
         if restart:

@@ -285,6 +285,12 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
     ]
 
 
+def owe_first_digest(conn: Connection, subscription_id: int) -> None:
+    """Let a subscription have one more first digest, of what it did not have yet."""
+    owed = update(subscription_queries).where(subscription_queries.c.subscription_id == subscription_id)
+    conn.execute(owed.values(first_digest_run_id=None))
+
+
 def close_first_digest(conn: Connection, subscription_id: int, match_run_id: int) -> bool:
     """Record that a subscription's first digest was made; False, if another process did that meanwhile."""
     links = subscription_queries.c

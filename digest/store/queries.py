@@ -379,12 +379,15 @@ def load_asked_queries(conn: Connection) -> list[AskedQuery]:
     ended: dict[datetime, list[str]] = {}
     for row in conn.execute(select(query_revisions).where(query_revisions.c.ended_at.is_not(None))):
         ended.setdefault(row.ended_at, []).append(row.canonical)
-    found = []
-    for text, histories in sorted(asking.items()):
-        since = min(present.created_at for present, *_ in histories)
-        earlier = tuple(row.canonical for history in histories for row in _before(history) if row.canonical)
-        found.append(AskedQuery(text, since, earlier, tuple(ended.get(since, ()))))
-    return found
+    return [
+        AskedQuery(
+            canonical=text,
+            since=(since := min(present.created_at for present, *_ in histories)),
+            earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),
+            replaced=tuple(ended.get(since, ())),
+        )
+        for text, histories in sorted(asking.items())
+    ]
 
 
 def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:

@@ -125,6 +125,6 @@ def test_a_query_to_exclude_that_cannot_be_read_excludes_nothing_and_is_told(
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
     assert told_to(here)["perf-team"] == ["2603.00101"]
-    ((name, problem),) = here.reports[-1].config.idle
+    ((name, problem),) = here.reports[-1].config.unread
     assert name == "what perf-team excludes"
     assert "'Lindquell' is not a full name" in problem

@@ -155,10 +155,11 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         assert find_failures(site, schedule.pulse) == []
         more = '\n[[subscriptions]]\nname = "added"\nfollow = ["perf"]\nto = "feed"\n'
         world.write_config(to=MAIL, extra=more)
-        file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
+        edited = file.read_text().replace("digest@example.org", "other@example.org")
+        file.write_text(f'{edited}\n[network]\nproxy = "http://127.0.0.1:9"\n')
         schedule.reload(load)  # type: ignore[arg-type]  # the same
         wait_until(lambda: "restart `digest serve`" in caplog.text)
-        assert "restart `digest serve` for the changes in mail" in caplog.text
+        assert "restart `digest serve` for the changes in network, mail" in caplog.text
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
         assert site.config.mail.from_address == "digest@example.org"
 

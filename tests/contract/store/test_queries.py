@@ -152,7 +152,17 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).changed == {"perf": "cat:cs.PF"}
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert load_asked_queries(conn) == [AskedQuery("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        mended = AskedQuery("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",), replaced=("cat:cs.PF",))
+        assert load_asked_queries(conn) == [mended]
+
+
+def test_a_query_in_place_of_others_names_them_though_they_had_other_names(store: Store) -> None:
+    sync(store, {"cat:cs.PF": PERF, "abs:GPU": GPU, "ti:x": ("ti:x", "ti:x", "")})
+    sync(store, {"abs:GPU": GPU}, at=NOW + DAY)
+    sync(store, {"perf": ("cat:cs.PF AND ti:y", "cat:cs.PF AND ti:y", "")}, at=NOW + 2 * DAY)
+    with store.read() as conn:
+        (asked,) = load_asked_queries(conn)
+    assert (asked.earlier, asked.replaced) == ((), ("abs:gpu",))
 
 
 @pytest.mark.parametrize(("days", "goes_on"), [(7, True), (8, False)])

@@ -177,7 +177,7 @@ def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> N
     crossed = make_entry("2611.00050", kind=Kind.CROSS_LIST, queries=("gpu",))
     unseen = make_entry("2611.00051", kind=Kind.REPLACEMENT, queries=("gpu",))
     papers = [gone, typos, weighty, *many(2), crossed, unseen]
-    news = ["New 2: two sentences", "Cross-listed 1: two sentences", "First time here 1: two sentences"]
+    news = ["New 2: two sentences", "Cross-listed 1: two sentences", "Older papers, new to you 1: two sentences"]
     assert outline(papers) == [*news, *last]
     assert outline(papers, Grouping.QUERY) == ["perf 2: two sentences", "gpu 2: two sentences", *last]
 

@@ -71,13 +71,14 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
     delivery = deliver("mailto:reader@example.org")
     plain, html = read_parts(RENDERER.render(digest, delivery, links, IDENTITY).body)
-    assert set(_TITLE.findall(html)) >= titles
+    named = {f"{number:03d}" for number in range(1, min(len(digest.entries), digest.shown + 100) + 1)}
+    assert set(_TITLE.findall(html)) == (titles if links.web_view else named), "many mail readers show this alone"
     listed = titles if links.web_view else {f"{number:03d}" for number in range(1, len(digest.entries) + 1)}
     assert set(_TITLE.findall(plain)) == listed
     for mail in (plain, html):
         assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
-        told = links.web_view or ("plain text of this mail" if mail is html else left_out[-1:])
-        assert not hidden or "".join(told) in mail
+        told = links.web_view or "".join(left_out[-1:] if mail is plain else left_out[:100][-1:])
+        assert not hidden or told in mail
     posts = [json.dumps(post, ensure_ascii=False) for post in read_posts(RENDERER, deliver, digest, links)]
     assert set(_TITLE.findall("".join(posts))) >= titles
     assert (re.search(rf"{hidden} more(?: in the browser| \(|:)", posts[0]) is not None) is (hidden > 0)

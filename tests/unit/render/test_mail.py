@@ -38,7 +38,7 @@ def test_a_dot_parts_the_links_of_the_foot_whichever_there_are(write: Write) -> 
 def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(write: Write) -> None:
     assert read_subject(write(quiet_digests()["quiet"])) == "No new papers (Thu 19 Nov)"
     long = make_digest((make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT)))
-    assert read_subject(write(long)) == f"1 new, 1 first time here: {'One of many words ' * 3}One of many …"
+    assert read_subject(write(long)) == f"2 papers: {'One of many words ' * 3}One of many …"
 
 
 def test_the_hidden_beginning_says_what_the_subject_does_not(write: Write) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from digest.model.announcements import Kind
-from digest.model.papers import Author, Field
+from digest.model.papers import Author, Field, Reason
 from digest.model.subscriptions import Abstracts
 from digest.render.papers import LONGEST_TITLE, PaperView
 from digest.render.samples import make_entry
@@ -97,6 +98,16 @@ def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_wh
     assert (
         PaperView(make_entry(found=((Field.AUTHORS, "Solheim"),)), 1, is_of_one_query=True).write_mentions() == ""
     )
+
+
+def test_words_that_a_beginning_stands_for_are_not_told_beside_each_paper() -> None:
+    found = ((Field.ABSTRACT, "planetary"), (Field.COMMENT, "pages"))
+    entry = make_entry(abstract="Slow. Of planetary rings.", comment="9 pages", queries=(), found=found)
+    assert PaperView(entry, 1).write_mentions() == "mentions planetary, pages"
+    clauses = {Field.ABSTRACT: "abs:planet*", Field.COMMENT: "co:pages"}
+    spans = [span for reason in entry.reasons for span in reason.spans]
+    reasons = tuple(Reason(clauses[span.field], (span,), "perf") for span in spans)
+    assert PaperView(replace(entry, reasons=reasons), 1).write_mentions() == "mentions pages"
 
 
 def test_a_word_met_in_the_abstract_is_marked_in_the_title_too_whatever_it_ends_in() -> None:

@@ -154,14 +154,14 @@ def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_wh
     assert headings[0] == ["Read first", headings[1][0]]
     assert all(after[0] in before for before, after in pairwise(headings))
     assert texts[0].count("_in two of your queries_\nWe measure where") == texts[0].count("We measure") == 2
-    assert "\n*290 more*: the thread goes on.\n" in texts[0]
+    assert "\n*290 more* in the thread.\n" in texts[0]
     assert not any("We measure" in text for text in texts[1:])
     left = 300 - len(listed) + (0 if links.web_view else 20)
     assert f"{left} more" in texts[3]
     assert re.search(r" more.* \(cs\.\wA \d+ · .*\)", texts[3])
     halved = json.loads(renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body)
     assert "5 more" in _texts(halved)
-    assert "*290 more*: the thread goes on" in _texts(halved)
+    assert "*290 more* in the thread" in _texts(halved)
 
 
 @pytest.mark.parametrize(("count", "messages"), [(10, 1), (12, 2)])

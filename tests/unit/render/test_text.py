@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from digest.model.messages import Occasion
 from digest.render.digests import name_slot, write_days
 from digest.render.mime import flow_text, wrap_text
 from digest.render.samples import make_coverage, make_digest
@@ -60,9 +62,14 @@ def test_several_days_are_written_with_what_differs() -> None:
     assert write_days(date(2026, 12, 30), date(2027, 1, 4)) == "30 December 2026 – 4 January 2027"
 
 
-def test_a_slot_says_which_day_a_digest_is_about() -> None:
-    assert name_slot(make_digest((), slot="2026-11-20")) == ("Fri 20 Nov", "Friday 20 November 2026")
-    assert name_slot(make_digest((), slot="mailing:2026-11-19"))[0] == "Thu 19 Nov"
+@pytest.mark.parametrize("slot", ["2026-11-20", "2026-11-22", "mailing:2026-11-19", "2026-W48", "run:17"])
+def test_a_digest_is_called_after_its_announcement_whenever_it_goes_out(slot: str) -> None:
+    assert name_slot(make_digest((), slot=slot)) == ("Thu 19 Nov", "Thursday 19 November 2026")
+
+
+def test_a_digest_before_any_check_is_called_after_its_turn() -> None:
+    unchecked = replace(make_coverage(0), announcement=None)
+    assert name_slot(make_digest((), slot="2026-11-20", coverage=unchecked))[0] == "Fri 20 Nov"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +93,10 @@ def test_a_week_is_called_after_the_announcements_it_covers_not_the_week_it_goes
 
 
 @pytest.mark.parametrize(("zone", "day"), [("Europe/Berlin", "Fri 20 Nov"), ("America/New_York", "Thu 19 Nov")])
-def test_without_a_day_in_the_slot_the_local_day_of_planning_counts(zone: str, day: str) -> None:
+def test_a_first_digest_is_called_after_the_local_day_of_planning(zone: str, day: str) -> None:
     planned = datetime(2026, 11, 19, 23, 30, tzinfo=UTC)
-    assert name_slot(make_digest((), slot="run:17", planned_at=planned, zone=zone))[0] == day
+    first = make_digest((), slot="run:17", planned_at=planned, zone=zone, occasion=Occasion.FIRST_DIGEST)
+    assert name_slot(first)[0] == day
 
 
 def read_flowed(text: str) -> str:

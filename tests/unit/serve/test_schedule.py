@@ -1,7 +1,16 @@
 from __future__ import annotations
 
-from digest.serve.schedule import EVERY
+from dataclasses import fields
+
+from digest.config.settings import SETTINGS, Config
+from digest.serve.schedule import EVERY, NEEDS_RESTART, TAKEN_OVER
 from digest.serve.telemetry import LONGEST_SILENCE, Pulse
+
+
+def test_a_reload_takes_over_or_names_each_table_of_settings() -> None:
+    tables = {setting.table or setting.field for setting in SETTINGS}
+    assert tables | {"queries", "subscriptions", "incoming", "webhooks"} == {*NEEDS_RESTART, *TAKEN_OVER}
+    assert {*TAKEN_OVER} < {one.name for one in fields(Config)}
 
 
 def test_nothing_is_known_before_the_first_sign_of_life() -> None:
