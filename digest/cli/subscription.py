@@ -425,7 +425,8 @@ def _show_erasure(done: FileChange | Erasure) -> Iterator[Part]:
 def remove(ctx: click.Context, name: str) -> FileChange | Erasure:
     """Remove NAME from digest.toml: it gets no more digests.
 
-    What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
+    What waits for it is not sent, unless it is there again within 7 days. Its saved queries stay. `digest
+    subscription pause` only stops it for a while.
 
     Of a mail ADDRESS, delete all that is stored. Backups keep what they have.
     """

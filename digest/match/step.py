@@ -84,14 +84,13 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
 def _find_ready(
     conn: Connection, site: Site, owed: Sequence[FirstDigest], awaiting: Collection[str]
 ) -> list[FirstDigest]:
-    """Return those of subscriptions whose saved queries were all asked for: one first digest is for them all."""
+    """Return those whose source was read to its end, of subscriptions that wait for no other of their queries."""
     source = Source(site.config.arxiv.source)
     checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
     by_query = checked if source is Source.QUERY else ()
-    texts = {one.revision.canonical for one in owed}
-    ready = {text for text in texts.difference(awaiting) if "" in checked or text in by_query}
-    waiting = {one.subscription_id for one in owed if one.revision.canonical not in ready}
-    return [one for one in owed if one.subscription_id not in waiting]
+    waiting = {one.subscription_id for one in owed if one.revision.canonical in awaiting}
+    ready = [one for one in owed if "" in checked or one.revision.canonical in by_query]
+    return [one for one in ready if one.subscription_id not in waiting]
 
 
 def _find_candidates(

@@ -219,6 +219,7 @@ class PollReport:
         why_not: why nothing was asked, in words; "" if something was.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         awaiting: canonical queries whose first digest waits until arXiv has answered.
+        refused: canonical queries that arXiv's search does not take: nothing waits for these.
         announcements: how many papers announced for the first time each announcement brought, by Eastern date.
     """
 
@@ -234,6 +235,7 @@ class PollReport:
     is_cut_short: bool = False
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
+    refused: set[str] = field(default_factory=set)
     announcements: Counter[date] = field(default_factory=Counter)
 
     @property

@@ -87,7 +87,7 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
             return
         if site.config.arxiv.source == "query":
             searched = load_novelty_rules(conn).searched
-            report.awaiting = frozenset(text for text in pending if text not in searched)
+            report.awaiting = frozenset(pending.keys() - searched - report.refused)
             return
         if report.is_cut_short:
             return
@@ -184,6 +184,7 @@ def _search_each(
             if has_failed and not isinstance(error, ArxivRejected):
                 raise
             has_failed = not isinstance(error, ArxivRejected)
+            report.refused |= set() if has_failed else {text}
             report.failures.append(error.message)
             run.note_shortfall(error.message, error.reader_message)
         else:

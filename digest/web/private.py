@@ -62,9 +62,7 @@ def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
         known = _make_key(shell, found.person, match[1])
         if hmac.compare_digest(key.encode("utf-8", "surrogatepass"), known.encode()):
             return found
-    raise Forbidden(
-        "this page is closed", hint="Ask for the link to your account: the page of your subscriptions sends it."
-    )
+    raise Forbidden("this page is closed", hint="The page of your subscriptions mails the link to your account.")
 
 
 def change_private(request: Request) -> Response:

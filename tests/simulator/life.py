@@ -129,8 +129,8 @@ class Life:
     """One installation from its first look on.
 
     `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each pass read it,
-    `returned` which subscriptions somebody came back to, with how many passes there had been, `gone` those that the
-    file names no more.
+    `returned` which subscriptions somebody came back to, with how many passes there had been, `gone` those that
+    the file names no more.
     """
 
     folder: Path

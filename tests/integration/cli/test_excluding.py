@@ -41,3 +41,22 @@ def test_an_exclusion_that_cannot_be_read_is_shown(digest: Shell, world: World) 
     store.close()
     shown = digest("subscription", "show", "perf-team").out
     assert "author:Lindquell   can't be read: 'Lindquell' is not a full name" in shown
+
+
+def test_a_text_that_cannot_be_read_is_named_on_each_screen_and_waits_for_no_run(
+    digest: Shell, world: World
+) -> None:
+    world.edit_config(
+        'follow = ["gpu"]\nto = "mailto:reader', 'follow = ["cat:cs.PF AND", "gpu"]\nto = "mailto:reader'
+    )
+    digest("run")
+    world.edit_config('follow = ["cat:cs.PF AND", "gpu"]', 'follow = ["cat:cs.PF AND"]')
+    said = " ".join(digest("run").err.split())
+    assert "what gpu-mail follows can't be read; what was there before stays in use:" in said
+    assert "what gpu-mail follows can't be read" in digest("status").out
+    assert "edited since the last run" not in digest("subscription", "list").out
+    assert "gpu" in digest("subscription", "show", "gpu-mail").out
+    digest("explain", "2611.15012", "gpu-mail")
+    world.edit_config('follow = ["cat:cs.PF AND"]', 'follow = ["gpu"]')
+    assert "can't be read; what was" not in digest("run").err
+    assert "cat:cs.PF AND" not in digest("subscription", "show", "gpu-mail").out

@@ -127,8 +127,8 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     (made,) = load_config(folder / "digest.toml", variables).subscriptions
     assert made.queries == ("cat:cs.PF OR cat:math.CO",)
     assert (made.library, made.show) == ((str(folder / "lab.bib"),), 5)
-    said = "cat:cs.PF OR cat:math.CO: it has 4 of the 4 newest of your library's 4 papers at arXiv. `digest add`"
-    assert f"You follow {said} follows more" in " ".join(done.stdout.split())
+    said = "cat:cs.PF OR cat:math.CO: it has 4 of your library's 4 newest papers with an arXiv id, of 4 in all."
+    assert f"You follow {said} `digest add` follows more" in " ".join(done.stdout.split())
     (folder / "book.bib").write_text("@book{b, title = {No paper of arXiv's}}\n")
     for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
         refused = run_digest(folder, outside, "init", "other.toml", "--library", file, *flags)
@@ -160,7 +160,7 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
 
 
 LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail latency of kernels on shared GPUs.}}"
-TITLE, OTHERS = "Tail latency on GPU clusters", "near the library of this list"
+TITLE, OTHERS = "Tail latency on GPU clusters", "near this list's library"
 
 
 def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest: Shell, world: World) -> None:

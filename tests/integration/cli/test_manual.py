@@ -44,6 +44,8 @@ MADE_UP = {  # what the examples say, and what goes by that name in the installa
     "TOPIC": "queries",
     "--subscription gpu": "--subscription gpu-mail",
     "subscription edit gpu ": "subscription edit gpu-mail ",
+    "subscription first NAME": "subscription first gpu",
+    "subscription first gpu": "subscription first gpu-mail",
     "subscription remove gpu": "subscription remove gpu-mail",
     "query remove gpu": "query remove broken",
 }

@@ -163,3 +163,20 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
         assert not [link for link in ("/u/", "/p/", "nsubscribe") if link in said]
     world.edit_config("shared = true", "shared = true\njoinable = true")
     assert "-mail.shared: can't be joined by single people" in digest("run", expect=3).err
+
+
+def test_a_first_digest_is_asked_for_once_and_not_where_none_is_wanted(world: World, digest: Shell) -> None:
+    world.edit_config('follow = ["perf"]', 'follow = ["perf", "cat:cs.DC"]')
+    digest("subscription", "resume", "perf-mail")
+    digest("run")
+    before = mails_to(world, SECOND)
+    said = digest("subscription", "first", "perf-mail").out
+    assert "perf-mail gets a first digest with the next `digest run`" in " ".join(said.split())
+    digest("run")
+    assert mails_to(world, SECOND) == before + 1
+    assert str(world.mail.mails[-1].message["Subject"]).startswith("First digest, ")
+    digest("run")
+    assert mails_to(world, SECOND) == before + 1
+    world.edit_config('name = "perf-mail"\n', 'name = "perf-mail"\nlook_back = "0 days"\n')
+    digest("run")
+    assert "its look_back is 0 days" in digest("subscription", "first", "perf-mail", expect=2).err
