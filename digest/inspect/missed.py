@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from digest.interest.libraries import fold_title
 from digest.interest.nearness import Interest, Texts
-from digest.interest.step import load_weights
+from digest.interest.step import fold_title, load_weights
 from digest.interest.tables import StoredLibrary
 from digest.model.announcements import (
     Kind,

@@ -22,7 +22,7 @@ from digest.arxiv.client import IDS_LIMIT, ArxivClient
 from digest.arxiv.pages import fetch_papers
 from digest.config import Config
 from digest.interest.files import read_library
-from digest.interest.step import FEW, YARDSTICK, load_weights
+from digest.interest.step import FEW, YARDSTICK, fold_title, load_weights
 from digest.interest.tables import (
     LIKES,
     StoredLibrary,
@@ -47,12 +47,10 @@ from digest.model.errors import ArxivError, ConfigurationError, OutsideError, Us
 from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
 from digest.model.papers import ArxivId
 from digest.poll.record import PollReport
-from digest.query.words import cut_words, read_word
 from digest.site import Site
 from digest.store import Store
 from digest.store.dialect import make_storable
 from digest.store.papers import count_announced, count_papers
-from digest.tex import to_plain
 from digest.wire import Wire
 
 _log = logging.getLogger("digest.interest")
@@ -216,11 +214,6 @@ def merge_duplicates(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
         joined[place : place + 1] = [replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)]
         places |= dict.fromkeys(names, place)
     return joined
-
-
-def fold_title(title: str) -> str:
-    """Return a title's words, the same however it is typed."""
-    return " ".join(map(read_word, cut_words(to_plain(title))))
 
 
 def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:

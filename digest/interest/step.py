@@ -24,8 +24,10 @@ from digest.model.libraries import LibraryPaper, Near, Opinion
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import DueSubscription
+from digest.query.words import cut_words, read_word
 from digest.store.papers import count_announced
 from digest.store.subscriptions import load_least, load_subscriptions
+from digest.tex import to_plain
 
 if TYPE_CHECKING:
     from digest.interest.nearness import Interest, PaperText, Texts, Weights
@@ -36,6 +38,11 @@ FEW = 30
 
 YARDSTICK = 1_000
 """How many of the newest papers then decide what the top tenth is."""
+
+
+def fold_title(title: str) -> str:
+    """Return a title's words, the same however it is typed."""
+    return " ".join(map(read_word, cut_words(to_plain(title))))
 
 
 def load_weights(conn: Connection) -> Weights:
@@ -51,7 +58,7 @@ class _Profile:
     """What one or more subscriptions keep and like."""
 
     titles: tuple[str, ...]
-    held: frozenset[ArxivId | PaperText | None]
+    held: frozenset[ArxivId | PaperText | str | None]
     interest: Interest
 
     def name_nearest(self, paper: tuple[str, str]) -> str:
@@ -60,8 +67,8 @@ class _Profile:
         return "" if nearest is None else self.titles[nearest]
 
     def contains(self, paper: Paper) -> bool:
-        """Whether a paper is one of them, by its id or word for word: it is near to itself alone."""
-        return paper.id in self.held or (paper.title, paper.abstract) in self.held
+        """Whether a paper is one of them, by its id or title: it is near to itself alone."""
+        return paper.id in self.held or fold_title(paper.title) in self.held
 
 
 class Interests:
@@ -105,7 +112,8 @@ class Interests:
 
         self._weights = self._weights or load_weights(conn)
         texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
-        held = frozenset([*(paper.arxiv_id for paper in near), *texts[0]])
+        names = [*(paper.arxiv_id for paper in near), *(fold_title(paper.title) for paper in near)]
+        held = frozenset([*names, *texts[0]])
         return _Profile(tuple(paper.title for paper in near), held, Interest(self._weights, *texts))
 
     def sort(

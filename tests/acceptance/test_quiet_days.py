@@ -118,7 +118,9 @@ def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_en
 ) -> None:
     near = [30 + number for number in range(5)]
     for number in near:
-        arxiv.add(made_up(number, START - timedelta(days=6), title="Nanowires", abstract="We grow nanowires."))
+        title = f"Nanowires, part {number}"
+        arxiv.add(made_up(number, START - timedelta(days=6), title=title, abstract="We grow nanowires."))
+    arxiv.add(made_up(36, START - timedelta(days=6), title="Nanowires", abstract="We grow nanowires."))
     here = install(arxiv, when="daily at 14:00 UTC", extra='library = "lab.bib"\nshow = 5')
     (here.folder / "lab.bib").write_text("@misc{a, title = {Nanowires}, abstract = {They grow nanowires.}}")
     edit(here, ('["perf"]', '["perf", "other"]'), ("[queries]", "[queries]\nother = 'cat:cs.PF'"))
