@@ -29,13 +29,7 @@ from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
-from digest.store.digests import (
-    FIRST_DIGEST_NEXT,
-    SubscriptionLine,
-    find_first_digests,
-    load_digest,
-    load_summaries,
-)
+from digest.store.digests import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_digest, load_frozen
 from digest.store.matches import load_pending_matches, load_unplanned_first_digests
 from digest.store.subscriptions import load_subscriptions
 
@@ -119,11 +113,11 @@ def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
 
 
 def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
-    """Return the last digest of a subscription, or that of a day, by which its slot is named or it was planned."""
-    listed = load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
-    for one in listed:
-        if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day:
-            return load_digest(conn, one.id)
+    """Return the last digest of a subscription, or that of a day: it is called so, or was planned then."""
+    for row, frozen in load_frozen(conn, due.subscription.name, limit=_MOST_DIGESTS if day else 1):
+        planned = row.planned_at.astimezone(zone).date().isoformat()
+        if day is None or day.isoformat() in (frozen["coverage"]["announcement"], planned):
+            return load_digest(conn, row.id)
     return None
 
 

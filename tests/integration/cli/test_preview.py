@@ -177,6 +177,12 @@ def test_every_screen_foretells_the_first_digest_of_a_place_that_is_added(world:
         assert "subscription perf-mail" in said, "it says that the file was edited"
 
 
+@pytest.mark.usefixtures("world")
+def test_a_digest_is_found_by_the_day_it_is_called_after(digest: Shell) -> None:
+    for day in ("2026-11-19", "2026-11-20"):  # of its announcement, or on which it was made
+        assert "Thu 19 Nov" in digest("preview", "perf-team", "--date", day).out.splitlines()[0]
+
+
 def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, digest: Shell) -> None:
     for before, after in (('name = "old-mail"', 'name = "new-mail"'), ("old@", "new@")):
         world.edit_config(before, after)
