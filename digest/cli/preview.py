@@ -53,7 +53,11 @@ def choosing(command: Callable[..., T]) -> Callable[..., T]:
         "--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."
     )
     dated = click.option(
-        "--date", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="The one called after this day, or made on it."
+        "--date",
+        "day",
+        type=click.DateTime(["%Y-%m-%d"]),
+        metavar="YYYY-MM-DD",
+        help="The one of this day.",
     )
     upcoming = click.option("--next", "wants_next", is_flag=True, help="The one that would go out now.")
     return click.argument("name", metavar="SUBSCRIPTION")(upcoming(dated(numbered(command))))

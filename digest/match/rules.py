@@ -95,15 +95,16 @@ def find_unread(subscription: Subscription, named: Collection[str]) -> list[tupl
     ]
 
 
-def keep_readable(written: Subscription, before: Subscription, named: Collection[str]) -> Subscription:
-    """Return a subscription that goes on with what it had beside a text that can't be read, list by list."""
+def keep_readable(written: Subscription, before: Subscription, lost: Collection[str]) -> Subscription:
+    """Return a subscription that goes on, list by list, with what it had beside what can't be read.
+
+    `lost` are the queries, and the sources of libraries, that can't be read now.
+    """
     lists: dict[str, Any] = {}
-    for key in QUERY_LISTS:
-        texts = getattr(written, key)
-        had = getattr(before, key)
-        lost = find_unreadable(had, named)
-        if find_unreadable(texts, named):
-            lists[key] = tuple(dict.fromkeys([*texts, *(text for text in had if text not in lost)]))
+    for key in (*QUERY_LISTS, "library", "not_like"):
+        had = (one for one in getattr(before, key) if one not in lost)
+        if any(one in lost for one in getattr(written, key)):
+            lists[key] = tuple(dict.fromkeys([*getattr(written, key), *had]))
     return replace(written, **lists)
 
 

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
+from pathlib import Path
 
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.match.rules import find_unread, keep_readable
+from digest.match.rules import QUERY_LISTS, find_unread, find_unreadable, keep_readable
 from digest.model.errors import QueryError
-from digest.model.subscriptions import FILE, RETURNS_WITHIN, DestinationKind, DueSubscription, SubscriptionState
+from digest.model.libraries import ZOTERO
+from digest.model.subscriptions import FILE, RETURNS_WITHIN, DestinationKind, Subscription, SubscriptionState
 from digest.plan import slots
 from digest.plan.step import make_waiting_due
 from digest.query import parse_query
@@ -91,11 +93,11 @@ def sync_config(site: Site) -> ConfigReport:
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
-        before = _load_unread(conn, site.config, now - RETURNS_WITHIN)
+        spoilt = [one.name for one in site.config.subscriptions if _find_lost(one, site.config)]
+        stored = load_subscriptions(conn, names=spoilt, ended_since=now - RETURNS_WITHIN)
+        before = {due.subscription.name: due for due in stored}
         wanted = [
-            keep_readable(one, before[one.name].subscription, site.config.query_names)
-            if one.name in before
-            else one
+            _keep_readable(one, before[one.name].subscription, site.config) if one.name in before else one
             for one in site.config.subscriptions
         ]
         followed = set(chain.from_iterable(one.queries for one in wanted))
@@ -130,11 +132,18 @@ def sync_config(site: Site) -> ConfigReport:
     )
 
 
-def _load_unread(conn: Connection, config: Config, ended_since: datetime) -> dict[str, DueSubscription]:
-    """Return by name, as they are stored, the subscriptions of which the file has a text that can't be read."""
-    names = [one.name for one in config.subscriptions if find_unread(one, config.query_names)]
-    stored = load_subscriptions(conn, names=names, ended_since=ended_since)
-    return {due.subscription.name: due for due in stored}
+def _find_lost(subscription: Subscription, config: Config) -> set[str]:
+    """Return the queries of a subscription, and the files of its libraries, that can't be read."""
+    texts = chain.from_iterable(getattr(subscription, key) for key in QUERY_LISTS)
+    return find_unreadable(texts, config.query_names).keys() | {
+        source
+        for source in (*subscription.library, *subscription.not_like)
+        if not (source.startswith(ZOTERO) or Path(source).is_file())
+    }
+
+
+def _keep_readable(written: Subscription, before: Subscription, config: Config) -> Subscription:
+    return keep_readable(written, before, _find_lost(written, config) | _find_lost(before, config))
 
 
 def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:

@@ -194,6 +194,21 @@ def test_a_weekly_digest_has_all_of_its_week_whatever_was_spoilt_in_it(
     assert world.list_papers() == (EVERY if not is_late else EVERY + Counter([107, 108, 109]))
 
 
+def test_what_is_not_liked_stays_so_while_its_file_is_mistyped(world: World) -> None:
+    (world.here.folder / "bores.bib").write_text("@misc{a, title = {A boring paper, and another}}")
+    world.text = world.text.replace(EXCLUDE, 'not_like = "bores.bib"')
+    live_a_week(world, ('"bores.bib"', '"bores.bb"'))
+    titles = [
+        entry.paper.title
+        for digest in world.digests
+        if digest.subscription == "main" and digest.occasion is Occasion.SCHEDULED
+        for entry in digest.entries
+    ]
+    assert [title == "A boring paper" for title in titles] == [False, True] * 5
+    (said,) = world.here.reports[2].libraries.troubles
+    assert "bores.bb can't be read" in said
+
+
 @pytest.mark.parametrize("key", ["exclude", "read_first", "read_last"])
 def test_what_is_excluded_or_comes_first_stays_so_while_a_text_cannot_be_read(key: str, world: World) -> None:
     world.text = world.text.replace(EXCLUDE, f'{key} = "ti:boring"')
