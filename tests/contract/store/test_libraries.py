@@ -148,7 +148,8 @@ def plan_by_library(store: Store, folder: Path) -> list[tuple[str, str]]:
     chance = random.Random(7)  # noqa: S311 - made-up titles
     words = [f"word{letter}{number}" for letter in "abcdefg" for number in range(9)]
     texts = [" ".join(["tail", *chance.choices(words, k=12)]) for _ in range(60)]
-    held = "".join(f"@misc{{k, title = {{{chance.choice(texts)}}}}}\n" for _ in range(9))
+    titles = [chance.choice(texts).rpartition(" ")[0] for _ in range(9)]  # like those of papers, and not theirs
+    held = "".join(f"@misc{{k, title = {{{title}}}}}\n" for title in titles)
     (folder / "lab.bib").write_text(held)
     (folder / "digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
     clock = ManualClock(NOW)

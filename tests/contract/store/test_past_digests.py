@@ -38,9 +38,10 @@ def keep(store: Store, day: int, *papers: Paper, name: str = "team", occasion: A
     ids = subscribe(store, make_subscription("team"), make_subscription("other"))
     changes = store_papers(store, papers)
     runs = [store_match(store, {ids[name]: tuple(one.id for one in changes)})] if changes else []
-    slot = (_FIRST + timedelta(days=day)).isoformat()
-    digest = replace(make_digest(changes, slot=slot, subscription=name), occasion=occasion)
-    digest = replace(digest, planned_at=MORNING + (day - 80) * DAY)
+    announcement = _FIRST + timedelta(days=day)
+    digest = make_digest(changes, slot=announcement.isoformat(), subscription=name)
+    coverage = replace(digest.coverage, announcement=announcement)
+    digest = replace(digest, occasion=occasion, coverage=coverage, planned_at=MORNING + (day - 80) * DAY)
     with store.begin() as conn:
         digest_id = save_digest(conn, ids[name], digest, (), consumed=runs, at=digest.planned_at)
     assert digest_id
