@@ -281,7 +281,8 @@ def _describe_slot(here: Here, turn: datetime | None) -> str:
 def first(ctx: click.Context, name: str) -> None:
     """Give NAME one more first digest: recent papers it did not have.
 
-    It has one by itself when it is new. This is for a query that you added later. At most 15 papers come.
+    It has one by itself when it is new. This is for a query that you added later.
+    At most 15 papers come.
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         due = require_subscription(bench.config, conn, name)
@@ -289,7 +290,7 @@ def first(ctx: click.Context, name: str) -> None:
             hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
             raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
         owe_first_digest(conn, due.id)
-    say(f"{name} gets a first digest with the next `digest run`, if there are papers that it did not have.")
+    say(f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks.")
 
 
 @command.command("unsubscribe")
@@ -425,8 +426,8 @@ def _show_erasure(done: FileChange | Erasure) -> Iterator[Part]:
 def remove(ctx: click.Context, name: str) -> FileChange | Erasure:
     """Remove NAME from digest.toml: it gets no more digests.
 
-    What waits for it is not sent, unless it is there again within 7 days. Its saved queries stay. `digest
-    subscription pause` only stops it for a while.
+    What waits for it is not sent, unless it is there again within 7 days. Its saved queries stay.
+    `digest subscription pause` only stops it for a while.
 
     Of a mail ADDRESS, delete all that is stored. Backups keep what they have.
     """

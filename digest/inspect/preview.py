@@ -113,7 +113,7 @@ def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
 
 
 def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
-    """Return the last digest of a subscription, or that of a day: it is called so, or was planned then."""
+    """Return the last digest of a subscription, or the one called after a day, or planned on it."""
     for row, frozen in load_frozen(conn, due.subscription.name, limit=_MOST_DIGESTS if day else 1):
         planned = row.planned_at.astimezone(zone).date().isoformat()
         if day is None or day.isoformat() in (frozen["coverage"]["announcement"], planned):

@@ -23,7 +23,12 @@ from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, par
 
 _SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
-QUERY_LISTS = {"queries": "follows", "exclude": "excludes", "read_first": "reads first", "read_last": "reads last"}
+QUERY_LISTS = {
+    "queries": "follows",
+    "exclude": "excludes",
+    "read_first": "reads first",
+    "read_last": "reads last",
+}
 """What of a subscription are queries, and what it does to them."""
 
 
@@ -87,7 +92,7 @@ def list_met(named: Iterable[str], texts: Mapping[str, str], paper: AnalysedPape
 
 
 def find_unread(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:
-    """Return which texts of a subscription can't be read, and why; queries of `named` are left out."""
+    """Return which texts of a subscription can't be read, and why; those of `named` are left out."""
     return [
         (f"what {subscription.name} {verb}", problem)
         for key, verb in QUERY_LISTS.items()
@@ -95,7 +100,11 @@ def find_unread(subscription: Subscription, named: Collection[str]) -> list[tupl
     ]
 
 
-def keep_readable(written: Subscription, before: Subscription, lost: Collection[str]) -> Subscription:
+def keep_readable(
+    written: Subscription,
+    before: Subscription,
+    lost: Collection[str],
+) -> Subscription:
     """Return a subscription that goes on, list by list, with what it had beside what can't be read.
 
     `lost` are the queries, and the sources of libraries, that can't be read now.

@@ -82,9 +82,12 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
 
 
 def _find_ready(
-    conn: Connection, site: Site, owed: Sequence[FirstDigest], awaiting: Collection[str]
+    conn: Connection,
+    site: Site,
+    owed: Sequence[FirstDigest],
+    awaiting: Collection[str],
 ) -> list[FirstDigest]:
-    """Return those whose source was read to its end, of subscriptions that wait for no other of their queries."""
+    """Return those whose source was read to its end, if no other of their subscription is awaited."""
     source = Source(site.config.arxiv.source)
     checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
     by_query = checked if source is Source.QUERY else ()
@@ -122,7 +125,11 @@ def _find_candidates(
     return kept
 
 
-def _drop_seen(conn: Connection, subscription_id: int, found: Sequence[StoredChange]) -> list[StoredChange]:
+def _drop_seen(
+    conn: Connection,
+    subscription_id: int,
+    found: Sequence[StoredChange],
+) -> list[StoredChange]:
     seen = load_seen_papers(conn, subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
@@ -136,7 +143,13 @@ def _make_first_digest(
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
     mark = load_mark(conn, MATCHED, lock=True)
-    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=Occasion.FIRST_DIGEST)
+    run_id = begin_match_run(
+        conn,
+        from_change=0,
+        to_change=mark,
+        at=at,
+        occasion=Occasion.FIRST_DIGEST,
+    )
     if not close_first_digest(conn, subscription_id, run_id):
         return
     # What this subscription was shown meanwhile by another process stays out.

@@ -34,7 +34,7 @@ FILE = "file"
 """Origin of the saved queries and subscriptions that the operator's file names."""
 
 RETURNS_WITHIN = timedelta(days=7)
-"""How long the file may miss a subscription or a saved query that goes on as if it had always been there."""
+"""How long the file may miss a subscription or a saved query that goes on as if nothing had been."""
 
 _PERSON = "person:"
 

@@ -193,8 +193,8 @@ def apply_signup_request(
 ) -> None:
     """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
 
-    Their first saved queries bring a first digest, later ones what is announced from then on. Those off stay
-    stored and bring nothing.
+    Their first saved queries bring a first digest, later ones what is announced from then on. Those
+    off stay stored and bring nothing.
 
     Raises:
         UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved queries as it may be.

@@ -499,7 +499,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     if not looks:
         return PlanReport()
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
-    # new papers wait for it only if there were digests before. A later one, if asked for, shows the sample alone.
+    # new papers wait for it only if there were digests before. One that is asked for shows the sample alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
     rows = looks if has_turn or due.last_slot or is_known else pending

@@ -422,8 +422,8 @@ def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is the day of its
-    slot, or the one on which it was planned.
+    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is the
+    day of its slot, or the one on which it was planned.
     """
     coverage = digest.coverage
     since, last = coverage.since, coverage.announcement

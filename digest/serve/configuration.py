@@ -33,9 +33,9 @@ from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 class ConfigReport(SyncReport):
     """What reading the file changed, of saved queries and subscriptions.
 
-    No paper can ever meet `futile` queries. `unreadable` are saved queries, `unread` what subscriptions follow,
-    exclude, or put first or last by a text of their own. `not_subscribed` names destination, new subscription and
-    the old one that was left.
+    No paper can ever meet `futile` queries. `unreadable` are saved queries, `unread` what subscriptions
+    follow, exclude, or put first or last by a text of their own. `not_subscribed` names destination, new
+    subscription and the old one that was left.
     """
 
     unreadable: tuple[tuple[str, str], ...] = ()

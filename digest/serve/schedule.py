@@ -58,10 +58,10 @@ _LAST_MOMENT = 0.5
 TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
 """What a reload takes over from an edited file."""
 
-_OF_THE_FILE = ("path", "folder", "warnings", "origins", "given", "hidden", "choose_proxy")
-"""What of the configuration says how it was read, or follows from the rest; all else is settings."""
+_OF_FILE = ("path", "folder", "warnings", "origins", "given", "hidden", "choose_proxy")
+"""What of the configuration says how it was read, or follows from it; all else is settings."""
 
-NEEDS_RESTART = tuple(one.name for one in fields(Config) if one.name not in (*TAKEN_OVER, *_OF_THE_FILE))
+NEEDS_RESTART = tuple(one.name for one in fields(Config) if one.name not in (*TAKEN_OVER, *_OF_FILE))
 """What a reload names, since a process keeps it as it was when it began."""
 
 

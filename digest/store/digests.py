@@ -451,7 +451,7 @@ def find_new_destinations(conn: Connection, due: DueSubscription, written: Subsc
 
 
 def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:
-    """Return the active subscriptions that send a first digest with the next run: digest.toml adds a place."""
+    """Return the active subscriptions to which digest.toml adds a place, for a first digest there."""
     dues = {
         due.subscription.name: due for due in load_subscriptions(conn) if due.state == SubscriptionState.ACTIVE
     }

@@ -292,7 +292,7 @@ def owe_first_digest(conn: Connection, subscription_id: int) -> None:
 
 
 def close_first_digest(conn: Connection, subscription_id: int, match_run_id: int) -> bool:
-    """Record that a subscription's first digest was made; False, if another process did that meanwhile."""
+    """Record that a subscription's first digest was made; False if another process did meanwhile."""
     links = subscription_queries.c
     owed = (links.subscription_id == subscription_id, links.first_digest_run_id.is_(None))
     close = update(subscription_queries).where(*owed).values(first_digest_run_id=match_run_id)

@@ -158,9 +158,9 @@ def sync_queries(
 ) -> SyncReport:
     """Make the saved queries of an origin exactly these; doing it twice changes nothing.
 
-    Each text starts where matching stands, so no change falls between two of them. One that can't be read any more
-    keeps its revision, so that nothing falls between what it meant before and what it means once mended. So does a
-    query that is named again within `RETURNS_WITHIN`.
+    Each text starts where matching stands, so no change falls between two of them. One that can't be read
+    any more keeps its revision, so that nothing falls between what it meant before and what it means once
+    mended. So does a query that is named again within `RETURNS_WITHIN`.
 
     `queries` says the text as written, the canonical one and the problem, "" for none, by name.
     """
@@ -200,7 +200,7 @@ def sync_queries(
 
 
 def active_revisions(conn: Connection, *, ended_since: datetime = NEVER) -> list[ActiveRevision]:
-    """Return every saved query in force that can be read, or could be before it was edited, by name.
+    """Return every saved query in force that can be read, or could be before an edit, by name.
 
     With them come those that ended since a moment (UTC).
     """
@@ -352,7 +352,7 @@ class AskedQuery:
     Attributes:
         since: since when it is asked without a break (UTC).
         earlier: what these saved queries asked before, up to an interruption, the latest first.
-        replaced: what ended at that moment: the same edit of the file may have put this in its place.
+        replaced: what ended at that moment: the same edit may have put this in its place.
     """
 
     canonical: str

@@ -500,8 +500,13 @@ def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, 
     return conn.execute(suppress).rowcount
 
 
-def requeue_ended(conn: Connection, which: ColumnElement[bool], since: datetime, at: datetime) -> None:
-    """Let messages go after all that were suppressed as their subscription ended, unless they may have arrived."""
+def requeue_ended(
+    conn: Connection,
+    which: ColumnElement[bool],
+    since: datetime,
+    at: datetime,
+) -> None:
+    """Let messages go after all that were suppressed as their subscription ended, if none may have arrived."""
     may_have_arrived = exists().where(
         attempts.c.delivery_id == deliveries.c.id, attempts.c.outcome.not_in(_UNSENT)
     )

@@ -83,7 +83,7 @@ NOT_NAMED = "it was taken out of the subscription"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
-"""In place of a match run's id: a first digest is not wanted, or was given before this query was followed."""
+"""In place of a match run's id: a first digest is not wanted, or was given before without this query."""
 
 
 def load_subscriptions(
@@ -96,8 +96,8 @@ def load_subscriptions(
 ) -> list[DueSubscription]:
     """Return subscriptions by name: active and paused ones, of some ids or names only if given.
 
-    With them come all that ended, or those that did since a moment (UTC). `Subscription.destinations` names only
-    those still written to: nobody left them.
+    With them come all that ended, or those that did since a moment (UTC). `Subscription.destinations` names
+    only those still written to: nobody left them.
     """
     found = select(subscriptions).order_by(subscriptions.c.name)
     if not include_ended:
@@ -431,7 +431,7 @@ class _Syncing:
             )
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
-        """Store a new subscription, or let one that had ended go on; after a while it begins anew, from now on."""
+        """Store a new subscription, or let one go on that had ended; after a while it begins anew."""
         values = list_settings(subscription) | {
             "state": SubscriptionState.ACTIVE,
             "ended_at": None,
@@ -446,7 +446,8 @@ class _Syncing:
             key = row.id
             since = self._at
             if row.ended_at >= self._at - RETURNS_WITHIN:
-                since = max(row.created_at, row.ended_at - RETURNS_WITHIN)  # a turn may have been due then
+                # A turn may have been due when it ended, or while it was away.
+                since = max(row.created_at, row.ended_at - RETURNS_WITHIN)
                 values["plan_after"] = row.plan_after
                 values["unchecked"] = row.unchecked
                 requeue_ended(self._conn, of_subscriptions([key]), row.ended_at, self._at)
