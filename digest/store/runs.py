@@ -16,6 +16,7 @@ from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
+from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import cursors, poll_runs, quarantine, requests
 from digest.store.workers import is_living
 
@@ -166,6 +167,18 @@ def load_first_start(conn: Connection) -> datetime | None:
 def load_last_start(conn: Connection) -> datetime | None:
     """Return when arXiv was asked last, with or without success (UTC); None for never."""
     return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)).scalar()
+
+
+def load_last_check(conn: Connection) -> int:
+    """Return the number of the last check of arXiv that has ended, well or not; 0 for none.
+
+    While what it found is not matched, it counts as under way.
+    """
+    if load_mark(conn, MATCHED) < load_mark(conn, STORED):
+        return 0
+    ended = poll_runs.c.finished_at.is_not(None)
+    newest = select(poll_runs.c.id).where(ended).order_by(poll_runs.c.id.desc()).limit(1)
+    return int(conn.execute(newest).scalar() or 0)
 
 
 def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:

@@ -46,8 +46,8 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
-from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, read_revision
+from digest.store.runs import load_last_check
 from digest.store.schema import (
     OPEN_TURN,
     PAUSED_SUBSCRIPTION,
@@ -56,7 +56,6 @@ from digest.store.schema import (
     match_runs,
     matches,
     near_days,
-    poll_runs,
     saved_queries,
     subscription_destinations,
     subscription_queries,
@@ -171,18 +170,6 @@ def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
             "unchecked": "\n".join(map(str, turn.unchecked)),
         }
         conn.execute(take.values(values), {"ids": ids})
-
-
-def load_last_check(conn: Connection) -> int:
-    """Return the number of the last check of arXiv that has ended, well or not; 0 for none.
-
-    While what it found is not matched, it counts as under way.
-    """
-    if load_mark(conn, MATCHED) < load_mark(conn, STORED):
-        return 0
-    ended = poll_runs.c.finished_at.is_not(None)
-    newest = select(poll_runs.c.id).where(ended).order_by(poll_runs.c.id.desc()).limit(1)
-    return int(conn.execute(newest).scalar() or 0)
 
 
 def make_open_due(conn: Connection, now: datetime) -> int:
