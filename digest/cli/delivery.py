@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email import message_from_bytes, policy
 from itertools import islice
 
@@ -16,7 +16,7 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
 from digest.cli.output import LARGEST_ID, Part, answers, cut, labelled, say, table
 from digest.inspect.here import Here
-from digest.inspect.status import STATE_WORDS
+from digest.inspect.status import RETRY_OPTIONS, STATE_WORDS, advise, find_stuck, is_at_work
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store.attempts import (
@@ -33,9 +33,16 @@ from digest.store.attempts import (
     retry_delivery,
 )
 from digest.store.outbox import load_outbox
+from digest.store.workers import load_workers
 
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
+
+_NOTHING = {
+    DeliveryState.HELD: "Nothing needs you that could be sent",
+    DeliveryState.DEAD: "Nothing failed that could be sent",
+    DeliveryState.READY: "Nothing waits for its next try",
+}
 
 _ID = click.IntRange(1, LARGEST_ID)
 
@@ -126,7 +133,7 @@ class DeliveryDetail:
     delivery: StoredDelivery
     tries: tuple[Attempt, ...]
     message: tuple[str, ...]
-    todo: str
+    todo: str = ""
 
 
 def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
@@ -162,20 +169,20 @@ def _describe_part(delivery: Delivery) -> str:
     return ", ".join(words)
 
 
-def _advise(delivery: Delivery, before: Delivery | None, *, is_doubtful: bool) -> str:
+def _advise(detail: DeliveryDetail, before: Delivery | None, *, is_doubtful: bool, has_worker: bool) -> str:
     """Say what an operator can do; `before` is the part that keeps this one from going out, None for none."""
+    delivery = detail.delivery.delivery
     state, id_ = delivery.state, delivery.id
-    if state is DeliveryState.READY and delivery.last_error:
-        return f"it is tried again; to have that sooner `digest delivery retry {id_}`"
-    if state in (DeliveryState.DEAD, DeliveryState.HELD) and before is not None:
+    if state not in RETRY_OPTIONS or (state is DeliveryState.READY and not delivery.last_error):
+        return ""
+    if before is not None and state is not DeliveryState.READY:
         if before.state is DeliveryState.SUPPRESSED:
-            return f"part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
-        return f"part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do"
+            return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
+        return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
     if state is DeliveryState.HELD and is_doubtful:
-        return f"if it did not arrive `digest delivery retry {id_}`, if it did `digest delivery mark-sent {id_}`"
-    if state in (DeliveryState.DEAD, DeliveryState.HELD):
-        return f"mend the cause, then `digest delivery retry {id_}`; or `digest delivery cancel {id_}`"
-    return ""
+        return f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
+    said = advise([delivery], detail.here, has_worker=has_worker)
+    return said if state is DeliveryState.READY else f"{said} To drop it: `digest delivery cancel {id_}`."
 
 
 @command.command()
@@ -188,36 +195,50 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
         before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
-    todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
-    return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
+        has_worker = is_at_work(load_workers(conn))
+    head = tuple(read_head(message)) if message else ()
+    detail = DeliveryDetail(bench.here, stored, tuple(tries), head)
+    return replace(detail, todo=_advise(detail, before, is_doubtful=is_doubtful, has_worker=has_worker))
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
 @click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
 @click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
+@click.option("--waiting", "all_waiting", is_flag=True, help="Everything that waits for its next try.")
 @click.option("--anyway", is_flag=True, help="Send also what may have arrived: it may come twice.")
 @click.pass_context
 def retry(
-    ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, all_failed: bool, anyway: bool
+    ctx: click.Context,
+    delivery_ids: tuple[int, ...],
+    *,
+    all_held: bool,
+    all_failed: bool,
+    all_waiting: bool,
+    anyway: bool,
 ) -> None:
     """Send ID… with the next run, though it failed or needs you.
 
     What may have reached a Slack channel is searched for there first, and sent only if it is missing.
     """
-    if all_held + all_failed + bool(delivery_ids) != 1:
+    if all_held + all_failed + all_waiting + bool(delivery_ids) != 1:
         raise UsageError(
-            "say which deliveries to send: their IDs, --held for all that need you, or --failed",
+            "say which deliveries to send: their IDs, --held for all that need you, --failed, or --waiting",
             hint="`digest delivery list` shows how each is.",
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
-        if all_failed:  # without what was to go where nothing is sent any more: that failed no longer
-            failed = load_stored_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
-            chosen = [one.delivery.id for one in failed]
+        state = DeliveryState.HELD
+        if all_failed or all_waiting:  # without what was to go where nothing is sent any more
+            state = DeliveryState.DEAD if all_failed else DeliveryState.READY
+            stored = load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
+            chosen = [one.delivery.id for one in stored if all_failed or one.delivery.last_error]
         if not chosen:
-            click.echo(f"Nothing {'failed' if all_failed else 'needs you'} that could be sent.")
+            say(f"{_NOTHING[state]}.")
+            others = [other for other in _NOTHING if other is not state]
+            for trouble in find_stuck(conn, others, bench.here):
+                say(f"{trouble.what}. {trouble.remedy}")
         if left:
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
         # Parts in their order: one that is taken up clears the way for the next.

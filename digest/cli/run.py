@@ -18,6 +18,7 @@ from digest.inspect.queries import describe_pending_edits
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
+    describe_needing,
     find_mistakes,
     find_other_schedule,
     find_stuck,
@@ -47,7 +48,7 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests; `held` are the messages that need the operator.
+    """What one pass did, without the papers of its digests; `stuck` are messages that wait, or need the operator.
 
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
@@ -55,7 +56,7 @@ class Run:
     here: Here
     report: PassReport
     breaker: Breaker
-    held: tuple[Trouble, ...]
+    stuck: tuple[Trouble, ...]
     schedule: str
     failure: OutsideError | None
 
@@ -116,14 +117,13 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from _print_poll(report.poll, run.breaker, here.now)
     yield from map(Aside, report.libraries.troubles)
     yield from _print_deliveries(report)
-    if report.waiting:
-        waiting = count(report.waiting, "message")
-        yield f"{waiting} waiting for the next try (`digest delivery list --state waiting`)."
+    if report.waiting and not run.stuck:
+        yield f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`."
     if report.in_doubt.first_at is not None:
         doubtful = count(report.in_doubt.number, "message")
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
         yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
-    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in run.held)
+    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in run.stuck)
     yield from (Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}") for alarm in report.watch.due)
 
 
@@ -204,14 +204,17 @@ def command(
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
-            held = tuple(find_stuck(conn, (DeliveryState.HELD,), here.now, has_worker=False))
+            stuck = tuple(find_stuck(conn, (DeliveryState.READY, DeliveryState.HELD), here))
+    said = join_causes(report.troubles)
+    if report.held.ids and not said:
+        said = [describe_needing(len(report.held.ids))]
     failure = None
-    if report.troubles:
+    if said:
         hint = "`digest status` says what needs you. The rest is tried again by itself."
-        failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
+        failure = OutsideError("; ".join(said), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
     schedule = find_other_schedule(site.config, here.now.year)
-    return Run(here, report, breaker, held, schedule, failure)
+    return Run(here, report, breaker, stuck, schedule, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

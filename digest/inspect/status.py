@@ -34,7 +34,7 @@ from digest.match.rules import find_idle
 from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
-from digest.model.errors import QueryError, count
+from digest.model.errors import PROBED, QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
@@ -99,6 +99,13 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
+RETRY_OPTIONS: Mapping[str, str] = {
+    DeliveryState.READY: "--waiting",
+    DeliveryState.HELD: "--held",
+    DeliveryState.DEAD: "--failed",
+}
+"""What `digest delivery retry` calls all messages of a state."""
+
 CALL = "Call `digest run` from cron, or keep `digest serve` running."
 RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
@@ -123,7 +130,8 @@ def find_troubles(
     has_worker: bool,
 ) -> Iterator[Trouble]:
     """Yield what needs somebody, the most urgent first. What has one cause is one."""
-    retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
+    here = Here(now, config.zone, config.folder)
+    retried = list(find_stuck(conn, (DeliveryState.READY,), here))
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
@@ -133,7 +141,7 @@ def find_troubles(
             intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
         elif not is_named:
             yield Trouble(alarm.what, alarm.remedy)
-    yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), now, has_worker=has_worker)
+    yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), here)
     yield from retried
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
@@ -151,22 +159,40 @@ def find_troubles(
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
 
 
-def find_stuck(
-    conn: Connection, states: Iterable[DeliveryState], now: datetime, *, has_worker: bool
-) -> Iterator[Trouble]:
+def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) -> Iterator[Trouble]:
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
     doubtful = set(load_held(conn).doubtful)
+    has_worker = is_at_work(load_workers(conn))
     for state in states:
         stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
         for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
-            remedy = f"`digest delivery show {group[0].id}` says what to do."
-            if is_retried:
-                remedy = f"{_say_retried(has_worker=has_worker)} {remedy}"
-            elif doubtful.isdisjoint(one.id for one in group):
-                option = "--failed" if state is DeliveryState.DEAD else "--held"
-                remedy = f"Once mended: `digest delivery retry {option}`. {remedy}"
-            yield Trouble(_describe_group(group, state, now), remedy, is_of_messages=True)
+            if doubtful.isdisjoint(one.id for one in group):
+                remedy = advise(group, here, has_worker=has_worker)
+            else:
+                remedy = f"`digest delivery show {group[0].id}` says what to do."
+            yield Trouble(_describe_group(group, state, here.now), remedy, is_of_messages=True)
+
+
+def is_at_work(workers: Iterable[Worker]) -> bool:
+    """Whether a process is at work."""
+    return any(not worker.is_gone for worker in workers)
+
+
+def advise(group: Sequence[Delivery], here: Here, *, has_worker: bool) -> str:
+    """Say what becomes of messages that wait, failed or need the operator, and what sends them sooner."""
+    first, number = group[0], len(group)
+    command = f"`digest delivery retry {first.id if number == 1 else RETRY_OPTIONS[first.state]}`"
+    is_probed = first.state is DeliveryState.HELD and first.refusal in PROBED
+    if first.state is not DeliveryState.READY and not is_probed:
+        return f"Once it is mended: {command}."
+    tried_at = min((one.not_before for one in group if one.not_before > here.now), default=here.now)
+    again = "Digest tries again by itself" if has_worker else "`digest run` tries again"
+    if tried_at > here.now:
+        again = f"{again} from {here.write_near(tried_at)} on"
+    if is_probed:
+        again = f"Mend it. {again}, or when the next message is due there"
+    return f"{again}. Sooner: {command}."
 
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
@@ -195,6 +221,11 @@ def _find_cause(reason: str, address: str) -> str:
 def _name_destinations(places: Iterable[str]) -> str:
     named = list(dict.fromkeys(places))
     return ", ".join(named[:_PLACES]) + (f" and {len(named) - _PLACES} more" if len(named) > _PLACES else "")
+
+
+def describe_needing(number: int) -> str:
+    """Say how many messages are held for the operator."""
+    return f"{count(number, 'message')} {'needs' if number == 1 else 'need'} you."
 
 
 def _read_reason(delivery: Delivery) -> str:
@@ -294,14 +325,13 @@ class Status:
     holds_ping: bool
 
 
-def count_needing(outbox: Outbox) -> int:
-    """Return how many messages need the operator: they failed, or nobody can tell whether they arrived."""
-    return outbox.counts.get(DeliveryState.DEAD, 0) + outbox.counts.get(DeliveryState.HELD, 0)
-
-
-def _sum_up(troubles: Sequence[Trouble], needing: int) -> str:
+def _sum_up(troubles: Sequence[Trouble], outbox: Outbox) -> str:
     others = sum(not one.is_of_messages for one in troubles)
-    said = [f"{count(needing, 'message')} need{'s' * (needing == 1)} you."] if needing else []
+    held = outbox.counts.get(DeliveryState.HELD, 0)
+    failed = outbox.counts.get(DeliveryState.DEAD, 0)
+    said = [describe_needing(held)] if held else []
+    if failed:
+        said.append(f"{count(failed, 'message')} failed.")
     if others:
         said.append(count(others, f"{'other ' if said else ''}problem") + ".")
     if troubles and not said:
@@ -315,7 +345,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     size = measure_size(store)
     with store.read() as conn:
         workers = tuple(load_workers(conn))
-        has_worker = any(not worker.is_gone for worker in workers)
+        has_worker = is_at_work(workers)
         outbox = load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
@@ -333,7 +363,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
                 lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
             here=Here(now, config.zone, config.folder),
-            summary=_sum_up(troubles, count_needing(outbox)),
+            summary=_sum_up(troubles, outbox),
             edited=describe_pending_edits(config, conn),
             troubles=troubles,
             intake=load_coverage(conn, config.arxiv.source, now),

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, insert, or_, select, update
 
-from digest.model.errors import UnknownName
+from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store.dialect import database_clock, in_chunks, make_storable
@@ -20,11 +20,21 @@ from digest.store.outbox import (
     REPEATED,
     Transition,
     change_state,
+    goes_same_way,
     goes_to_kinds,
+    hold_with,
     is_later_part,
     load_deliveries_of,
 )
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, digests, subscriptions
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    REFUSED_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    digests,
+    subscriptions,
+)
 from digest.store.subscribers import load_refusal, unblock_destination
 
 SETTLING_PAUSE = timedelta(minutes=2)
@@ -148,7 +158,7 @@ def mark_sent(
     A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as nobody has
     claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
+    known = {"remote_id": make_storable(receipt.remote_id), "last_error": "", "refusal": None}
     step = Transition(DeliveryState.SENT, now, receipt.detail, known)
     is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
     if not is_tried or not change_state(conn, delivery.id, step, out_of, token=delivery.token):
@@ -157,6 +167,10 @@ def mark_sent(
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
+    if delivery.refusal is Refusal.ACCOUNT:  # the account is well again: what waited for it goes its own ways
+        theirs = (REFUSED_DELIVERY, deliveries.c.refusal == Refusal.ACCOUNT)
+        waiting = update(deliveries).where(*theirs, goes_same_way(delivery, Refusal.ACCOUNT))
+        conn.execute(waiting.values(refusal=Refusal.PLACE))
     return True
 
 
@@ -169,26 +183,48 @@ def mark_unsent(
     *,
     not_before: datetime | None = None,
     shorter: Share | None = None,
+    refusal: Refusal | None = None,
 ) -> bool:
     """Record what becomes of a claimed delivery that was not sent; False if somebody else has claimed it since.
 
     It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
     `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not claimed or checked again. It shows
-    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes.
+    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes. If it is held
+    for a `refusal` that the operator may mend outside, so is all that is to go the same way.
     """
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
         waits |= {"share": str(shorter), "body": None}
-    return change_state(
-        conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token
-    )
+    if to in _LAST_WORDS:
+        waits["refusal"] = refusal
+    step = Transition(to, now, reason, waits)
+    if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
+        return False
+    if to is DeliveryState.HELD and refusal in PROBED:
+        hold_with(conn, delivery, refusal, make_storable(reason), now)
+    return True
 
 
-def hold_failed(conn: Connection, kind: DestinationKind, owner: str, since: datetime) -> None:
-    """Leave to the operator what a process gave up on a kind of destination since a moment (UTC)."""
-    theirs = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.owner == owner)
-    held = update(deliveries).where(*theirs, deliveries.c.ended_at >= since, goes_to_kinds([kind]))
-    conn.execute(held.values(state=DeliveryState.HELD, ended_at=None))
+def hold_failed(conn: Connection, ids: Collection[int], now: datetime, probe_at: datetime) -> None:
+    """Hold what was given up all the same: it is tried again from a moment on (UTC)."""
+    theirs = (deliveries.c.id.in_(ids), deliveries.c.state == DeliveryState.DEAD)
+    held = {"state": DeliveryState.HELD, "refusal": Refusal.PLACE, "held_at": now, "ended_at": None}
+    conn.execute(update(deliveries).where(*theirs).values(held | {"not_before": probe_at}))
+
+
+def give_up_held(
+    conn: Connection, delivery: Delivery, refusal: Refusal, before: datetime, reason: str, now: datetime
+) -> list[Delivery]:
+    """Give up what has been held since before a moment (UTC) for what a delivery was refused for; return it."""
+    is_held = (REFUSED_DELIVERY, deliveries.c.state == DeliveryState.HELD, deliveries.c.refusal == refusal)
+    is_old = (goes_same_way(delivery, refusal), deliveries.c.held_at <= before)
+    found = conn.execute(select(deliveries).where(*is_held, *is_old).order_by(deliveries.c.id)).all()
+    step = Transition(DeliveryState.DEAD, now, reason)
+    return [
+        one
+        for one in load_deliveries_of(conn, found)
+        if change_state(conn, one.id, step, (DeliveryState.HELD,))
+    ]
 
 
 def claim_unknown(
@@ -236,7 +272,8 @@ def settle_unknown(
     attempt it is about is no more in doubt.
     """
     doubt = REPEATED if to is DeliveryState.READY else IN_DOUBT
-    step = Transition(to, now, reason, {"not_before": now}, "" if is_missing else doubt)
+    values = {"not_before": now} | ({"refusal": None} if to is DeliveryState.HELD else {})
+    step = Transition(to, now, reason, values, "" if is_missing else doubt)
     return change_state(conn, delivery.id, step, (DeliveryState.UNKNOWN,), token=delivery.token)
 
 
@@ -364,7 +401,7 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
 
 
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    fresh: dict[str, Any] = {"not_before": now, "ended_at": None}
+    fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
     said = row.last_error if row.state == DeliveryState.READY else ""
     step = Transition(DeliveryState.READY, now, said, fresh)
@@ -378,7 +415,8 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
 
 def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
+    was_held = and_(REFUSED_DELIVERY, deliveries.c.created_at <= until)
+    due = update(deliveries).where(or_(and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until), was_held))
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
     for chunk in in_chunks(ids):

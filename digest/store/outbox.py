@@ -17,12 +17,14 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Select,
     TextClause,
+    Update,
     and_,
     delete,
     exists,
-    false,
     func,
+    literal,
     not_,
     or_,
     select,
@@ -33,12 +35,21 @@ from sqlalchemy import (
 )
 
 from digest import __version__
+from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
+from digest.store.dialect import Moment, before_colon, database_clock, later, make_storable, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    REFUSED_ACCOUNT,
+    REFUSED_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    destination_addresses,
+)
 from digest.store.subscriptions import delete_near_days
 from digest.store.workers import load_workers
 
@@ -67,6 +78,49 @@ _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
+
+_KIND = before_colon(deliveries.c.destination)
+
+# Built once: an alias of so many columns takes a millisecond, and each claim needs them.
+_BEFORE = deliveries.alias("before")
+_BESIDE = deliveries.alias("beside")
+_OLDER = deliveries.alias("older")
+_NEWER = deliveries.alias("newer")
+
+_IS_PART_BEHIND = exists().where(
+    _BEFORE.c.digest_id == deliveries.c.digest_id,
+    _BEFORE.c.destination == deliveries.c.destination,
+    _BEFORE.c.part < deliveries.c.part,
+    _BEFORE.c.state != DeliveryState.SENT,
+)
+_IS_BEHIND_PLACE = exists().where(
+    REFUSED_DELIVERY,
+    _OLDER.c.destination == deliveries.c.destination,
+    _OLDER.c.id < deliveries.c.id,
+)
+_IS_BEHIND_ACCOUNT = exists().where(
+    REFUSED_ACCOUNT,
+    before_colon(_OLDER.c.destination) == _KIND,
+    _OLDER.c.id < deliveries.c.id,
+)
+_IS_NEXT = (
+    not_(and_(deliveries.c.part > 0, _IS_PART_BEHIND)),
+    not_(_IS_BEHIND_PLACE),
+    not_(_IS_BEHIND_ACCOUNT),
+)
+"""After no unsent part, and after nothing older that was refused where it goes to."""
+
+_IS_BUSY = exists().where(
+    _BESIDE.c.destination == deliveries.c.destination,
+    _BESIDE.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+)
+_IS_CLAIMABLE = (
+    ACTIVE_DELIVERY,
+    deliveries.c.state == DeliveryState.READY,
+    *_IS_NEXT,
+    not_(and_(_KIND.in_(SLACK_KINDS), _IS_BUSY)),
+)
+"""Ready, next in its order, and its destination is not being written to if that takes one at a time."""
 
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
@@ -122,17 +176,21 @@ def change_state(
         behind = (is_later_part(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
         ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
         conn.execute(update(deliveries).where(*behind).values(ended))
+    if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
+        # They wait for the operator's word about it, and others to that place wait for none of them.
+        refused = (is_later_part(row.digest_id, row.destination, row.part), REFUSED_DELIVERY)
+        conn.execute(update(deliveries).where(*refused).values(state=DeliveryState.READY, refusal=None))
     return True
 
 
 def waits_for_held() -> ColumnElement[bool]:
-    """Return the condition that a delivery is a part whose turn comes when one before it is held no more."""
-    before = deliveries.alias("before")
+    """Return the condition that a delivery is a part after one that waits for the operator's word."""
     is_held = exists().where(
-        before.c.digest_id == deliveries.c.digest_id,
-        before.c.destination == deliveries.c.destination,
-        before.c.part < deliveries.c.part,
-        before.c.state == DeliveryState.HELD,
+        _BEFORE.c.digest_id == deliveries.c.digest_id,
+        _BEFORE.c.destination == deliveries.c.destination,
+        _BEFORE.c.part < deliveries.c.part,
+        _BEFORE.c.state == DeliveryState.HELD,
+        or_(_BEFORE.c.refusal.is_(None), _BEFORE.c.refusal.not_in(PROBED)),
     )
     return and_(deliveries.c.part > 0, is_held)
 
@@ -158,40 +216,71 @@ def claim_deliveries(
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations that asked for a pause are passed over.
+    sent. Destinations that asked for a pause are passed over. What was refused is tried again if its time has
+    come, the oldest first.
     """
+    probed = {"state": DeliveryState.READY, "not_before": now}
+    conn.execute(_update_free(_find_probes(now, kinds)).values(probed))
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
         destination_addresses.c.blocked_until > now,
     )
-    picked = (
-        select(deliveries.c.id)
-        .where(
-            ACTIVE_DELIVERY,
-            *_is_claimable(),
-            deliveries.c.not_before <= now,
-            not_(is_blocked),
-            goes_to_kinds(kinds),
-        )
-        .order_by(deliveries.c.not_before, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=deliveries)
-        .cte("picked")
-    )
+    is_due = (deliveries.c.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
+    due = select(deliveries.c.id).where(*_IS_CLAIMABLE, *is_due)
+    first = due.order_by(deliveries.c.not_before, deliveries.c.id).limit(limit)
     claimed = {
         "state": DeliveryState.CLAIMED,
         "token": deliveries.c.token + 1,
         "owner": owner,
         "lease_until": database_clock() + lease_seconds,
     }
-    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id))).values(claimed)
-    rows = conn.execute(take.returning(deliveries)).all()
+    rows = conn.execute(_update_free(first).values(claimed).returning(deliveries)).all()
     picks = load_deliveries_of(conn, sorted(rows, key=lambda row: (row.not_before, row.id)))
     taken = _one_to_each_paced(picks)
     for delivery in picks:
         if delivery not in taken:
             release_claim(conn, delivery)
     return taken
+
+
+def _update_free(found: Select[tuple[int]]) -> Update:
+    """Return a statement that changes those of some deliveries that nobody else is changing."""
+    picked = found.with_for_update(skip_locked=True, of=deliveries).cte("picked")
+    return update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
+
+
+def _find_probes(now: datetime, kinds: Collection[DestinationKind] | None = None) -> Select[tuple[int]]:
+    """Return a query of what is held, and tried again: its time has come, or something newer waits for it."""
+    is_due = (_NEWER.c.state == DeliveryState.READY, _NEWER.c.not_before <= now, _NEWER.c.id > deliveries.c.id)
+    of_place = exists().where(_NEWER.c.destination == deliveries.c.destination, *is_due)
+    of_account = exists().where(ACTIVE_DELIVERY, before_colon(_NEWER.c.destination) == _KIND, *is_due)
+    is_waited_for = or_(of_place, and_(deliveries.c.refusal == Refusal.ACCOUNT, of_account))
+    return select(deliveries.c.id).where(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        goes_to_kinds(kinds),
+        *_IS_NEXT,
+        or_(deliveries.c.not_before <= now, is_waited_for),
+    )
+
+
+def hold_with(conn: Connection, delivery: Delivery, refusal: Refusal, said: str, now: datetime) -> None:
+    """Hold what is to go the same way as a delivery that was refused; what is held for another reason stays so."""
+    goes_there = goes_same_way(delivery, refusal)
+    waits = (ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.READY, goes_there, not_(waits_for_held()))
+    is_of_place = goes_same_way(delivery, Refusal.PLACE)
+    is_held = (REFUSED_DELIVERY, deliveries.c.state == DeliveryState.HELD, is_of_place)
+    found = select(deliveries.c.id).where(or_(and_(*waits), and_(*is_held)))
+    held_at = func.coalesce(deliveries.c.held_at, literal(now, Moment))
+    held = {"state": DeliveryState.HELD, "refusal": refusal, "held_at": held_at, "last_error": said}
+    conn.execute(_update_free(found).values(held))
+
+
+def goes_same_way(delivery: Delivery, refusal: Refusal | None) -> ColumnElement[bool]:
+    """Return the condition that what refuses a delivery would refuse another one, too."""
+    if refusal is Refusal.ACCOUNT:
+        return goes_to_kinds([delivery.destination.kind])
+    return deliveries.c.destination == str(delivery.destination)
 
 
 def release_claim(conn: Connection, delivery: Delivery) -> bool:
@@ -236,7 +325,7 @@ def next_claimable_at(
     )
     own = deliveries.c.not_before
     earliest = type_coerce(func.min(later(own, func.coalesce(blocked_until, own))), Moment)
-    found = select(earliest).where(ACTIVE_DELIVERY, *_is_claimable(), goes_to_kinds(kinds))
+    found = select(earliest).where(*_IS_CLAIMABLE, goes_to_kinds(kinds))
     moment: datetime | None = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
@@ -294,43 +383,16 @@ def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Deliv
             remote_id=row.remote_id,
             last_error=row.last_error,
             share=Share.parse(row.share),
+            refusal=None if row.refusal is None else Refusal(row.refusal),
+            held_at=row.held_at,
         )
         for row in rows
     ]
 
 
-def _is_claimable() -> tuple[ColumnElement[bool], ...]:
-    """Ready, after no unsent part, and its destination is not being written to if that takes one at a time."""
-    before = deliveries.alias("before")
-    beside = deliveries.alias("beside")
-    is_behind = exists().where(
-        before.c.digest_id == deliveries.c.digest_id,
-        before.c.destination == deliveries.c.destination,
-        before.c.part < deliveries.c.part,
-        before.c.state != DeliveryState.SENT,
-    )
-    is_busy = exists().where(
-        beside.c.destination == deliveries.c.destination,
-        beside.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
-    )
-    return (
-        deliveries.c.state == DeliveryState.READY,
-        not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(goes_to_kinds(SLACK_KINDS), is_busy)),
-    )
-
-
 def goes_to_kinds(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
-    if kinds is None:
-        return true()
-    return or_(false(), *map(_goes_to, sorted(kinds)))
-
-
-def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
-    if kind is DestinationKind.CONSOLE:  # the one kind of destination without an address
-        return deliveries.c.destination == kind
-    return deliveries.c.destination.startswith(f"{kind}:")
+    return true() if kinds is None else _KIND.in_(sorted(kinds))
 
 
 def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
@@ -408,9 +470,10 @@ _DELETIONS: dict[str, Callable[[Connection, datetime], int]] = {
 }
 
 
-def has_deliveries(conn: Connection) -> bool:
-    """Whether any delivery is on its way, or waits to be."""
-    return conn.execute(select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(1)).first() is not None
+def has_deliveries(conn: Connection, now: datetime) -> bool:
+    """Whether any delivery is on its way, or waits to be, or was refused and is to be tried again."""
+    found = (select(deliveries.c.id).where(ACTIVE_DELIVERY), _find_probes(now))
+    return any(conn.execute(one.limit(1)).first() is not None for one in found)
 
 
 @dataclass(frozen=True, slots=True)

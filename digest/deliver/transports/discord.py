@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status, find_refused
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
@@ -34,6 +34,7 @@ class DiscordTransport(HookPoster[str]):
         failure = classify_status(_WHO, answer.status, answer.retry_after, is_post=True)
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False
+            failure.refusal = find_refused(answer.status)
             failure.hint = (
                 "Make a new webhook in the channel's settings, and replace the old URL with its URL."
                 if answer.status in _WEBHOOK_GONE

@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from digest import __version__
 from digest.config.addresses import ChooseProxy
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, require_ours
 from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
@@ -28,6 +28,12 @@ _LARGEST_ANSWER = 1024 * 1024
 CLIENT_ERRORS = range(400, 500)
 """RFC 9110 §15.5. All but 408 and 429 say that the request was understood and refused."""
 _REDIRECTIONS = range(300, 400)
+_WRONG_CONTENT = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+def find_refused(status: int) -> Refusal:
+    """Return what a webhook refuses with a status: this message, or all that comes to its address."""
+    return Refusal.CONTENT if status in _WRONG_CONTENT else Refusal.PLACE
 
 
 def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
 from digest.model.clock import monotonic
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
 
@@ -139,19 +139,28 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
     say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said. A reply without a usable code after the final dot leaves it open
-    whether the mail was taken.
+    wherever it is said; but once a recipient was named, others may be taken all the same. A reply without a usable
+    code after the final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and code != _NO_ROOM
     is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
+    refusal = None
+    if is_general:
+        refusal = Refusal.ACCOUNT
+    elif is_login or is_of_us:
+        refusal = Refusal.PLACE
+    elif names_recipient(text):
+        refusal = Refusal.READER
+    is_permanent = code in _PERMANENT or is_of_us
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
-        permanent=code in _PERMANENT or is_of_us,
+        permanent=is_permanent,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
         whole_transport=is_login or is_general or is_of_us,
+        refusal=refusal if is_permanent else None,
         hint=_hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status, find_refused
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
@@ -55,6 +55,8 @@ def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
     failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False
+        failure.refusal = None
     elif answer.status in CLIENT_ERRORS and failure.permanent:
+        failure.refusal = find_refused(answer.status)
         failure.hint = "See the receiver's log, or its answer: " + (answer.text[:_MOST_TEXT] or "it was empty.")
     return failure
