@@ -180,7 +180,9 @@ def _advise(detail: DeliveryDetail, before: Delivery | None, *, is_doubtful: boo
             return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
         return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
     if state is DeliveryState.HELD and is_doubtful:
-        return f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
+        return (
+            f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
+        )
     said = advise([delivery], detail.here, has_worker=has_worker)
     return said if state is DeliveryState.READY else f"{said} To drop it: `digest delivery cancel {id_}`."
 

@@ -27,8 +27,8 @@ MAX_DOUBTS = 24
 _TRUSTED = 5
 """The other side's own wish is followed that many times; then pauses grow all the same."""
 
-PROBE_PAUSE = timedelta(hours=6)
-"""Between two tries of what was refused, if nothing newer waits for it."""
+PROBE_PAUSE = timedelta(hours=5, minutes=50)
+"""Between two tries of what was refused, if nothing newer waits for it: so a run each six hours tries it."""
 
 LONGEST_HOLD = timedelta(days=7)
 """What has been refused for so long is given up."""

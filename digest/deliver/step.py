@@ -107,7 +107,9 @@ class Failure:
     reason: str
     refusal: Refusal | None = None
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """Its destination, and why."""
         return f"{self.destination}: {self.reason}"
 
 
@@ -129,9 +131,7 @@ class DeliverReport:
         with self._lock:
             self.sent[str(kind)] = self.sent.get(str(kind), 0) + 1
 
-    def note_failure(
-        self, delivery: Delivery, step: Step, reason: str, refusal: Refusal | None = None
-    ) -> None:
+    def note_failure(self, delivery: Delivery, step: Step, reason: str, refusal: Refusal | None = None) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
         with self._lock:
             self.failures.append(Failure(delivery.id, delivery.destination, step, reason, refusal))
@@ -306,9 +306,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             steps.append(next_step)
             blocked_until = next_step.blocked_until
             to, not_before, refusal = _LEADS_TO[next_step.step], next_step.not_before, next_step.refusal
-            mark_unsent(
-                conn, delivery, to, reason, now, not_before=not_before, shorter=shorter, refusal=refusal
-            )
+            mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter, refusal=refusal)
             if refusal is not None and next_step.is_over:
                 others[:] = give_up_held(conn, delivery, refusal, now - LONGEST_HOLD, reason, now)
             if refusal is Refusal.READER:

@@ -137,7 +137,7 @@ class Jobs:
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
         for failure in report.failures:
             if outcome := _OUTCOMES.get(failure.step):
-                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=str(failure))
+                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=failure.line)
                 self.metrics.deliveries.labels(str(failure.destination.kind), outcome).inc()
 
     def publish(self) -> None:

@@ -71,7 +71,7 @@ class PassReport:
         return [
             *self.poll.failures,
             *self.plan.failures,
-            *(str(one) for one in self.deliver.failures if one.step is not Step.SHORTEN),
+            *(one.line for one in self.deliver.failures if one.step is not Step.SHORTEN),
             *self.feeds.failures,
             *self.watch.failures,
         ]

@@ -221,9 +221,7 @@ def give_up_held(
     found = conn.execute(select(deliveries).where(*is_held, *is_old).order_by(deliveries.c.id)).all()
     step = Transition(DeliveryState.DEAD, now, reason)
     return [
-        one
-        for one in load_deliveries_of(conn, found)
-        if change_state(conn, one.id, step, (DeliveryState.HELD,))
+        one for one in load_deliveries_of(conn, found) if change_state(conn, one.id, step, (DeliveryState.HELD,))
     ]
 
 
