@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email import message_from_bytes, policy
 from itertools import islice
 
@@ -16,11 +16,12 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
 from digest.cli.output import LARGEST_ID, Part, answers, cut, labelled, say, table
 from digest.inspect.here import Here
-from digest.inspect.status import RETRY_OPTIONS, STATE_WORDS, advise, find_stuck, is_at_work
+from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store.attempts import (
     Attempt,
+    HeldDeliveries,
     StoredDelivery,
     cancel_delivery,
     load_delivery,
@@ -33,7 +34,6 @@ from digest.store.attempts import (
     retry_delivery,
 )
 from digest.store.outbox import load_outbox
-from digest.store.workers import load_workers
 
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
@@ -133,7 +133,7 @@ class DeliveryDetail:
     delivery: StoredDelivery
     tries: tuple[Attempt, ...]
     message: tuple[str, ...]
-    todo: str = ""
+    todo: str
 
 
 def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
@@ -169,13 +169,12 @@ def _describe_part(delivery: Delivery) -> str:
     return ", ".join(words)
 
 
-def _advise(detail: DeliveryDetail, before: Delivery | None, *, is_doubtful: bool, has_worker: bool) -> str:
+def _advise(delivery: Delivery, before: Delivery | None, remedy: str, *, is_doubtful: bool) -> str:
     """Say what an operator can do; `before` is the part that keeps this one from going out, None for none."""
-    delivery = detail.delivery.delivery
     state, id_ = delivery.state, delivery.id
-    if state not in RETRY_OPTIONS or (state is DeliveryState.READY and not delivery.last_error):
-        return ""
-    if before is not None and state is not DeliveryState.READY:
+    if state not in (DeliveryState.HELD, DeliveryState.DEAD):
+        return remedy
+    if before is not None:
         if before.state is DeliveryState.SUPPRESSED:
             return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
         return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
@@ -183,8 +182,7 @@ def _advise(detail: DeliveryDetail, before: Delivery | None, *, is_doubtful: boo
         return (
             f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
         )
-    said = advise([delivery], detail.here, has_worker=has_worker)
-    return said if state is DeliveryState.READY else f"{said} To drop it: `digest delivery cancel {id_}`."
+    return f"{remedy} To drop it: `digest delivery cancel {id_}`.".strip()
 
 
 @command.command()
@@ -197,10 +195,10 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
         before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
-        has_worker = is_at_work(load_workers(conn))
-    head = tuple(read_head(message)) if message else ()
-    detail = DeliveryDetail(bench.here, stored, tuple(tries), head)
-    return replace(detail, todo=_advise(detail, before, is_doubtful=is_doubtful, has_worker=has_worker))
+        stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
+        remedy = next((one.remedy for one in stuck if delivery_id in one.deliveries), "")
+    todo = _advise(stored.delivery, before, remedy, is_doubtful=is_doubtful)
+    return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
 
 
 @command.command()
@@ -230,7 +228,9 @@ def retry(
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:
-        chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
+        held = load_held(conn) if all_held else HeldDeliveries()
+        left = [] if anyway else list(held.doubtful)
+        chosen = [id_ for id_ in held.ids or delivery_ids if id_ not in left]
         state = DeliveryState.HELD
         if all_failed or all_waiting:  # without what was to go where nothing is sent any more
             state = DeliveryState.DEAD if all_failed else DeliveryState.READY
@@ -238,8 +238,7 @@ def retry(
             chosen = [one.delivery.id for one in stored if all_failed or one.delivery.last_error]
         if not chosen:
             say(f"{_NOTHING[state]}.")
-            others = [other for other in _NOTHING if other is not state]
-            for trouble in find_stuck(conn, others, bench.here):
+            for trouble in find_stuck(conn, [one for one in _NOTHING if one is not state], bench.here):
                 say(f"{trouble.what}. {trouble.remedy}")
         if left:
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
@@ -334,24 +333,6 @@ def _read_slack(body: bytes) -> Iterator[str]:
             waiting[:0] = part.values()
         elif isinstance(part, list):
             waiting[:0] = part
-
-
-def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:
-    """Return the held deliveries to send, and those that stay held since they may have arrived.
-
-    The parts after one that stays held would wait for it, so they stay too.
-    """
-    held = load_held(conn)
-    chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
-    stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(held.ids), 1))
-    for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
-        place = (delivery.digest_id, str(delivery.destination))
-        if (delivery.id in held.doubtful and not anyway) or place in closed:
-            closed.add(place)
-            left.append(delivery.id)
-        else:
-            chosen.append(delivery.id)
-    return chosen, left
 
 
 def refuse_later_part(conn: Connection, id_: int) -> None:

@@ -18,7 +18,6 @@ from digest.inspect.queries import describe_pending_edits
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
-    describe_needing,
     find_mistakes,
     find_other_schedule,
     find_stuck,
@@ -48,7 +47,7 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests; `stuck` are messages that wait, or need the operator.
+    """What one pass did, without the papers of its digests; which messages are retried, which need the operator.
 
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
@@ -56,7 +55,8 @@ class Run:
     here: Here
     report: PassReport
     breaker: Breaker
-    stuck: tuple[Trouble, ...]
+    retried: tuple[Trouble, ...]
+    held: tuple[Trouble, ...]
     schedule: str
     failure: OutsideError | None
 
@@ -117,13 +117,13 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from _print_poll(report.poll, run.breaker, here.now)
     yield from map(Aside, report.libraries.troubles)
     yield from _print_deliveries(report)
-    if report.waiting and not run.stuck:
+    if report.waiting and not run.retried:
         yield f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`."
     if report.in_doubt.first_at is not None:
         doubtful = count(report.in_doubt.number, "message")
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
         yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
-    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in run.stuck)
+    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
     yield from (Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}") for alarm in report.watch.due)
 
 
@@ -204,17 +204,15 @@ def command(
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
-            stuck = tuple(find_stuck(conn, (DeliveryState.READY, DeliveryState.HELD), here))
-    said = join_causes(report.troubles)
-    if report.held.ids and not said:
-        said = [describe_needing(len(report.held.ids))]
+            retried = tuple(find_stuck(conn, (DeliveryState.READY,), here))
+            held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
     failure = None
-    if said:
+    if said := join_causes(report.troubles) or [one.what for one in held]:
         hint = "`digest status` says what needs you. The rest is tried again by itself."
         failure = OutsideError("; ".join(said), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
     schedule = find_other_schedule(site.config, here.now.year)
-    return Run(here, report, breaker, stuck, schedule, failure)
+    return Run(here, report, breaker, retried, held, schedule, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

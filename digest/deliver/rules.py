@@ -70,13 +70,12 @@ class Step(StrEnum):
 class Tries:
     """How often the network was touched for a delivery, this time included, and since when (UTC).
 
-    It counts from the planning, or from when an operator last had it sent. Since `held_at` it has been held for a
-    refusal, the last of which was `refusal`.
+    It counts from the planning, or from when an operator last had it sent. Refused, it has been held since
+    `held_at`.
     """
 
     count: int
     since: datetime
-    refusal: Refusal | None = None
     held_at: datetime | None = None
 
 
@@ -84,14 +83,15 @@ class Tries:
 class NextStep:
     """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC).
 
-    After a `refusal` all waits that would be refused, too. If it `is_over`, so is all that has waited as long.
+    After a `refusal` all waits that would be refused, too. What has been held since before `given_up_before` is
+    given up with it.
     """
 
     step: Step
     not_before: datetime
     blocked_until: datetime | None = None
     refusal: Refusal | None = None
-    is_over: bool = False
+    given_up_before: datetime | None = None
 
 
 def decide_failure(
@@ -130,13 +130,14 @@ def decide_failure(
 
 
 def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
-    """Decide what follows a refusal; if it does not say of what, it is of what it was before."""
-    if refusal is None and tries.refusal in PROBED:
-        refusal = tries.refusal
+    """Decide what follows a refusal; one that does not say of what is of the place, if that refused it before."""
+    if refusal is None and tries.held_at is not None:
+        refusal = Refusal.PLACE
     if refusal in PROBED:
-        is_over = tries.held_at is not None and now - tries.held_at >= LONGEST_HOLD
-        step = Step.GIVE_UP if is_over else Step.HOLD
-        return NextStep(step, now + PROBE_PAUSE, refusal=refusal, is_over=is_over)
+        before = now - LONGEST_HOLD
+        if tries.held_at is not None and tries.held_at <= before:
+            return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=before)
+        return NextStep(Step.HOLD, now + PROBE_PAUSE, refusal=refusal)
     return NextStep(Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP, now, refusal=refusal)
 
 

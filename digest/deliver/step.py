@@ -13,11 +13,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from digest.config import Config
 from digest.deliver.rules import (
-    LONGEST_HOLD,
     PROBE_PAUSE,
     NextStep,
     Step,
@@ -29,14 +28,7 @@ from digest.deliver.rules import (
 )
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import monotonic, write_age
-from digest.model.errors import (
-    ConfigurationError,
-    DeliveryError,
-    DigestError,
-    Refusal,
-    StoreError,
-    TemplateError,
-)
+from digest.model.errors import ConfigurationError, DeliveryError, DigestError, Refusal, StoreError, TemplateError
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.people.letters import write_letter
@@ -99,18 +91,13 @@ _LEADS_TO = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A delivery that was not taken, what follows, and why; `refusal` is what was refused, None if that may pass."""
+    """A delivery that was not taken, what follows, and why; `refusal` is what was refused, if that is known."""
 
     delivery: int
     destination: Destination
     step: Step
     reason: str
     refusal: Refusal | None = None
-
-    @property
-    def line(self) -> str:
-        """Its destination, and why."""
-        return f"{self.destination}: {self.reason}"
 
 
 @dataclass
@@ -133,8 +120,7 @@ class DeliverReport:
 
     def note_failure(self, delivery: Delivery, step: Step, reason: str, refusal: Refusal | None = None) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
-        with self._lock:
-            self.failures.append(Failure(delivery.id, delivery.destination, step, reason, refusal))
+        self.failures.append(Failure(delivery.id, delivery.destination, step, reason, refusal))
 
     def note_suppressed(self) -> None:
         """Count a delivery to a person who unsubscribed."""
@@ -288,8 +274,6 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     shorter = shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
     last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
-    if error.refusal is Refusal.ACCOUNT and not TRANSPORTS[kind].has_account:
-        error.refusal = Refusal.PLACE
     steps: list[NextStep] = []
     others: list[Delivery] = []
 
@@ -298,7 +282,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             next_step = decide_failure(
                 error,
                 settling=TRANSPORTS[kind].settling(site.config),
-                tries=Tries(*count_tries(conn, delivery), delivery.refusal, delivery.held_at),
+                tries=Tries(*count_tries(conn, delivery), delivery.held_at),
                 now=now,
                 jitter=jitter,
                 can_shorten=shorter is not None,
@@ -306,9 +290,13 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             steps.append(next_step)
             blocked_until = next_step.blocked_until
             to, not_before, refusal = _LEADS_TO[next_step.step], next_step.not_before, next_step.refusal
-            mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter, refusal=refusal)
-            if refusal is not None and next_step.is_over:
-                others[:] = give_up_held(conn, delivery, refusal, now - LONGEST_HOLD, reason, now)
+            is_mine = mark_unsent(
+                conn, delivery, to, reason, now, not_before=not_before, shorter=shorter, refusal=refusal
+            )
+            if is_mine and refusal is not None and next_step.given_up_before is not None:
+                others[:] = give_up_held(
+                    conn, delivery, refusal, before=next_step.given_up_before, reason=reason, now=now
+                )
             if refusal is Refusal.READER:
                 name, last = load_last_refusals(conn, delivery.id, _REFUSALS)
                 if last == [Refusal.READER] * _REFUSALS:
@@ -319,18 +307,24 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
                 block_destination(conn, delivery.destination, blocked_until)
 
     _mark_stubbornly(site, delivery, mark)
-    step, refusal, said = steps[-1].step, steps[-1].refusal, error.message
-    if step is Step.ASK:
+    followed = steps[-1]
+    said = error.message
+    if followed.step is Step.ASK:
         said = f"{said}; {describe_settling(site.config, kind)}"
+    elif followed.given_up_before is not None:
+        said = f"{said}; given up after {write_age(now - followed.given_up_before)}"
     for one in (delivery, *others):
-        report.note_failure(one, step, said, refusal)
+        report.note_failure(one, followed.step, said, followed.refusal)
 
 
 def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
     """Hold mails that a pass gave up if all were refused alike, and it is not said of what: it may be of us."""
     mail = DestinationKind.MAIL
-    given_up = [one for one in report.failures if one.step is Step.GIVE_UP and one.refusal is None]
-    refused = {one.delivery: one for one in given_up if one.destination.kind is mail}
+    refused = {
+        one.delivery: one
+        for one in report.failures
+        if one.destination.kind is mail and one.step is Step.GIVE_UP and one.refusal is None
+    }
     if mail in report.sent or not is_of_all({str(one.destination): one.reason for one in refused.values()}):
         return
     now = site.clock.now()

@@ -99,7 +99,7 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
-RETRY_OPTIONS: Mapping[str, str] = {
+_RETRY_OPTIONS: Mapping[str, str] = {
     DeliveryState.READY: "--waiting",
     DeliveryState.HELD: "--held",
     DeliveryState.DEAD: "--failed",
@@ -113,11 +113,12 @@ _LOG = "The log of `digest serve` says why."
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that needs somebody, and what to do about it; the outbox counts it if it is of messages."""
+    """One thing that needs somebody, and what to do; the outbox counts it if it is of messages: `deliveries`."""
 
     what: str
     remedy: str = ""
     is_of_messages: bool = False
+    deliveries: tuple[int, ...] = ()
 
 
 def find_troubles(
@@ -162,37 +163,32 @@ def find_troubles(
 def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) -> Iterator[Trouble]:
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
     doubtful = set(load_held(conn).doubtful)
-    has_worker = is_at_work(load_workers(conn))
     for state in states:
         stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
         for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
-            if doubtful.isdisjoint(one.id for one in group):
-                remedy = advise(group, here, has_worker=has_worker)
-            else:
-                remedy = f"`digest delivery show {group[0].id}` says what to do."
-            yield Trouble(_describe_group(group, state, here.now), remedy, is_of_messages=True)
+            ids = tuple(one.id for one in group)
+            yield Trouble(
+                _describe_group(group, state, here.now),
+                _advise(group, here)
+                if doubtful.isdisjoint(ids)
+                else f"`digest delivery show {ids[0]}` says what to do.",
+                is_of_messages=True,
+                deliveries=ids,
+            )
 
 
-def is_at_work(workers: Iterable[Worker]) -> bool:
-    """Whether a process is at work."""
-    return any(not worker.is_gone for worker in workers)
-
-
-def advise(group: Sequence[Delivery], here: Here, *, has_worker: bool) -> str:
+def _advise(group: Sequence[Delivery], here: Here) -> str:
     """Say what becomes of messages that wait, failed or need the operator, and what sends them sooner."""
-    first, number = group[0], len(group)
-    command = f"`digest delivery retry {first.id if number == 1 else RETRY_OPTIONS[first.state]}`"
-    is_probed = first.state is DeliveryState.HELD and first.refusal in PROBED
-    if first.state is not DeliveryState.READY and not is_probed:
-        return f"Once it is mended: {command}."
+    first = group[0]
+    command = f"`digest delivery retry {first.id if len(group) == 1 else _RETRY_OPTIONS[first.state]}`"
     tried_at = min((one.not_before for one in group if one.not_before > here.now), default=here.now)
-    again = "Digest tries again by itself" if has_worker else "`digest run` tries again"
-    if tried_at > here.now:
-        again = f"{again} from {here.write_near(tried_at)} on"
-    if is_probed:
-        again = f"Mend it. {again}, or when the next message is due there"
-    return f"{again}. Sooner: {command}."
+    again = f"tried again from {here.write_near(tried_at)} on"
+    if first.state is DeliveryState.READY:
+        return f"It is {again}. Sooner: {command}."
+    if first.state is DeliveryState.HELD and first.refusal in PROBED:
+        return f"Mend it. It is {again}, or when the next message is due there. Sooner: {command}."
+    return f"Once it is mended: {command}."
 
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
@@ -221,11 +217,6 @@ def _find_cause(reason: str, address: str) -> str:
 def _name_destinations(places: Iterable[str]) -> str:
     named = list(dict.fromkeys(places))
     return ", ".join(named[:_PLACES]) + (f" and {len(named) - _PLACES} more" if len(named) > _PLACES else "")
-
-
-def describe_needing(number: int) -> str:
-    """Say how many messages are held for the operator."""
-    return f"{count(number, 'message')} {'needs' if number == 1 else 'need'} you."
 
 
 def _read_reason(delivery: Delivery) -> str:
@@ -329,9 +320,8 @@ def _sum_up(troubles: Sequence[Trouble], outbox: Outbox) -> str:
     others = sum(not one.is_of_messages for one in troubles)
     held = outbox.counts.get(DeliveryState.HELD, 0)
     failed = outbox.counts.get(DeliveryState.DEAD, 0)
-    said = [describe_needing(held)] if held else []
-    if failed:
-        said.append(f"{count(failed, 'message')} failed.")
+    said = [f"{count(held, 'message')} need{'s' * (held == 1)} you."] if held else []
+    said += [f"{count(failed, 'message')} failed."] if failed else []
     if others:
         said.append(count(others, f"{'other ' if said else ''}problem") + ".")
     if troubles and not said:
@@ -345,7 +335,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     size = measure_size(store)
     with store.read() as conn:
         workers = tuple(load_workers(conn))
-        has_worker = is_at_work(workers)
+        has_worker = any(not worker.is_gone for worker in workers)
         outbox = load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)

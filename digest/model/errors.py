@@ -237,7 +237,7 @@ class DeliveryError(OutsideError):
         whole_transport: every destination of this transport is affected (a bad token, a refused login), or
             what is configured is at fault.
         too_large: the message is more than the other side takes; a shorter one may go through.
-        refusal: what is refused, if it is permanent and known. Of a whole transport that is its account.
+        refusal: what is refused, if it is `permanent` and known; of a whole transport its account.
         hint: what the operator can do.
     """
 

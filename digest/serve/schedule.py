@@ -137,7 +137,12 @@ class Jobs:
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
         for failure in report.failures:
             if outcome := _OUTCOMES.get(failure.step):
-                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=failure.line)
+                log_event(
+                    Verb.DELIVER,
+                    outcome,
+                    level=logging.WARNING,
+                    why=f"{failure.destination}: {failure.reason}",
+                )
                 self.metrics.deliveries.labels(str(failure.destination.kind), outcome).inc()
 
     def publish(self) -> None:

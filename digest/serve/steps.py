@@ -71,7 +71,7 @@ class PassReport:
         return [
             *self.poll.failures,
             *self.plan.failures,
-            *(one.line for one in self.deliver.failures if one.step is not Step.SHORTEN),
+            *(f"{one.destination}: {one.reason}" for one in self.deliver.failures if one.step is not Step.SHORTEN),
             *self.feeds.failures,
             *self.watch.failures,
         ]

@@ -28,6 +28,7 @@ from digest.store.outbox import (
 )
 from digest.store.schema import (
     ACTIVE_DELIVERY,
+    REFUSED_ACCOUNT,
     REFUSED_DELIVERY,
     STUCK_DELIVERY,
     attempts,
@@ -158,7 +159,7 @@ def mark_sent(
     A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as nobody has
     claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    known = {"remote_id": make_storable(receipt.remote_id), "last_error": "", "refusal": None}
+    known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
     step = Transition(DeliveryState.SENT, now, receipt.detail, known)
     is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
     if not is_tried or not change_state(conn, delivery.id, step, out_of, token=delivery.token):
@@ -168,8 +169,7 @@ def mark_sent(
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
     if delivery.refusal is Refusal.ACCOUNT:  # the account is well again: what waited for it goes its own ways
-        theirs = (REFUSED_DELIVERY, deliveries.c.refusal == Refusal.ACCOUNT)
-        waiting = update(deliveries).where(*theirs, goes_same_way(delivery, Refusal.ACCOUNT))
+        waiting = update(deliveries).where(REFUSED_ACCOUNT, goes_same_way(delivery, Refusal.ACCOUNT))
         conn.execute(waiting.values(refusal=Refusal.PLACE))
     return True
 
@@ -195,9 +195,7 @@ def mark_unsent(
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
         waits |= {"share": str(shorter), "body": None}
-    if to in _LAST_WORDS:
-        waits["refusal"] = refusal
-    step = Transition(to, now, reason, waits)
+    step = Transition(to, now, reason, waits | ({} if refusal is None else {"refusal": refusal}))
     if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
         return False
     if to is DeliveryState.HELD and refusal in PROBED:
@@ -213,16 +211,24 @@ def hold_failed(conn: Connection, ids: Collection[int], now: datetime, probe_at:
 
 
 def give_up_held(
-    conn: Connection, delivery: Delivery, refusal: Refusal, before: datetime, reason: str, now: datetime
+    conn: Connection,
+    delivery: Delivery,
+    refusal: Refusal,
+    *,
+    before: datetime,
+    reason: str,
+    now: datetime,
 ) -> list[Delivery]:
     """Give up what has been held since before a moment (UTC) for what a delivery was refused for; return it."""
-    is_held = (REFUSED_DELIVERY, deliveries.c.state == DeliveryState.HELD, deliveries.c.refusal == refusal)
-    is_old = (goes_same_way(delivery, refusal), deliveries.c.held_at <= before)
-    found = conn.execute(select(deliveries).where(*is_held, *is_old).order_by(deliveries.c.id)).all()
-    step = Transition(DeliveryState.DEAD, now, reason)
-    return [
-        one for one in load_deliveries_of(conn, found) if change_state(conn, one.id, step, (DeliveryState.HELD,))
-    ]
+    old = update(deliveries).where(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        deliveries.c.refusal == refusal,
+        deliveries.c.held_at <= before,
+        goes_same_way(delivery, refusal),
+    )
+    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": make_storable(reason)}
+    return load_deliveries_of(conn, conn.execute(old.values(ended).returning(deliveries)).all())
 
 
 def claim_unknown(
@@ -270,8 +276,7 @@ def settle_unknown(
     attempt it is about is no more in doubt.
     """
     doubt = REPEATED if to is DeliveryState.READY else IN_DOUBT
-    values = {"not_before": now} | ({"refusal": None} if to is DeliveryState.HELD else {})
-    step = Transition(to, now, reason, values, "" if is_missing else doubt)
+    step = Transition(to, now, reason, {"not_before": now}, "" if is_missing else doubt)
     return change_state(conn, delivery.id, step, (DeliveryState.UNKNOWN,), token=delivery.token)
 
 
@@ -286,25 +291,22 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class HeldDeliveries:
-    """Deliveries held for the operator's word; `doubtful` ones may have arrived, and nobody there can be asked."""
+    """Deliveries held for the operator; `doubtful` ones may have arrived, and nobody there can be asked."""
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
-    reason: str = ""
 
 
 def load_held(conn: Connection) -> HeldDeliveries:
     """Return what is held."""
     latest = and_(attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts)
     found = (
-        select(deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, attempts.c.outcome)
+        select(deliveries.c.id, deliveries.c.destination, attempts.c.outcome)
         .outerjoin(attempts, latest)
         .where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
         .order_by(deliveries.c.id)
     )
     rows = conn.execute(found).all()
-    if not rows:
-        return HeldDeliveries()
     return HeldDeliveries(
         ids=tuple(row.id for row in rows),
         doubtful=tuple(
@@ -313,7 +315,6 @@ def load_held(conn: Connection) -> HeldDeliveries:
             if row.outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
             and Destination.parse(row.destination).kind not in ASKED
         ),
-        reason=rows[-1].last_error,
     )
 
 

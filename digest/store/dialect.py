@@ -132,24 +132,6 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
     return f"greatest({compiler.process(element.clauses, **options)})"
 
 
-class before_colon(FunctionElement[str]):  # noqa: N801 - reads as the SQL function it is
-    """A text up to its first colon, all of it if there is none."""
-
-    type = Text()
-    inherit_cache = True
-
-
-@compiles(before_colon, "sqlite")
-def _sqlite_before_colon(element: before_colon, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    value = compiler.process(element.clauses, **options)
-    return f"substr({value}, 1, instr({value} || ':', ':') - 1)"
-
-
-@compiles(before_colon, "postgresql")
-def _postgresql_before_colon(element: before_colon, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    return f"split_part({compiler.process(element.clauses, **options)}, ':', 1)"
-
-
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
     return insert_into(conn.dialect.name, table)

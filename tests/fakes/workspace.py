@@ -92,7 +92,10 @@ class SlackRateLimited(Exception):
 
 
 class Workspace:
-    """Channels and messages. Safe between threads. `refusals` says with what posts to a channel's id are refused."""
+    """Channels and messages. Safe between threads.
+
+    `refusals` says with what posts are refused, by their channel's id.
+    """
 
     def __init__(
         self,

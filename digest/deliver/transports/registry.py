@@ -21,8 +21,7 @@ class TransportEntry(NamedTuple):
 
     For `settling` a message that may have arrived is not touched: its answer may be late, and a process that was
     paused while sending may go on. The other side can be asked what it took; or it knows repeats, so that a second
-    copy does no harm. `longest` is how long one message may take, its answer included. All that goes there may share
-    one account: a token, or a login.
+    copy does no harm. `longest` is how long one message may take, its answer included.
     """
 
     path: str
@@ -31,7 +30,6 @@ class TransportEntry(NamedTuple):
     can_be_asked: bool = False
     knows_repeats: bool = False
     longest: timedelta = timedelta(minutes=1)
-    has_account: bool = False
 
 
 def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
@@ -55,7 +53,6 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
         _configure_mail,
         lambda config: config.mail.ambiguous_wait,
         longest=timedelta(minutes=15),
-        has_account=True,
     ),
     DestinationKind.SLACK: TransportEntry(
         f"{_ROOM}.slack:SlackTransport",
@@ -66,7 +63,6 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
         },
         lambda config: config.slack.ambiguous_wait,  # its history lags a little after what was posted
         can_be_asked=True,
-        has_account=True,
     ),
     DestinationKind.SLACK_WEBHOOK: TransportEntry(
         f"{_ROOM}.slack_webhook:WebhookTransport",

@@ -119,6 +119,9 @@ THREAD: dict[str, str] = {
 }
 """This message only."""
 
+_REFUSED = dict.fromkeys(WORKSPACE, Refusal.ACCOUNT) | dict.fromkeys((*THREAD, *TOO_LARGE), Refusal.CONTENT)
+"""What is refused, by Slack's code; where another code has a hint, the channel is."""
+
 _WORDS_OF_OUR_FAULT = (
     *("invalid_", "too_many_", "too_long", "too_large", "limit_exceeded", "markdown_text_conflict", "no_text"),
     *("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument"),
@@ -388,25 +391,20 @@ def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryEr
             refusal=Refusal.CONTENT,
             hint=WRONG_MESSAGE,
         )
-    is_permanent = hint != "" or code in TOO_LARGE
+    refusal = _REFUSED.get(code, Refusal.PLACE if hint else None)
+    if (
+        code == "missing_scope" and method != "chat.postMessage"
+    ):  # a channel that is named by its id needs no look-up
+        refusal = Refusal.PLACE
     needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
     return DeliveryError(
         f"Slack refused {method}: {code}{needed}",
-        permanent=is_permanent,
+        permanent=refusal is not None,
         whole_transport=code in WORKSPACE,
         too_large=code in TOO_LARGE,
-        refusal=_find_refused(method, code) if is_permanent else None,
+        refusal=refusal,
         hint=hint,
     )
-
-
-def _find_refused(method: str, code: str) -> Refusal:
-    if code in TOO_LARGE or code in THREAD:
-        return Refusal.CONTENT
-    is_lookup = method != "chat.postMessage"
-    if code in WORKSPACE and not (is_lookup and code == "missing_scope"):
-        return Refusal.ACCOUNT
-    return Refusal.PLACE  # channels that are named by their ids need no look-up
 
 
 def is_our_fault(code: str) -> bool:

@@ -147,20 +147,17 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and code != _NO_ROOM
     is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
-    refusal = None
-    if is_general:
-        refusal = Refusal.ACCOUNT
-    elif is_login or is_of_us:
-        refusal = Refusal.PLACE
-    elif names_recipient(text):
-        refusal = Refusal.READER
-    is_permanent = code in _PERMANENT or is_of_us
+    refused = {
+        Refusal.ACCOUNT: is_general,
+        Refusal.PLACE: is_login or is_of_us,
+        Refusal.READER: names_recipient(text),
+    }
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
-        permanent=is_permanent,
+        permanent=code in _PERMANENT or is_of_us,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
         whole_transport=is_login or is_general or is_of_us,
-        refusal=refusal if is_permanent else None,
+        refusal=next((one for one, is_so in refused.items() if is_so), None),
         hint=_hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 

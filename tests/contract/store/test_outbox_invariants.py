@@ -38,7 +38,7 @@ ARROWS = {
     S.CLAIMED: {S.READY, S.SENDING, S.HELD, S.DEAD, S.SUPPRESSED},
     S.SENDING: {S.SENT, S.READY, S.UNKNOWN, S.HELD, S.DEAD},
     S.UNKNOWN: {S.SENT, S.READY, S.HELD, S.SUPPRESSED},
-    S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD, S.UNKNOWN, S.CLAIMED},  # ready for a moment
+    S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD, S.UNKNOWN},
     S.DEAD: {S.READY, S.SUPPRESSED},
     S.SENT: set(),
     S.SUPPRESSED: set(),
@@ -143,7 +143,8 @@ class Life:
         assert after.keys() == self.before.keys()
         for id_, row in after.items():
             old = self.before.get(id_, row)
-            assert row.state == old.state or row.state in ARROWS[old.state]
+            is_probed = (old.state, row.state) == (S.HELD, S.CLAIMED)  # and was ready for a moment
+            assert row.state == old.state or row.state in ARROWS[old.state] or is_probed
             assert row.token >= old.token
             assert row.attempts >= old.attempts
             is_shorter = row.share != old.share

@@ -92,7 +92,6 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert "no_such_thing" in line
     held = digest("run", "--json", expect=4).json["report"]["held"]
     assert (held["ids"], held["doubtful"]) == ([4, 13], [])
-    assert "no_such_thing" in held["reason"]
     assert digest("delivery", "retry", "--held").out == (f"Deliveries 4, 13 will be sent by {WHEN}.\n")
     before = len(world.mail.mails)
     said = digest("run")
@@ -175,8 +174,9 @@ def test_a_refusal_of_us_waits_for_the_operator_and_costs_no_reader_a_message(
     said = digest("run", "--json", expect=4).json["report"]
     steps = Counter(one["step"] for one in said["deliver"]["failures"])
     assert (steps["hold"], steps["give up"]) == (held, len(replies) - held)
-    causes = digest("status").out.count("needs you:") + digest("status").out.count("need you:")
-    assert (len(said["held"]["ids"]), "take it out" in said["held"]["reason"], causes) == (held, False, held > 0)
+    shown = digest("status").out
+    causes = shown.count("needs you:") + shown.count("need you:")
+    assert (len(said["held"]["ids"]), causes) == (held, held > 0)
     before = len(world.mail.mails)
     digest("delivery", "retry", "--held")
     digest("run")

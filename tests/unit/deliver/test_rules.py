@@ -22,7 +22,7 @@ from digest.deliver.rules import (
     is_of_all,
     shorten_share,
 )
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Share
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -54,6 +54,52 @@ def decide(
 )
 def test_a_failure_knows_what_follows(error: dict[str, object], step: Step) -> None:
     assert decide(**error)[0] is step  # type: ignore[arg-type]  # the same
+
+
+@pytest.mark.parametrize(
+    ("refusal", "step"),
+    [
+        (Refusal.PLACE, Step.HOLD),
+        (Refusal.ACCOUNT, Step.HOLD),
+        (Refusal.SETTINGS, Step.HOLD),
+        (Refusal.CONTENT, Step.GIVE_UP),
+        (Refusal.READER, Step.GIVE_UP),
+        (None, Step.GIVE_UP),
+    ],
+)
+def test_what_the_operator_may_mend_is_held_with_its_code_and_the_rest_given_up(
+    refusal: Refusal | None, step: Step
+) -> None:
+    error = DeliveryError("no", permanent=True, refusal=refusal)
+    decided = decide_failure(error, settling=timedelta(0), tries=Tries(1, NOW), now=NOW, jitter=0.5)
+    assert (decided.step, decided.refusal, decided.given_up_before) == (step, refusal, None)
+
+
+@pytest.mark.parametrize("refusal", [*Refusal, None])
+@given(hours=st.integers(0, 400))
+def test_what_is_held_is_tried_after_six_hours_until_seven_days_have_passed(
+    refusal: Refusal | None, hours: int
+) -> None:
+    tries = Tries(1, NOW - timedelta(days=30), held_at=NOW - timedelta(hours=hours))
+    error = DeliveryError("no", permanent=True, refusal=refusal)
+    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
+    if refusal in (Refusal.CONTENT, Refusal.READER):
+        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal)
+    elif refusal is Refusal.SETTINGS:
+        assert (decided.step, decided.refusal) == (Step.HOLD, refusal)
+    elif hours < 7 * 24:
+        assert (decided.step, decided.refusal) == (Step.HOLD, refusal or Refusal.PLACE)
+        assert timedelta(hours=5) < decided.not_before - NOW <= timedelta(hours=6)
+    else:
+        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal or Refusal.PLACE)
+        assert decided.given_up_before == NOW - timedelta(days=7)
+
+
+def test_what_may_pass_is_no_refusal_however_long_it_is_held() -> None:
+    tries = Tries(1, NOW, held_at=NOW - timedelta(days=30))
+    error = DeliveryError("away", whole_transport=True)
+    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
+    assert (decided.step, decided.refusal) == (Step.RETRY, None)
 
 
 def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
