@@ -236,8 +236,13 @@ def _update_free(found: Select[tuple[int]]) -> Update:
 
 
 def _find_probes(now: datetime, kinds: Collection[DestinationKind] | None = None) -> Select[tuple[int]]:
-    """Return a query of what is held, and tried again: its time has come, or something newer waits for it."""
-    is_due = (_OTHER.c.state == DeliveryState.READY, _OTHER.c.not_before <= now, _OTHER.c.id > deliveries.c.id)
+    """Return a query of what is held, and tried again: its time has come, or a newer digest waits for it."""
+    is_due = (
+        _OTHER.c.state == DeliveryState.READY,
+        _OTHER.c.not_before <= now,
+        _OTHER.c.id > deliveries.c.id,
+        _OTHER.c.part == 0,  # a later part may wait for a person's word
+    )
     of_account = exists().where(ACTIVE_DELIVERY, _IS_OF_KIND, *is_due)
     of_place = exists().where(_IS_OF_PLACE, *is_due)
     return select(deliveries.c.id).where(

@@ -86,6 +86,13 @@ def start_twice(lived: Days) -> None:
     lived.make_pass()
 
 
+def be_refused_for_a_day(lived: Days) -> None:
+    lived.life.refuse("C000PAPERS", "is_archived", timedelta(hours=60))
+    for hours in (30, 24, 24, 12):
+        lived.life.announce()
+        go_on(lived, hours)
+
+
 DIRECTED = {
     "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
@@ -94,6 +101,9 @@ DIRECTED = {
     "key-with-attempt": (lose_an_answer, "every message is a delivery's"),
     "resend-sent": (start_twice, "states change along their arrows"),
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
+    "never-again": (be_refused_for_a_day, "what is held is sent once its place is mended"),
+    "newer-first": (be_refused_for_a_day, "a place that refused goes on in order"),
+    "no-week": (be_refused_for_a_day, "nothing is given up before a week has passed"),
 }
 """Faults, the days that show each, and the rule that tells."""
 

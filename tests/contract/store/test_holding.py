@@ -298,6 +298,23 @@ def test_a_part_after_one_in_doubt_is_not_held_with_what_is_refused_later(store:
     assert send_all(store, at + PAUSE) == [3, 4]
 
 
+def test_a_part_that_waits_for_a_persons_word_has_nothing_tried(store: Store) -> None:
+    plan_days(store, 0, parts=2)
+    plan(store, SLACK, parts=2, subscription="other")
+    first = only(claim(store))
+    with store.begin() as conn:
+        begin_sending(conn, first, make_message(), MORNING)
+        mark_unsent(conn, first, S.READY, "away", MORNING, not_before=MORNING + HOUR)
+    second = only(claim(store))
+    with store.begin() as conn:
+        begin_sending(conn, second, make_message(), MORNING)
+        mark_unsent(conn, second, S.UNKNOWN, "no answer", MORNING, not_before=MORNING)
+        settle_unknown(conn, second, S.HELD, "can't tell", MORNING, is_missing=False)
+    refuse(store, only(claim(store, MORNING + HOUR)), now=MORNING + HOUR)
+    assert look(store) == {1: HELD, 2: HELD, 3: (S.HELD, None), 4: READY}
+    assert claim(store, MORNING + 2 * HOUR) == []
+
+
 def test_a_probe_whose_process_dies_is_found_in_doubt_and_the_others_wait(store: Store) -> None:
     plan_days(store, 0, 1)
     at = MORNING + DAY
