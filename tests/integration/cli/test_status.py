@@ -107,7 +107,7 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     ((what, remedy),) = (one for one in list_problems(digest) if "reader@" in one[0])
     assert re.match("1 message to reader@digest.example has been retried for [01] s: ", what)
     assert "451" in what
-    assert re.fullmatch(r"`digest run` tries again from .*\. Sooner: `digest delivery retry \d+`\.", remedy)
+    assert re.fullmatch(r"It is tried again from .*\. Sooner: `digest delivery retry \d+`\.", remedy)
     assert re.search(", 1 waiting$", digest("status").out, re.MULTILINE), "old@ is paused, and needs nobody"
     assert " waiting " in digest("delivery", "list", "--state", "waiting").out
     assert "retrying" not in digest("delivery", "list").out
