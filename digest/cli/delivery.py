@@ -205,7 +205,12 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
 @click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
 @click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
-@click.option("--waiting", "all_waiting", is_flag=True, help="Everything that waits for its next try.")
+@click.option(
+    "--waiting",
+    "all_waiting",
+    is_flag=True,
+    help="Everything that waits for its next try.",
+)
 @click.option("--anyway", is_flag=True, help="Send also what may have arrived: it may come twice.")
 @click.pass_context
 def retry(
@@ -238,7 +243,11 @@ def retry(
             chosen = [one.delivery.id for one in stored if all_failed or one.delivery.last_error]
         if not chosen:
             say(f"{_NOTHING[state]}.")
-            for trouble in find_stuck(conn, [one for one in _NOTHING if one is not state], bench.here):
+            for trouble in find_stuck(
+                conn,
+                [other for other in _NOTHING if other is not state],
+                bench.here,
+            ):
                 say(f"{trouble.what}. {trouble.remedy}")
         if left:
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")

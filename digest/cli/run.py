@@ -47,8 +47,9 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests; which messages are retried, which need the operator.
+    """What one pass did, without the papers of its digests.
 
+    It names the messages that are retried, and those that are held for the operator.
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
 
@@ -118,7 +119,7 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from map(Aside, report.libraries.troubles)
     yield from _print_deliveries(report)
     if report.waiting and not run.retried:
-        yield f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`."
+        yield (f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`.")
     if report.in_doubt.first_at is not None:
         doubtful = count(report.in_doubt.number, "message")
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)

@@ -28,7 +28,10 @@ _TRUSTED = 5
 """The other side's own wish is followed that many times; then pauses grow all the same."""
 
 PROBE_PAUSE = timedelta(hours=5, minutes=50)
-"""Between two tries of what was refused, if nothing newer waits for it: so a run each six hours tries it."""
+"""Between two tries of what was refused, if nothing newer waits for it.
+
+So a run each six hours tries it.
+"""
 
 LONGEST_HOLD = timedelta(days=7)
 """What has been refused for so long is given up."""
@@ -70,8 +73,8 @@ class Step(StrEnum):
 class Tries:
     """How often the network was touched for a delivery, this time included, and since when (UTC).
 
-    It counts from the planning, or from when an operator last had it sent. Refused, it has been held since
-    `held_at`.
+    It counts from the planning, or from when an operator last had it sent. Refused, it has been
+    held since `held_at`.
     """
 
     count: int
@@ -83,8 +86,8 @@ class Tries:
 class NextStep:
     """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC).
 
-    After a `refusal` all waits that would be refused, too. What has been held since before `given_up_before` is
-    given up with it.
+    After a `refusal` all waits that would be refused, too. What has been held since before
+    `given_up_before` is given up with it.
     """
 
     step: Step
@@ -130,7 +133,10 @@ def decide_failure(
 
 
 def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
-    """Decide what follows a refusal; one that does not say of what is of the place, if that refused it before."""
+    """Decide what follows a refusal.
+
+    One that does not say of what is of the place, if that refused it before.
+    """
     if refusal is None and tries.held_at is not None:
         refusal = Refusal.PLACE
     if refusal in PROBED:
@@ -138,7 +144,11 @@ def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> Nex
         if tries.held_at is not None and tries.held_at <= before:
             return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=before)
         return NextStep(Step.HOLD, now + PROBE_PAUSE, refusal=refusal)
-    return NextStep(Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP, now, refusal=refusal)
+    return NextStep(
+        Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP,
+        now,
+        refusal=refusal,
+    )
 
 
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:

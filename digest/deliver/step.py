@@ -91,7 +91,7 @@ _LEADS_TO = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A delivery that was not taken, what follows, and why; `refusal` is what was refused, if that is known."""
+    """A delivery that was not taken, what follows, and why; what is refused, if that is known."""
 
     delivery: int
     destination: Destination
@@ -118,7 +118,13 @@ class DeliverReport:
         with self._lock:
             self.sent[str(kind)] = self.sent.get(str(kind), 0) + 1
 
-    def note_failure(self, delivery: Delivery, step: Step, reason: str, refusal: Refusal | None = None) -> None:
+    def note_failure(
+        self,
+        delivery: Delivery,
+        step: Step,
+        reason: str,
+        refusal: Refusal | None = None,
+    ) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
         self.failures.append(Failure(delivery.id, delivery.destination, step, reason, refusal))
 
@@ -289,13 +295,25 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             )
             steps.append(next_step)
             blocked_until = next_step.blocked_until
-            to, not_before, refusal = _LEADS_TO[next_step.step], next_step.not_before, next_step.refusal
+            refusal = next_step.refusal
             is_mine = mark_unsent(
-                conn, delivery, to, reason, now, not_before=not_before, shorter=shorter, refusal=refusal
+                conn,
+                delivery,
+                _LEADS_TO[next_step.step],
+                reason,
+                now,
+                not_before=next_step.not_before,
+                shorter=shorter,
+                refusal=refusal,
             )
             if is_mine and refusal is not None and next_step.given_up_before is not None:
                 others[:] = give_up_held(
-                    conn, delivery, refusal, before=next_step.given_up_before, reason=reason, now=now
+                    conn,
+                    delivery,
+                    refusal,
+                    before=next_step.given_up_before,
+                    reason=reason,
+                    now=now,
                 )
             if refusal is Refusal.READER:
                 name, last = load_last_refusals(conn, delivery.id, _REFUSALS)
@@ -318,14 +336,19 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
 
 
 def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
-    """Hold mails that a pass gave up if all were refused alike, and it is not said of what: it may be of us."""
+    """Hold mails that a pass gave up if all were refused alike, and it is not said for what.
+
+    It may be for us.
+    """
     mail = DestinationKind.MAIL
     refused = {
         one.delivery: one
         for one in report.failures
         if one.destination.kind is mail and one.step is Step.GIVE_UP and one.refusal is None
     }
-    if mail in report.sent or not is_of_all({str(one.destination): one.reason for one in refused.values()}):
+    if mail in report.sent or not is_of_all(
+        {str(one.destination): one.reason for one in refused.values()},
+    ):
         return
     now = site.clock.now()
     with site.store.begin() as conn:

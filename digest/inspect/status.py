@@ -113,7 +113,10 @@ _LOG = "The log of `digest serve` says why."
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that needs somebody, and what to do; the outbox counts it if it is of messages: `deliveries`."""
+    """One thing that needs somebody, and what to do about it.
+
+    The outbox counts it if it is of messages: its `deliveries`.
+    """
 
     what: str
     remedy: str = ""
@@ -179,9 +182,10 @@ def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) ->
 
 
 def _advise(group: Sequence[Delivery], here: Here) -> str:
-    """Say what becomes of messages that wait, failed or need the operator, and what sends them sooner."""
+    """Say what becomes of messages that wait, failed or need the operator; what sends them sooner."""
     first = group[0]
-    command = f"`digest delivery retry {first.id if len(group) == 1 else _RETRY_OPTIONS[first.state]}`"
+    which = str(first.id) if len(group) == 1 else _RETRY_OPTIONS[first.state]
+    command = f"`digest delivery retry {which}`"
     tried_at = min((one.not_before for one in group if one.not_before > here.now), default=here.now)
     again = f"tried again from {here.write_near(tried_at)} on"
     if first.state is DeliveryState.READY:

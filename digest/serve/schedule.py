@@ -130,8 +130,8 @@ class Jobs:
         """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
-        if pages := report.sent.get(DestinationKind.FILE, 0):  # of one lane: the other must not write here
-            self._pages += pages
+        if pages := report.sent.get(DestinationKind.FILE, 0):
+            self._pages += pages  # one lane alone has any: the other must not write here
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.deliveries.labels(transport, "sent").inc(messages)

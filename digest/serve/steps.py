@@ -71,7 +71,11 @@ class PassReport:
         return [
             *self.poll.failures,
             *self.plan.failures,
-            *(f"{one.destination}: {one.reason}" for one in self.deliver.failures if one.step is not Step.SHORTEN),
+            *(
+                f"{failure.destination}: {failure.reason}"
+                for failure in self.deliver.failures
+                if failure.step is not Step.SHORTEN
+            ),
             *self.feeds.failures,
             *self.watch.failures,
         ]

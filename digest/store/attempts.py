@@ -168,9 +168,9 @@ def mark_sent(
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
-    if delivery.refusal is Refusal.ACCOUNT:  # the account is well again: what waited for it goes its own ways
-        waiting = update(deliveries).where(REFUSED_ACCOUNT, goes_same_way(delivery, Refusal.ACCOUNT))
-        conn.execute(waiting.values(refusal=Refusal.PLACE))
+    if delivery.refusal is Refusal.ACCOUNT:  # it is well again: each place goes on by itself
+        theirs = (REFUSED_ACCOUNT, goes_same_way(delivery, Refusal.ACCOUNT))
+        conn.execute(update(deliveries).where(*theirs).values(refusal=Refusal.PLACE))
     return True
 
 
@@ -189,8 +189,8 @@ def mark_unsent(
 
     It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
     `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not claimed or checked again. It shows
-    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes. If it is held
-    for a `refusal` that the operator may mend outside, so is all that is to go the same way.
+    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes.
+    If it is held for a `refusal` that the operator may mend outside, so is all that goes the same way.
     """
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
@@ -219,7 +219,7 @@ def give_up_held(
     reason: str,
     now: datetime,
 ) -> list[Delivery]:
-    """Give up what has been held since before a moment (UTC) for what a delivery was refused for; return it."""
+    """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
     old = update(deliveries).where(
         REFUSED_DELIVERY,
         deliveries.c.state == DeliveryState.HELD,
@@ -291,7 +291,7 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class HeldDeliveries:
-    """Deliveries held for the operator; `doubtful` ones may have arrived, and nobody there can be asked."""
+    """Deliveries held for the operator; nobody there can say whether the `doubtful` ones arrived."""
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
@@ -414,8 +414,12 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
 
 def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    was_held = and_(REFUSED_DELIVERY, deliveries.c.created_at <= until)
-    due = update(deliveries).where(or_(and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until), was_held))
+    due = update(deliveries).where(
+        or_(
+            and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until),
+            and_(REFUSED_DELIVERY, deliveries.c.created_at <= until),
+        )
+    )
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
     for chunk in in_chunks(ids):

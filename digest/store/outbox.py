@@ -75,6 +75,9 @@ IN_DOUBT = "in doubt"
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
+_JUDGED = (*TERMINAL_STATES, DeliveryState.HELD)
+"""States that say anew what a delivery is refused for, if for anything."""
+
 _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
@@ -82,7 +85,7 @@ NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
 _KIND = func.split_part(deliveries.c.destination, ":", 1)
 
 _OTHER = deliveries.alias("other")
-"""Made once, since it has so many columns: all conditions that ask for another delivery share it."""
+"""Made once, since it has so many columns: all that asks for another delivery shares it."""
 
 _IS_EARLIER_PART = (
     deliveries.c.part > 0,
@@ -100,14 +103,17 @@ _IS_NEXT = (
 )
 """After no unsent part, and after nothing older that was refused where it goes to."""
 
-_IS_BUSY = exists().where(_IS_OF_PLACE, _OTHER.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)))
+_IS_BUSY = exists().where(
+    _IS_OF_PLACE,
+    _OTHER.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+)
 _IS_CLAIMABLE = (
     ACTIVE_DELIVERY,
     deliveries.c.state == DeliveryState.READY,
     *_IS_NEXT,
     not_(and_(_KIND.in_(SLACK_KINDS), _IS_BUSY)),
 )
-"""Ready, next in its order, and its destination is not being written to if that takes one at a time."""
+"""Ready, next in its order, and its destination is free if that takes one at a time."""
 
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
@@ -150,7 +156,7 @@ def change_state(
         "state": step.to,
         "lease_until": None,
         "last_error": said,
-        "refusal": None if step.to in (*TERMINAL_STATES, DeliveryState.HELD) else deliveries.c.refusal,
+        "refusal": None if step.to in _JUDGED else deliveries.c.refusal,
     }
     if step.to in TERMINAL_STATES:
         changes["ended_at"] = step.now
@@ -169,14 +175,16 @@ def change_state(
         ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
         conn.execute(update(deliveries).where(*behind).values(ended))
     if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
-        # They wait for the operator's word about it, and others to that place wait for none of them.
+        # They wait for the operator's word about it, and nothing else there waits for them.
         refused = (is_later_part(row.digest_id, row.destination, row.part), REFUSED_DELIVERY)
-        conn.execute(update(deliveries).where(*refused).values(state=DeliveryState.READY, refusal=None))
+        conn.execute(
+            update(deliveries).where(*refused).values(state=DeliveryState.READY, refusal=None),
+        )
     return True
 
 
 def waits_for_held() -> ColumnElement[bool]:
-    """Return the condition that a delivery is a part after one that waits for the operator's word."""
+    """Return the condition that a part comes after one that waits for the operator's word."""
     is_probed = func.coalesce(_OTHER.c.refusal, "").in_(PROBED)
     return exists().where(*_IS_EARLIER_PART, _OTHER.c.state == DeliveryState.HELD, not_(is_probed))
 
@@ -202,8 +210,8 @@ def claim_deliveries(
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations that asked for a pause are passed over. What was refused is tried again if its time has
-    come, the oldest first.
+    sent. Destinations that asked for a pause are passed over. What was refused is tried again if its
+    time has come, the oldest first.
     """
     probed = {"state": DeliveryState.READY, "not_before": now}
     conn.execute(_update_free(_find_probes(now, kinds)).values(probed))
@@ -235,8 +243,11 @@ def _update_free(found: Select[tuple[int]]) -> Update:
     return update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
 
 
-def _find_probes(now: datetime, kinds: Collection[DestinationKind] | None = None) -> Select[tuple[int]]:
-    """Return a query of what is held, and tried again: its time has come, or a newer digest waits for it."""
+def _find_probes(
+    now: datetime,
+    kinds: Collection[DestinationKind] | None = None,
+) -> Select[tuple[int]]:
+    """Return a query of what is held and tried again: it is time, or a newer digest waits for it."""
     is_due = (
         _OTHER.c.state == DeliveryState.READY,
         _OTHER.c.not_before <= now,
@@ -250,16 +261,37 @@ def _find_probes(now: datetime, kinds: Collection[DestinationKind] | None = None
         deliveries.c.state == DeliveryState.HELD,
         goes_to_kinds(kinds),
         *_IS_NEXT,
-        or_(deliveries.c.not_before <= now, of_place, (deliveries.c.refusal == Refusal.ACCOUNT) & of_account),
+        or_(
+            deliveries.c.not_before <= now,
+            of_place,
+            and_(deliveries.c.refusal == Refusal.ACCOUNT, of_account),
+        ),
     )
 
 
-def hold_with(conn: Connection, delivery: Delivery, refusal: Refusal, said: str, now: datetime) -> None:
-    """Hold what is to go the same way as a delivery that was refused; what is held for another reason stays so."""
-    is_ready = (ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.READY, not_(waits_for_held()))
-    waits = and_(*is_ready, goes_same_way(delivery, refusal))
-    is_held = and_(REFUSED_DELIVERY, deliveries.c.state == DeliveryState.HELD)
-    found = select(deliveries.c.id).where(or_(waits, is_held & goes_same_way(delivery, Refusal.PLACE)))
+def hold_with(
+    conn: Connection,
+    delivery: Delivery,
+    refusal: Refusal,
+    said: str,
+    now: datetime,
+) -> None:
+    """Hold what is to go the same way as a delivery that was refused.
+
+    What is held there already is then refused for the same.
+    """
+    waits = and_(
+        ACTIVE_DELIVERY,
+        deliveries.c.state == DeliveryState.READY,
+        not_(waits_for_held()),
+        goes_same_way(delivery, refusal),
+    )
+    is_held = and_(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        goes_same_way(delivery, Refusal.PLACE),
+    )
+    found = select(deliveries.c.id).where(or_(waits, is_held))
     held = {
         "state": DeliveryState.HELD,
         "refusal": refusal,
@@ -463,7 +495,7 @@ _DELETIONS: dict[str, Callable[[Connection, datetime], int]] = {
 
 
 def has_deliveries(conn: Connection, now: datetime) -> bool:
-    """Whether any delivery is on its way, or waits to be, or was refused and is to be tried again."""
+    """Whether any delivery is on its way, waits to be, or was refused and is to be tried again."""
     found = (select(deliveries.c.id).where(ACTIVE_DELIVERY), _find_probes(now))
     return any(conn.execute(one.limit(1)).first() is not None for one in found)
 

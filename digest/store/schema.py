@@ -292,7 +292,13 @@ deliveries = dialect.table(
     UniqueConstraint("digest_id", "destination", "part"),
     dialect.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
     dialect.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
-    dialect.partial_index("ix_deliveries_refused", "refusal", "destination", "id", where=REFUSED_DELIVERY),
+    dialect.partial_index(
+        "ix_deliveries_refused",
+        "refusal",
+        "destination",
+        "id",
+        where=REFUSED_DELIVERY,
+    ),
     dialect.partial_index("ix_deliveries_refused_account", "id", where=REFUSED_ACCOUNT),
     dialect.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
 )

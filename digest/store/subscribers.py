@@ -245,11 +245,15 @@ def save_unsubscription(
     return is_first
 
 
-def load_last_refusals(conn: Connection, delivery_id: int, number: int) -> tuple[str, list[str | None]]:
-    """Return whose digest a delivery carries, and what the last ones to its destination were refused for.
+def load_last_refusals(
+    conn: Connection,
+    delivery_id: int,
+    number: int,
+) -> tuple[str, list[str | None]]:
+    """Return whose digest a delivery carries, and for what the last ones to its address were refused.
 
-    The newest comes first. One that arrived has None, and what was planned before the destination was subscribed
-    does not count.
+    The newest comes first. One that arrived has None. What was planned before the destination was
+    subscribed does not count.
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
     ended = (DeliveryState.SENT, DeliveryState.DEAD)

@@ -33,7 +33,13 @@ class DiscordTransport(HookPoster[str]):
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
         refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
-        failure = classify_status(_WHO, answer.status, answer.retry_after, is_post=True, refusal=refused)
+        failure = classify_status(
+            _WHO,
+            answer.status,
+            answer.retry_after,
+            is_post=True,
+            refusal=refused,
+        )
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False
             failure.hint = (

@@ -29,8 +29,12 @@ CLIENT_ERRORS = range(400, 500)
 """RFC 9110 §15.5. All but 408 and 429 say that the request was understood and refused."""
 _REDIRECTIONS = range(300, 400)
 
-WRONG_CONTENT = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY)
-"""What a webhook answers to a message that it can't take. Else it refuses all that comes to its address."""
+WRONG_CONTENT = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+"""What a webhook answers to a message that it can't take. Else it refuses all that comes there."""
 
 
 def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:

@@ -92,7 +92,8 @@ WORKSPACE: dict[str, str] = {
     "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
     **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
     **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
-    **dict.fromkeys(("ekm_access_denied", "app_access_restricted", "enterprise_is_restricted"), _ADMIN),
+    **dict.fromkeys(("ekm_access_denied", "app_access_restricted"), _ADMIN),
+    "enterprise_is_restricted": _ADMIN,
     "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
     "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
     "accesslimited": "The workspace does not allow this network: ask its administrators.",
@@ -119,7 +120,10 @@ THREAD: dict[str, str] = {
 }
 """This message only."""
 
-_REFUSED = dict.fromkeys(WORKSPACE, Refusal.ACCOUNT) | dict.fromkeys((*THREAD, *TOO_LARGE), Refusal.CONTENT)
+_REFUSED = {
+    **dict.fromkeys(WORKSPACE, Refusal.ACCOUNT),
+    **dict.fromkeys((*THREAD, *TOO_LARGE), Refusal.CONTENT),
+}
 """What is refused, by Slack's code; where another code has a hint, the channel is."""
 
 _WORDS_OF_OUR_FAULT = (

@@ -54,4 +54,10 @@ def _classify(answer: HttpAnswer) -> DeliveryError:
             hint=hint,
         )
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
-    return classify_status(_WHO, answer.status, answer.retry_after, is_post=True, refusal=Refusal.PLACE)
+    return classify_status(
+        _WHO,
+        answer.status,
+        answer.retry_after,
+        is_post=True,
+        refusal=Refusal.PLACE,
+    )

@@ -52,7 +52,13 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
 def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
     refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
-    failure = classify_status(who, answer.status, answer.retry_after, is_post=True, refusal=refused)
+    failure = classify_status(
+        who,
+        answer.status,
+        answer.retry_after,
+        is_post=True,
+        refusal=refused,
+    )
     failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False

@@ -18,7 +18,10 @@ _IS_OPEN = "state IN ('held', 'ready', 'claimed', 'sending', 'unknown')"
 
 
 def upgrade() -> None:
-    """Add the two columns and their indexes: what was held before has no code, and waits for its operator."""
+    """Add the two columns and their indexes.
+
+    What was held before has no code, and waits for its operator.
+    """
     op.add_column("deliveries", sa.Column("refusal", sa.Text, nullable=True))
     op.add_column("deliveries", sa.Column("held_at", sa.DateTime(timezone=True), nullable=True))
     _add_index("ix_deliveries_refused", ["refusal", "destination", "id"], "IN ('place', 'account')")
