@@ -25,7 +25,12 @@ DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 PAPERS, LAB = "slack:C000PAPERS", "slack:C000LAB000"
 CHANNEL = SlackChannel("C000PAPERS", "papers")
-TITLES = ("Tail latency on shared GPUs", "A paper of Sunday", "A paper of Monday", "A paper of Tuesday")
+TITLES = (
+    "Tail latency on shared GPUs",
+    "A paper of Sunday",
+    "A paper of Monday",
+    "A paper of Tuesday",
+)
 MORNINGS = [EVENING + days * DAY for days in (0, 3, 4, 5)]
 SUBMITTED = [datetime(2026, 11, day, 12, 0, tzinfo=UTC) for day in (20, 22, 24)]
 
@@ -81,16 +86,31 @@ def list_replies(world: World) -> list[str]:
 PLACES = (
     *("not_in_channel", "is_archived", "channel_not_found", "restricted_action", "no_permission"),
     *("restricted_action_read_only_channel", "channel_is_limited_access", "messages_tab_disabled"),
-    *("team_access_not_granted", "access_denied", "team_not_found", "user_not_found", "cannot_dm_bot"),
+    *(
+        "team_access_not_granted",
+        "access_denied",
+        "team_not_found",
+        "user_not_found",
+        "cannot_dm_bot",
+    ),
 )
 ACCOUNTS = (
-    *("token_revoked", "token_expired", "account_inactive", "invalid_auth", "not_authed", "missing_scope"),
+    *(
+        "token_revoked",
+        "token_expired",
+        "account_inactive",
+        "invalid_auth",
+        "not_authed",
+        "missing_scope",
+    ),
     *("not_allowed_token_type", "accesslimited", "ekm_access_denied", "enterprise_is_restricted"),
     *("two_factor_setup_required", "app_access_restricted", "metadata_must_be_sent_from_app"),
 )
 
 
-def test_what_a_channel_refuses_is_sent_there_when_it_is_mended_and_stops_no_other(days: World) -> None:
+def test_what_a_channel_refuses_is_sent_there_when_it_is_mended_and_stops_no_other(
+    days: World,
+) -> None:
     rooms = {f"C000PLACE{number:02}": code for number, code in enumerate(PLACES)}
     days.slack.workspace.channels |= {id_: SlackChannel(id_, id_.lower()) for id_ in rooms}
     days.slack.workspace.refusals |= rooms
@@ -140,7 +160,11 @@ def rename(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "to"),
-    [*((spoil, "slack:#papers") for spoil in (archive, expel, close, rename)), (close, PAPERS), (rename, PAPERS)],
+    [
+        *((spoil, "slack:#papers") for spoil in (archive, expel, close, rename)),
+        (close, PAPERS),
+        (rename, PAPERS),
+    ],
 )
 def test_a_channel_is_found_again_by_its_name_or_id_once_it_is_as_it_was(
     days: World, spoil: Callable[[World], None], to: str
@@ -155,7 +179,9 @@ def test_a_channel_is_found_again_by_its_name_or_id_once_it_is_as_it_was(
     assert read_posts(days) == list(TITLES[:3])
 
 
-def test_a_scope_that_looking_up_names_needs_stops_no_channel_that_is_known_by_its_id(days: World) -> None:
+def test_a_scope_that_looking_up_names_needs_stops_no_channel_that_is_known_by_its_id(
+    days: World,
+) -> None:
     write(days, "slack:#papers", LAB)
     days.slack._scopes = frozenset({"chat:write"})
     live(days, *MORNINGS[:2])
@@ -295,7 +321,9 @@ def test_a_server_that_relays_to_some_readers_only_keeps_none_of_these_waiting(d
     assert read_mails(days, "ada") == list(TITLES[:3])
 
 
-def test_a_refusal_of_all_readers_alike_is_held_for_each_and_given_up_after_seven_days(days: World) -> None:
+def test_a_refusal_of_all_readers_alike_is_held_for_each_and_given_up_after_seven_days(
+    days: World,
+) -> None:
     write(days, *READERS)
     days.mail.script.reply("RCPT", "550 no", times=1_000)
     reports = live(days, MORNINGS[0], MORNINGS[0] + DAY, MORNINGS[0] + 8 * DAY)
@@ -388,7 +416,9 @@ def test_content_that_a_webhook_does_not_take_is_given_up_and_blocks_nothing(day
         assert held(days) == set()
 
 
-def test_a_webhook_whose_answer_is_lost_waits_for_a_person_and_the_next_is_tried(days: World) -> None:
+def test_a_webhook_whose_answer_is_lost_waits_for_a_person_and_the_next_is_tried(
+    days: World,
+) -> None:
     archived = ("slack-webhook", Answer(b"channel_is_archived", 410))
     with listening(days, archived) as (mend, server):
         live(days, *MORNINGS[:2])
@@ -416,7 +446,9 @@ def test_a_webhook_that_the_settings_lack_for_a_while_gets_all(days: World) -> N
 ADVISED = re.compile(r"`digest (delivery retry [^`]+)`")
 
 
-def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(days: World) -> None:
+def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
+    days: World,
+) -> None:
     write(days, PAPERS)
     archive(days)
     clock = days.clock

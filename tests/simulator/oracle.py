@@ -141,8 +141,14 @@ class Watch:
 
     def _look_at_refused(self, conn: Connection) -> None:
         """What Slack refused is named by each pass, sent once that is mended, and given up after a week only."""
-        held = ask(conn, "SELECT * FROM deliveries WHERE state = 'held' AND refusal IN ('place', 'account')")
-        dead = ask(conn, "SELECT * FROM deliveries WHERE state = 'dead' AND refusal IN ('place', 'account')")
+        held = ask(
+            conn,
+            "SELECT * FROM deliveries WHERE state = 'held' AND refusal IN ('place', 'account')",
+        )
+        dead = ask(
+            conn,
+            "SELECT * FROM deliveries WHERE state = 'dead' AND refusal IN ('place', 'account')",
+        )
         for row in dead:
             if row.id not in self._given_up and read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR:
                 fail("nothing is given up before a week has passed", f"delivery {row.id}")

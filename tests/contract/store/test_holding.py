@@ -129,7 +129,9 @@ HELD = (S.HELD, Refusal.PLACE)
 READY = (S.READY, None)
 
 
-def test_a_refusal_of_a_place_holds_all_that_goes_there_with_a_code_and_nothing_else(store: Store) -> None:
+def test_a_refusal_of_a_place_holds_all_that_goes_there_with_a_code_and_nothing_else(
+    store: Store,
+) -> None:
     plan(store, SLACK, LAB, MAIL, parts=2)
     plan(store, SLACK, subscription="other")
     refused = claim(store)
@@ -158,7 +160,9 @@ def test_the_oldest_that_is_held_is_tried_alone_after_six_hours(store: Store) ->
     assert name(claim(store, at + 2 * PAUSE)) == [1]
 
 
-def test_once_it_is_taken_the_others_follow_in_order_and_newer_ones_after_them(store: Store) -> None:
+def test_once_it_is_taken_the_others_follow_in_order_and_newer_ones_after_them(
+    store: Store,
+) -> None:
     plan_days(store, 0, 1, parts=2)
     at = MORNING + DAY
     refuse(store, only(claim(store, at)), now=at)
@@ -227,7 +231,9 @@ def test_once_an_account_is_well_each_place_goes_on_by_itself(store: Store) -> N
     assert name(claim(store, at)) == [6, 7, 8]
 
 
-def test_a_place_that_refuses_when_its_account_is_well_again_keeps_no_other_place_waiting(store: Store) -> None:
+def test_a_place_that_refuses_when_its_account_is_well_again_keeps_no_other_place_waiting(
+    store: Store,
+) -> None:
     plan(store, SLACK, LAB, parts=2)
     refuse(store, claim(store, limit=1)[0], Refusal.ACCOUNT)
     at = MORNING + PAUSE
@@ -382,7 +388,10 @@ def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: St
         begin_sending(conn, probe, make_message(), at)
         mark_unsent(conn, probe, S.DEAD, "refused", at, refusal=Refusal.ACCOUNT)
         others = give_up_held(conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason="refused", now=at)
-    assert sorted((one.destination.address, one.part) for one in others) == [("#lab", 0), ("#lab", 1)]
+    assert sorted((one.destination.address, one.part) for one in others) == [
+        ("#lab", 0),
+        ("#lab", 1),
+    ]
     assert [state for state, _ in look(store).values()] == [S.DEAD, S.DEAD, S.DEAD, S.DEAD, S.READY]
     assert name(claim(store, at)) == [5]
 
@@ -407,7 +416,9 @@ def test_what_a_lost_database_may_have_sent_meanwhile_is_not_tried(store: Store)
     assert name(claim(store, MORNING + DAY)) == [2]
 
 
-def test_the_outbox_is_asked_for_what_is_held_only_when_something_is_to_be_tried(store: Store) -> None:
+def test_the_outbox_is_asked_for_what_is_held_only_when_something_is_to_be_tried(
+    store: Store,
+) -> None:
     plan_days(store, 0, 1)
     at = MORNING + DAY
     refuse(store, only(claim(store, at)), now=at)

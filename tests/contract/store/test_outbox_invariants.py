@@ -46,11 +46,43 @@ ARROWS = {
 OTHERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(4)]
 EVENTS = (
     *("claim", "begin") * 4,
-    *("sent", "retry", "unknown", "held", "place", "account", "dead", "too long", "give back", "crash") * 2,
-    *("found", "missing", "unclear", "wait", "hours", "operator retries", "operator drops", "operator says"),
+    *(
+        "sent",
+        "retry",
+        "unknown",
+        "held",
+        "place",
+        "account",
+        "dead",
+        "too long",
+        "give back",
+        "crash",
+    )
+    * 2,
+    *(
+        "found",
+        "missing",
+        "unclear",
+        "wait",
+        "hours",
+        "operator retries",
+        "operator drops",
+        "operator says",
+    ),
     "leave",
 )
-ENDS = ("begin", "sent", "retry", "unknown", "held", "place", "account", "dead", "too long", "give back")
+ENDS = (
+    "begin",
+    "sent",
+    "retry",
+    "unknown",
+    "held",
+    "place",
+    "account",
+    "dead",
+    "too long",
+    "give back",
+)
 REFUSED = {"held": None, "place": Refusal.PLACE, "account": Refusal.ACCOUNT}
 
 
@@ -97,7 +129,13 @@ class Life:
             elif event in REFUSED:
                 after = self.now + PROBE_PAUSE
                 is_mine = mark_unsent(
-                    conn, delivery, S.HELD, "refused", self.now, not_before=after, refusal=REFUSED[event]
+                    conn,
+                    delivery,
+                    S.HELD,
+                    "refused",
+                    self.now,
+                    not_before=after,
+                    refusal=REFUSED[event],
                 )
             elif event == "dead":
                 is_mine = mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)

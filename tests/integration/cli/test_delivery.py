@@ -186,7 +186,12 @@ def test_a_refusal_of_us_waits_for_the_operator_and_costs_no_reader_a_message(
 
 @pytest.mark.parametrize(
     ("state", "refusal", "is_paused"),
-    [("dead", "reader", True), ("dead", "content", False), ("dead", None, False), ("sent", None, False)],
+    [
+        ("dead", "reader", True),
+        ("dead", "content", False),
+        ("dead", None, False),
+        ("sent", None, False),
+    ],
 )
 def test_an_address_refused_in_three_digests_in_a_row_is_paused_until_it_is_resubscribed(
     world: World, digest: Shell, state: str, refusal: str | None, *, is_paused: bool

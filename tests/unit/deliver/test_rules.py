@@ -194,8 +194,14 @@ def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_gi
 @pytest.mark.parametrize(
     ("refusals", "is_ours"),
     [
-        ({"a@x.org": "550 at RCPT TO: <a@x.org> no", "b@y.org": "550 at RCPT TO: <b@y.org> no"}, True),
-        ({"a@x.org": "550 no A@x.org, session 4k2", "b@y.org": "550 no b@y.org, session 9z1"}, True),
+        (
+            {"a@x.org": "550 at RCPT TO: <a@x.org> no", "b@y.org": "550 at RCPT TO: <b@y.org> no"},
+            True,
+        ),
+        (
+            {"a@x.org": "550 no A@x.org, session 4k2", "b@y.org": "550 no b@y.org, session 9z1"},
+            True,
+        ),
         ({"a@x.org": "550 5.2.2 full", "b@y.org": "550 5.2.2 full"}, True),
         ({"a@x.org": "550 no", "b@y.org": "552 no"}, False),
         ({"a@x.org": "550 5.2.1 no", "b@y.org": "550 5.2.2 no"}, False),

@@ -71,7 +71,13 @@ def test_an_error_that_lasts_is_permanent_with_a_hint_and_stops_those_it_concern
 
 
 def test_the_classes_do_not_overlap() -> None:
-    classes: list[set[str]] = [set(AMBIGUOUS), set(WAIT), set(WORKSPACE), set(DESTINATION), set(THREAD)]
+    classes: list[set[str]] = [
+        set(AMBIGUOUS),
+        set(WAIT),
+        set(WORKSPACE),
+        set(DESTINATION),
+        set(THREAD),
+    ]
     assert sum(map(len, classes)) == len(set().union(*classes))
 
 
@@ -80,7 +86,9 @@ def test_a_missing_scope_is_named() -> None:
     assert "channels:history" in failure.message
     assert (failure.permanent, failure.refusal) == (True, Refusal.ACCOUNT)
     looked_up = classify_answer(
-        "conversations.list", SlackAnswer(200, {}, {"ok": False, "error": "missing_scope"}), is_post=False
+        "conversations.list",
+        SlackAnswer(200, {}, {"ok": False, "error": "missing_scope"}),
+        is_post=False,
     )
     assert looked_up.refusal is Refusal.PLACE, "channels named by their ids need no look-up"
 
