@@ -98,7 +98,14 @@ _IS_OF_KIND = func.split_part(_OTHER.c.destination, ":", 1) == _KIND
 _IS_NEXT = (
     not_(exists().where(*_IS_EARLIER_PART, _OTHER.c.state != DeliveryState.SENT)),
     # Not in one question with OR: each of the two has an index.
-    not_(exists().where(REFUSED_DELIVERY, _IS_OF_PLACE, _OTHER.c.id < deliveries.c.id)),
+    not_(
+        exists().where(
+            REFUSED_DELIVERY,
+            _OTHER.c.refusal == Refusal.PLACE,
+            _IS_OF_PLACE,
+            _OTHER.c.id < deliveries.c.id,
+        )
+    ),
     not_(exists().where(REFUSED_ACCOUNT, _IS_OF_KIND, _OTHER.c.id < deliveries.c.id)),
 )
 """After no unsent part, and after nothing older that was refused where it goes to."""
