@@ -16,11 +16,12 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
 from digest.cli.output import LARGEST_ID, Part, answers, cut, labelled, say, table
 from digest.inspect.here import Here
-from digest.inspect.status import STATE_WORDS
+from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store.attempts import (
     Attempt,
+    HeldDeliveries,
     StoredDelivery,
     cancel_delivery,
     load_delivery,
@@ -36,6 +37,12 @@ from digest.store.outbox import load_outbox
 
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
+
+_NOTHING = {
+    DeliveryState.HELD: "Nothing needs you that could be sent",
+    DeliveryState.DEAD: "Nothing failed that could be sent",
+    DeliveryState.READY: "Nothing waits for its next try",
+}
 
 _ID = click.IntRange(1, LARGEST_ID)
 
@@ -162,20 +169,20 @@ def _describe_part(delivery: Delivery) -> str:
     return ", ".join(words)
 
 
-def _advise(delivery: Delivery, before: Delivery | None, *, is_doubtful: bool) -> str:
+def _advise(delivery: Delivery, before: Delivery | None, remedy: str, *, is_doubtful: bool) -> str:
     """Say what an operator can do; `before` is the part that keeps this one from going out, None for none."""
     state, id_ = delivery.state, delivery.id
-    if state is DeliveryState.READY and delivery.last_error:
-        return f"it is tried again; to have that sooner `digest delivery retry {id_}`"
-    if state in (DeliveryState.DEAD, DeliveryState.HELD) and before is not None:
+    if state not in (DeliveryState.HELD, DeliveryState.DEAD):
+        return remedy
+    if before is not None:
         if before.state is DeliveryState.SUPPRESSED:
-            return f"part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
-        return f"part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do"
+            return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
+        return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
     if state is DeliveryState.HELD and is_doubtful:
-        return f"if it did not arrive `digest delivery retry {id_}`, if it did `digest delivery mark-sent {id_}`"
-    if state in (DeliveryState.DEAD, DeliveryState.HELD):
-        return f"mend the cause, then `digest delivery retry {id_}`; or `digest delivery cancel {id_}`"
-    return ""
+        return (
+            f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
+        )
+    return f"{remedy} To drop it: `digest delivery cancel {id_}`.".strip()
 
 
 @command.command()
@@ -188,7 +195,9 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
         before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
-    todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
+        stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
+        remedy = next((one.remedy for one in stuck if delivery_id in one.deliveries), "")
+    todo = _advise(stored.delivery, before, remedy, is_doubtful=is_doubtful)
     return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
 
 
@@ -196,28 +205,50 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
 @click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
 @click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
+@click.option(
+    "--waiting",
+    "all_waiting",
+    is_flag=True,
+    help="Everything that waits for its next try.",
+)
 @click.option("--anyway", is_flag=True, help="Send also what may have arrived: it may come twice.")
 @click.pass_context
 def retry(
-    ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, all_failed: bool, anyway: bool
+    ctx: click.Context,
+    delivery_ids: tuple[int, ...],
+    *,
+    all_held: bool,
+    all_failed: bool,
+    all_waiting: bool,
+    anyway: bool,
 ) -> None:
     """Send ID… with the next run, though it failed or needs you.
 
     What may have reached a Slack channel is searched for there first, and sent only if it is missing.
     """
-    if all_held + all_failed + bool(delivery_ids) != 1:
+    if all_held + all_failed + all_waiting + bool(delivery_ids) != 1:
         raise UsageError(
-            "say which deliveries to send: their IDs, --held for all that need you, or --failed",
+            "say which deliveries to send: their IDs, --held for all that need you, --failed, or --waiting",
             hint="`digest delivery list` shows how each is.",
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:
-        chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
-        if all_failed:  # without what was to go where nothing is sent any more: that failed no longer
-            failed = load_stored_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
-            chosen = [one.delivery.id for one in failed]
+        held = load_held(conn) if all_held else HeldDeliveries()
+        left = [] if anyway else list(held.doubtful)
+        chosen = [id_ for id_ in held.ids or delivery_ids if id_ not in left]
+        state = DeliveryState.HELD
+        if all_failed or all_waiting:  # without what was to go where nothing is sent any more
+            state = DeliveryState.DEAD if all_failed else DeliveryState.READY
+            stored = load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
+            chosen = [one.delivery.id for one in stored if all_failed or one.delivery.last_error]
         if not chosen:
-            click.echo(f"Nothing {'failed' if all_failed else 'needs you'} that could be sent.")
+            say(f"{_NOTHING[state]}.")
+            for trouble in find_stuck(
+                conn,
+                [other for other in _NOTHING if other is not state],
+                bench.here,
+            ):
+                say(f"{trouble.what}. {trouble.remedy}")
         if left:
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
         # Parts in their order: one that is taken up clears the way for the next.
@@ -311,24 +342,6 @@ def _read_slack(body: bytes) -> Iterator[str]:
             waiting[:0] = part.values()
         elif isinstance(part, list):
             waiting[:0] = part
-
-
-def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:
-    """Return the held deliveries to send, and those that stay held since they may have arrived.
-
-    The parts after one that stays held would wait for it, so they stay too.
-    """
-    held = load_held(conn)
-    chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
-    stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(held.ids), 1))
-    for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
-        place = (delivery.digest_id, str(delivery.destination))
-        if (delivery.id in held.doubtful and not anyway) or place in closed:
-            closed.add(place)
-            left.append(delivery.id)
-        else:
-            chosen.append(delivery.id)
-    return chosen, left
 
 
 def refuse_later_part(conn: Connection, id_: int) -> None:

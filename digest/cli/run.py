@@ -49,8 +49,9 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one pass did, without the papers of its digests; `held` are the messages that need the operator.
+    """What one pass did, without the papers of its digests.
 
+    It names the messages that are retried, and those that are held for the operator.
     `is_checked`: what arXiv shows by now was checked to its end; if not, `next_poll_at` is the next check (UTC).
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
@@ -61,6 +62,7 @@ class Run:
     next_poll_at: datetime
     waiting: Waiting
     breaker: Breaker
+    retried: tuple[Trouble, ...]
     held: tuple[Trouble, ...]
     schedule: str
     failure: OutsideError | None
@@ -123,14 +125,13 @@ def _print_report(run: Run) -> Iterator[Part]:
     yield from map(Aside, report.libraries.troubles)
     yield from _print_deliveries(run)
     yield from _print_waiting(here, run.waiting)
-    if report.waiting:
-        waiting = count(report.waiting, "message")
-        yield f"{waiting} waiting for the next try (`digest delivery list --state waiting`)."
+    if report.waiting and not run.retried:
+        yield f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`."
     if report.in_doubt.first_at is not None:
         doubtful = count(report.in_doubt.number, "message")
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
         yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
-    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in run.held)
+    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
     yield from (Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}") for alarm in report.watch.due)
 
 
@@ -225,14 +226,15 @@ def command(
             next_poll_at = find_next_check(conn, site.config.arxiv.source, here.now, breaker)
             is_checked = load_visible(conn, site.config.arxiv.source, here.now).is_complete
             waiting = find_waiting(conn, site.config, here.now)
-            held = tuple(find_stuck(conn, (DeliveryState.HELD,), here.now, has_worker=False))
+            retried = tuple(find_stuck(conn, (DeliveryState.READY,), here))
+            held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
     failure = None
-    if report.troubles:
+    if said := join_causes(report.troubles) or [one.what for one in held]:
         hint = "`digest status` says what needs you. The rest is tried again by itself."
-        failure = OutsideError("; ".join(join_causes(report.troubles)), hint=hint)
+        failure = OutsideError("; ".join(said), hint=hint)
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
     schedule = find_other_schedule(site.config, here.now.year)
-    return Run(here, report, is_checked, next_poll_at, waiting, breaker, held, schedule, failure)
+    return Run(here, report, is_checked, next_poll_at, waiting, breaker, retried, held, schedule, failure)
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

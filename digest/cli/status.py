@@ -12,7 +12,7 @@ from digest.cli.commands import quote_as_called
 from digest.cli.context import opened_store
 from digest.cli.output import Part, answers, cut, find_columns, labelled, render, table
 from digest.cli.subscription import NONE_YET, describe_next_digest
-from digest.inspect.status import STATE_WORDS, Status, count_needing, load_status
+from digest.inspect.status import STATE_WORDS, Status, load_status
 from digest.inspect.subscriptions import SubscriptionStatus
 from digest.model.announcements import announcement_moment
 from digest.model.clock import write_age, write_day
@@ -119,7 +119,8 @@ def _describe_outbox(status: Status) -> str:
         "waiting": counts.get(DeliveryState.READY, 0),
         "sending": sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING)),
         "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
-        "need you": count_needing(status.outbox),
+        "need you": counts.get(DeliveryState.HELD, 0),
+        "failed": counts.get(DeliveryState.DEAD, 0),
     }
     words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")
     return words + (f"; the oldest since {status.here.write_near(oldest)}" if oldest else "")

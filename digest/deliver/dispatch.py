@@ -82,7 +82,7 @@ def deliver(
     """
     report, is_broken = DeliverReport(), threading.Event()
     with site.store.read() as conn:
-        if not has_deliveries(conn):
+        if not has_deliveries(conn, site.clock.now()):
             return report
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
         passes = [

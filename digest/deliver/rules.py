@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from digest.model.errors import DeliveryError
+from digest.model.errors import PROBED, DeliveryError, Refusal
 from digest.model.messages import Share
 
 FIRST_PAUSE = timedelta(minutes=1)
@@ -26,6 +26,15 @@ MAX_DOUBTS = 24
 
 _TRUSTED = 5
 """The other side's own wish is followed that many times; then pauses grow all the same."""
+
+PROBE_PAUSE = timedelta(hours=5, minutes=50)
+"""Between two tries of what was refused, if nothing newer waits for it.
+
+So a run each six hours tries it.
+"""
+
+LONGEST_HOLD = timedelta(days=7)
+"""What has been refused for so long is given up."""
 
 MAX_REPEATS = 1
 """A message that may have arrived is sent again that many times by itself: each may be a copy too many."""
@@ -64,20 +73,28 @@ class Step(StrEnum):
 class Tries:
     """How often the network was touched for a delivery, this time included, and since when (UTC).
 
-    It counts from the planning, or from when an operator last had it sent.
+    It counts from the planning, or from when an operator last had it sent. Refused, it has been
+    held since `held_at`.
     """
 
     count: int
     since: datetime
+    held_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC)."""
+    """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC).
+
+    After a `refusal` all waits that would be refused, too. What has been held since before
+    `given_up_before` is given up with it.
+    """
 
     step: Step
     not_before: datetime
     blocked_until: datetime | None = None
+    refusal: Refusal | None = None
+    given_up_before: datetime | None = None
 
 
 def decide_failure(
@@ -104,15 +121,34 @@ def decide_failure(
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + max(settling + again, choices if error.retry_after else timedelta(0)))
-    if error.permanent and error.whole_transport:
-        return NextStep(Step.HOLD, now)
+    if error.permanent:
+        return _decide_refusal(error.refusal, tries, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
-    if error.permanent or ((is_old or tries.count >= MAX_TRIES) and not error.whole_transport):
+    if (is_old or tries.count >= MAX_TRIES) and not error.whole_transport:
         return NextStep(Step.GIVE_UP, now)
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
     return NextStep(Step.RETRY, now + (choices if tries.count <= _TRUSTED else max(choices, pause)), now + choices)
+
+
+def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
+    """Decide what follows a refusal.
+
+    One that does not say of what is of the place, if that refused it before.
+    """
+    if refusal is None and tries.held_at is not None:
+        refusal = Refusal.PLACE
+    if refusal in PROBED:
+        before = now - LONGEST_HOLD
+        if tries.held_at is not None and tries.held_at <= before:
+            return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=before)
+        return NextStep(Step.HOLD, now + PROBE_PAUSE, refusal=refusal)
+    return NextStep(
+        Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP,
+        now,
+        refusal=refusal,
+    )
 
 
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
@@ -160,8 +196,6 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     return _OF_US.search(said) is not None or (not has_read and _OF_US_BY_CODE.match(said) is not None)
 
 
-def is_of_all(refusals: Collection[str]) -> bool:
-    """Whether refusals of mail (`address: why`) are for a reason of ours: several, alike, by no reader's code."""
-    reasons = dict(refusal.partition(": ")[::2] for refusal in refusals)
-    alike = {OF_ONE.sub("", answer) for answer in reasons.values()}
-    return len(reasons) > 1 and len(alike) == 1 and not any(map(names_recipient, alike))
+def is_of_all(answers: Mapping[str, str]) -> bool:
+    """Whether refusals of mail, by address, are for a reason of ours: several, and alike."""
+    return len(answers) > 1 and len({OF_ONE.sub("", answer) for answer in answers.values()}) == 1

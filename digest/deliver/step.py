@@ -10,25 +10,27 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from digest.config import Config
 from digest.deliver.rules import (
+    PROBE_PAUSE,
+    NextStep,
     Step,
     Tries,
     decide_failure,
     decide_unknown,
     is_of_all,
-    names_recipient,
     shorten_share,
 )
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import monotonic, write_age
-from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
+from digest.model.errors import ConfigurationError, DeliveryError, DigestError, Refusal, StoreError, TemplateError
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
-from digest.model.subscriptions import SLACK_KINDS, DestinationKind
+from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.site import Site
@@ -36,6 +38,7 @@ from digest.store.attempts import (
     UnknownDelivery,
     begin_sending,
     count_tries,
+    give_up_held,
     hold_failed,
     keep_message,
     load_bare,
@@ -48,7 +51,7 @@ from digest.store.digests import load_digest
 from digest.store.subscribers import (
     REFUSED,
     block_destination,
-    load_last_failures,
+    load_last_refusals,
     remember_address,
     save_unsubscription,
 )
@@ -69,6 +72,14 @@ _REFUSALS = 3
 
 _KIND_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
+_STEP_WORDS = {
+    Step.SHORTEN: "shortened",
+    Step.RETRY: "waiting",
+    Step.ASK: "unknown",
+    Step.HOLD: "needs you",
+    Step.GIVE_UP: "failed",
+}
+
 _LEADS_TO = {
     Step.RETRY: DeliveryState.READY,
     Step.SHORTEN: DeliveryState.READY,
@@ -78,20 +89,27 @@ _LEADS_TO = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A delivery that was not taken, what follows, and why; what is refused, if that is known."""
+
+    delivery: int
+    destination: Destination
+    step: Step
+    reason: str
+    refusal: Refusal | None = None
+
+
 @dataclass
 class DeliverReport:
     """What one pass delivered, noted by several threads.
 
     `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries to people who
-    unsubscribed. The other lists have a line for each delivery: its destination, and why.
+    unsubscribed.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
-    retries: list[str] = field(default_factory=list)
-    shortened: list[str] = field(default_factory=list)
-    dead: list[str] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     suppressed: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -100,17 +118,15 @@ class DeliverReport:
         with self._lock:
             self.sent[str(kind)] = self.sent.get(str(kind), 0) + 1
 
-    def note_failure(self, step: Step, line: str) -> None:
+    def note_failure(
+        self,
+        delivery: Delivery,
+        step: Step,
+        reason: str,
+        refusal: Refusal | None = None,
+    ) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
-        lists = {
-            Step.RETRY: self.retries,
-            Step.SHORTEN: self.shortened,
-            Step.ASK: self.unknown,
-            Step.HOLD: self.held,
-            Step.GIVE_UP: self.dead,
-        }
-        with self._lock:
-            lists[step].append(line)
+        self.failures.append(Failure(delivery.id, delivery.destination, step, reason, refusal))
 
     def note_suppressed(self) -> None:
         """Count a delivery to a person who unsubscribed."""
@@ -121,9 +137,8 @@ class DeliverReport:
         """Say how much went which way, and how many feed files and pages of sites were written."""
         words = [f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds) + [f"pages {pages} ✓"] * bool(pages)
-        words += [f"shortened {len(self.shortened)}"] * bool(self.shortened)
-        others = {"waiting": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
-        words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
+        steps = Counter(one.step for one in self.failures)
+        words += [f"{word} {steps[step]}" for step, word in _STEP_WORDS.items() if steps[step]]
         return "   ".join(words) or "nothing to send"
 
     @property
@@ -206,13 +221,20 @@ def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> 
     if isinstance(error, DigestError) and not is_begun:
         # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
         is_general = isinstance(error, ConfigurationError)
-        return DeliveryError(error.message, permanent=True, whole_transport=is_general, hint=error.hint)
+        refusal = Refusal.SETTINGS if isinstance(error, TemplateError) else None
+        return DeliveryError(
+            error.message,
+            permanent=True,
+            whole_transport=is_general,
+            refusal=refusal,
+            hint=error.hint,
+        )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
         f"Digest itself failed ({type(error).__name__})",
         ambiguous=is_begun,
         permanent=not is_begun,
-        whole_transport=not is_begun,
+        refusal=None if is_begun else Refusal.SETTINGS,
         hint="This is a fault in Digest. The log says more.",
     )
 
@@ -258,25 +280,44 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     shorter = shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
     last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
-    steps: list[Step] = []
+    steps: list[NextStep] = []
+    others: list[Delivery] = []
 
     def mark() -> None:
         with site.store.begin() as conn:
             next_step = decide_failure(
                 error,
                 settling=TRANSPORTS[kind].settling(site.config),
-                tries=Tries(*count_tries(conn, delivery)),
+                tries=Tries(*count_tries(conn, delivery), delivery.held_at),
                 now=now,
                 jitter=jitter,
                 can_shorten=shorter is not None,
             )
-            steps.append(next_step.step)
+            steps.append(next_step)
             blocked_until = next_step.blocked_until
-            to, not_before = _LEADS_TO[next_step.step], next_step.not_before
-            mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
-            if to is DeliveryState.DEAD and names_recipient(reason):
-                name, last = load_last_failures(conn, delivery.id, _REFUSALS)
-                if len(last) == _REFUSALS and all(map(names_recipient, last)):
+            refusal = next_step.refusal
+            is_mine = mark_unsent(
+                conn,
+                delivery,
+                _LEADS_TO[next_step.step],
+                reason,
+                now,
+                not_before=next_step.not_before,
+                shorter=shorter,
+                refusal=refusal,
+            )
+            if is_mine and refusal is not None and next_step.given_up_before is not None:
+                others[:] = give_up_held(
+                    conn,
+                    delivery,
+                    refusal,
+                    before=next_step.given_up_before,
+                    reason=reason,
+                    now=now,
+                )
+            if refusal is Refusal.READER:
+                name, last = load_last_refusals(conn, delivery.id, _REFUSALS)
+                if last == [Refusal.READER] * _REFUSALS:
                     save_unsubscription(conn, delivery.destination, name, how=REFUSED, at=now)
             if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
@@ -284,21 +325,38 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
                 block_destination(conn, delivery.destination, blocked_until)
 
     _mark_stubbornly(site, delivery, mark)
-    line = f"{delivery.destination}: {error.message}"
-    report.note_failure(
-        steps[-1], f"{line}; {describe_settling(site.config, kind)}" if steps[-1] is Step.ASK else line
-    )
+    followed = steps[-1]
+    said = error.message
+    if followed.step is Step.ASK:
+        said = f"{said}; {describe_settling(site.config, kind)}"
+    elif followed.given_up_before is not None:
+        said = f"{said}; given up after {write_age(now - followed.given_up_before)}"
+    for one in (delivery, *others):
+        report.note_failure(one, followed.step, said, followed.refusal)
 
 
-def hold_alike_refusals(site: Site, report: DeliverReport, since: datetime) -> None:
-    """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike."""
+def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
+    """Hold mails that a pass gave up if all were refused alike, and it is not said for what.
+
+    It may be for us.
+    """
     mail = DestinationKind.MAIL
-    refused = [line for line in report.dead if line.startswith(f"{mail}:")]
-    if mail not in report.sent and is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
-        with site.store.begin() as conn:
-            hold_failed(conn, mail, site.owner, since)
-        report.held += refused
-        report.dead = [line for line in report.dead if line not in refused]
+    refused = {
+        one.delivery: one
+        for one in report.failures
+        if one.destination.kind is mail and one.step is Step.GIVE_UP and one.refusal is None
+    }
+    if mail in report.sent or not is_of_all(
+        {str(one.destination): one.reason for one in refused.values()},
+    ):
+        return
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        hold_failed(conn, refused, now, now + PROBE_PAUSE)
+    report.failures = [
+        replace(one, step=Step.HOLD, refusal=Refusal.PLACE) if one.delivery in refused else one
+        for one in report.failures
+    ]
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:
@@ -374,7 +432,7 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
             said = f"{reason}; sent again"
             settle_unknown(conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless)
         elif settle_unknown(conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing):
-            report.note_failure(Step.HOLD, f"{delivery.destination}: {reason}")
+            report.note_failure(delivery, Step.HOLD, reason)
 
 
 def _may_repeat(config: Config, kind: DestinationKind) -> bool:

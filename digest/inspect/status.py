@@ -34,7 +34,7 @@ from digest.match.rules import find_unread
 from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
-from digest.model.errors import QueryError, count
+from digest.model.errors import PROBED, QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
@@ -99,6 +99,13 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
+_RETRY_OPTIONS: Mapping[str, str] = {
+    DeliveryState.READY: "--waiting",
+    DeliveryState.HELD: "--held",
+    DeliveryState.DEAD: "--failed",
+}
+"""What `digest delivery retry` calls all messages of a state."""
+
 CALL = "Call `digest run` from cron, or keep `digest serve` running."
 RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
@@ -106,11 +113,15 @@ _LOG = "The log of `digest serve` says why."
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that needs somebody, and what to do about it; the outbox counts it if it is of messages."""
+    """One thing that needs somebody, and what to do about it.
+
+    The outbox counts it if it is of messages: its `deliveries`.
+    """
 
     what: str
     remedy: str = ""
     is_of_messages: bool = False
+    deliveries: tuple[int, ...] = ()
 
 
 def find_troubles(
@@ -123,7 +134,8 @@ def find_troubles(
     has_worker: bool,
 ) -> Iterator[Trouble]:
     """Yield what needs somebody, the most urgent first. What has one cause is one."""
-    retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
+    here = Here(now, config.zone, config.folder)
+    retried = list(find_stuck(conn, (DeliveryState.READY,), here))
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
@@ -133,7 +145,7 @@ def find_troubles(
             intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
         elif not is_named:
             yield Trouble(alarm.what, alarm.remedy)
-    yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), now, has_worker=has_worker)
+    yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), here)
     yield from retried
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
@@ -151,22 +163,36 @@ def find_troubles(
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
 
 
-def find_stuck(
-    conn: Connection, states: Iterable[DeliveryState], now: datetime, *, has_worker: bool
-) -> Iterator[Trouble]:
+def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) -> Iterator[Trouble]:
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
     doubtful = set(load_held(conn).doubtful)
     for state in states:
         stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
         for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
-            remedy = f"`digest delivery show {group[0].id}` says what to do."
-            if is_retried:
-                remedy = f"{_say_retried(has_worker=has_worker)} {remedy}"
-            elif doubtful.isdisjoint(one.id for one in group):
-                option = "--failed" if state is DeliveryState.DEAD else "--held"
-                remedy = f"Once mended: `digest delivery retry {option}`. {remedy}"
-            yield Trouble(_describe_group(group, state, now), remedy, is_of_messages=True)
+            ids = tuple(one.id for one in group)
+            yield Trouble(
+                _describe_group(group, state, here.now),
+                _advise(group, here)
+                if doubtful.isdisjoint(ids)
+                else f"`digest delivery show {ids[0]}` says what to do.",
+                is_of_messages=True,
+                deliveries=ids,
+            )
+
+
+def _advise(group: Sequence[Delivery], here: Here) -> str:
+    """Say what becomes of messages that wait, failed or need the operator; what sends them sooner."""
+    first = group[0]
+    which = str(first.id) if len(group) == 1 else _RETRY_OPTIONS[first.state]
+    command = f"`digest delivery retry {which}`"
+    tried_at = min((one.not_before for one in group if one.not_before > here.now), default=here.now)
+    again = f"tried again from {here.write_near(tried_at)} on"
+    if first.state is DeliveryState.READY:
+        return f"It is {again}. Sooner: {command}."
+    if first.state is DeliveryState.HELD and first.refusal in PROBED:
+        return f"Mend it. It is {again}, or when the next message is due there. Sooner: {command}."
+    return f"Once it is mended: {command}."
 
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
@@ -294,14 +320,12 @@ class Status:
     holds_ping: bool
 
 
-def count_needing(outbox: Outbox) -> int:
-    """Return how many messages need the operator: they failed, or nobody can tell whether they arrived."""
-    return outbox.counts.get(DeliveryState.DEAD, 0) + outbox.counts.get(DeliveryState.HELD, 0)
-
-
-def _sum_up(troubles: Sequence[Trouble], needing: int) -> str:
+def _sum_up(troubles: Sequence[Trouble], outbox: Outbox) -> str:
     others = sum(not one.is_of_messages for one in troubles)
-    said = [f"{count(needing, 'message')} need{'s' * (needing == 1)} you."] if needing else []
+    held = outbox.counts.get(DeliveryState.HELD, 0)
+    failed = outbox.counts.get(DeliveryState.DEAD, 0)
+    said = [f"{count(held, 'message')} need{'s' * (held == 1)} you."] if held else []
+    said += [f"{count(failed, 'message')} failed."] if failed else []
     if others:
         said.append(count(others, f"{'other ' if said else ''}problem") + ".")
     if troubles and not said:
@@ -331,7 +355,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
                 lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
             here=Here(now, config.zone, config.folder),
-            summary=_sum_up(troubles, count_needing(outbox)),
+            summary=_sum_up(troubles, outbox),
             edited=describe_pending_edits(config, conn),
             troubles=troubles,
             intake=load_coverage(conn, config.arxiv.source, now),

@@ -30,6 +30,7 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar, Final
 
 _POINTED: Final = 30
@@ -202,6 +203,29 @@ class ArxivDoubtful(ArxivUnreadable):
     """All of the answer came, but it contradicts what arXiv had shown before."""
 
 
+class Refusal(StrEnum):
+    """What a refusal that does not pass is of."""
+
+    PLACE = "place"
+    """The destination: the app is not in that channel, it is archived, or this webhook is gone."""
+
+    ACCOUNT = "account"
+    """The token, the login or the sender, and so each destination that is reached by it."""
+
+    SETTINGS = "settings"
+    """What was to be sent could not be made: a template is wrong, or Digest."""
+
+    CONTENT = "content"
+    """This message alone, whatever is mended."""
+
+    READER = "reader"
+    """A mail's recipient: nobody has such an address."""
+
+
+PROBED = (Refusal.PLACE, Refusal.ACCOUNT)
+"""What the operator may mend outside. So Digest tries again by itself."""
+
+
 class DeliveryError(OutsideError):
     """A message could not be handed over.
 
@@ -211,8 +235,9 @@ class DeliveryError(OutsideError):
         retry_after: seconds the other side asked for, None if it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
         whole_transport: every destination of this transport is affected (a bad token, a refused login), or
-            what is configured is at fault: permanent as well, it waits for the operator.
+            what is configured is at fault.
         too_large: the message is more than the other side takes; a shorter one may go through.
+        refusal: what is refused, if it is `permanent` and known; of a whole transport its account.
         hint: what the operator can do.
     """
 
@@ -225,9 +250,11 @@ class DeliveryError(OutsideError):
         ambiguous: bool = False,
         whole_transport: bool = False,
         too_large: bool = False,
+        refusal: Refusal | None = None,
         hint: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
+        self.refusal = refusal or (Refusal.ACCOUNT if permanent and whole_transport else None)
         self.too_large = too_large
         self.permanent = permanent
         self.retry_after = retry_after

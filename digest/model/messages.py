@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol, Self, TypeAlias
 
 from digest.model.announcements import Kind
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Abstracts, Destination, Grouping, UncheckedTurn
 
@@ -352,6 +352,8 @@ class Delivery:
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         share: which papers it shows; None unless it goes to Slack.
+        refusal: what it was refused for last; None if it never was.
+        held_at: since when it has been held for that (UTC).
     """
 
     id: int
@@ -370,6 +372,8 @@ class Delivery:
     remote_id: str = ""
     last_error: str = ""
     share: Share | None = None
+    refusal: Refusal | None = None
+    held_at: datetime | None = None
 
     @classmethod
     def make_sample(

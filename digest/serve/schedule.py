@@ -17,6 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from digest.config import Config
 from digest.deliver.dispatch import LANES, Lane
+from digest.deliver.rules import Step
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import DigestError, StoreError
@@ -54,6 +55,9 @@ _LONG_CHECK = timedelta(minutes=15)
 _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
 """Seconds in which what was given up at last may say so."""
+
+_OUTCOMES = {Step.RETRY: "retried", Step.ASK: "unknown", Step.HOLD: "held", Step.GIVE_UP: "dead"}
+"""What logs and metrics call what follows a failure; one that is shortened goes on."""
 
 TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
 """What a reload takes over from an edited file."""
@@ -131,19 +135,20 @@ class Jobs:
         """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
-        self._pages += report.sent.get(DestinationKind.FILE, 0)
+        if pages := report.sent.get(DestinationKind.FILE, 0):
+            self._pages += pages  # one lane alone has any: the other must not write here
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
-        for outcome, lines in (
-            ("retried", report.retries),
-            ("unknown", report.unknown),
-            ("held", report.held),
-            ("dead", report.dead),
-        ):
-            for line in lines:  # each begins with its destination, and that with the transport
-                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=line)
-                self.metrics.deliveries.labels(line.partition(":")[0], outcome).inc()
+        for failure in report.failures:
+            if outcome := _OUTCOMES.get(failure.step):
+                log_event(
+                    Verb.DELIVER,
+                    outcome,
+                    level=logging.WARNING,
+                    why=f"{failure.destination}: {failure.reason}",
+                )
+                self.metrics.deliveries.labels(str(failure.destination.kind), outcome).inc()
 
     def publish(self) -> None:
         """Write feeds that are files and folders that are sites, if something was matched or sent since."""

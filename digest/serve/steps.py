@@ -10,6 +10,7 @@ from datetime import timedelta
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.rounds import deliver_in_rounds
+from digest.deliver.rules import Step
 from digest.deliver.step import DeliverReport, hold_alike_refusals
 from digest.deliver.transports.registry import settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
@@ -67,14 +68,14 @@ class PassReport:
     @property
     def troubles(self) -> list[str]:
         """What failed outside, one sentence each, in the order it happened; the next pass tries it again."""
-        sent = self.deliver
         return [
             *self.poll.failures,
             *self.plan.failures,
-            *sent.retries,
-            *sent.held,
-            *sent.dead,
-            *sent.unknown,
+            *(
+                f"{failure.destination}: {failure.reason}"
+                for failure in self.deliver.failures
+                if failure.step is not Step.SHORTEN
+            ),
             *self.feeds.failures,
             *self.watch.failures,
         ]
@@ -100,8 +101,10 @@ def run_pass(
         steps.poll()
         steps.match()
         steps.wait(longest_wait)
-        for step in (steps.plan, steps.deliver, steps.publish, steps.watch):
-            step()
+        steps.plan()
+        report.deliver = steps.deliver()
+        steps.publish()
+        steps.watch()
         site.progress.end("deliver", report.deliver.describe(report.feeds.written, report.feeds.pages))
         with site.store.read() as conn:
             left = load_open_outbox(conn, site.clock.now())
@@ -187,16 +190,18 @@ class Steps:
     def deliver(
         self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
     ) -> DeliverReport:
-        """Send what is due, on some kinds of destination or on all."""
-        began_at = self._site.clock.now()
+        """Send what is due, on some kinds of destination or on all.
+
+        Two lanes may do so at once. So what each did is returned, and kept nowhere else.
+        """
         queue_letters(self._site)
         self._site.progress.begin("deliver", "")
         if self._site.branch is not None:
-            self.report.deliver = deliver_in_rounds(self._site, self._site.branch)
+            delivered = deliver_in_rounds(self._site, self._site.branch)
         else:
-            self.report.deliver = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
-        hold_alike_refusals(self._site, self.report.deliver, began_at)
-        return self.report.deliver
+            delivered = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
+        hold_alike_refusals(self._site, delivered)
+        return delivered
 
     def publish(self) -> FeedReport:
         """Write the feeds that are files, and the folders that are sites."""

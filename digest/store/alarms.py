@@ -226,7 +226,12 @@ def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
-    failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
+    failed_at = func.coalesce(
+        deliveries.c.ended_at,
+        deliveries.c.held_at,
+        tried_at.scalar_subquery(),
+        deliveries.c.created_at,
+    )
     states = (DeliveryState.DEAD, DeliveryState.HELD)
     is_letter = exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
     failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(is_letter))

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, insert, or_, select, update
 
-from digest.model.errors import UnknownName
+from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store.dialect import database_clock, in_chunks, make_storable
@@ -20,11 +20,22 @@ from digest.store.outbox import (
     REPEATED,
     Transition,
     change_state,
+    goes_same_way,
     goes_to_kinds,
+    hold_with,
     is_later_part,
     load_deliveries_of,
 )
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, digests, subscriptions
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    REFUSED_ACCOUNT,
+    REFUSED_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    digests,
+    subscriptions,
+)
 from digest.store.subscribers import load_refusal, unblock_destination
 
 SETTLING_PAUSE = timedelta(minutes=2)
@@ -157,6 +168,9 @@ def mark_sent(
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
+    if delivery.refusal is Refusal.ACCOUNT:  # it is well again: each place goes on by itself
+        theirs = (REFUSED_ACCOUNT, goes_same_way(delivery, Refusal.ACCOUNT))
+        conn.execute(update(deliveries).where(*theirs).values(refusal=Refusal.PLACE))
     return True
 
 
@@ -169,26 +183,52 @@ def mark_unsent(
     *,
     not_before: datetime | None = None,
     shorter: Share | None = None,
+    refusal: Refusal | None = None,
 ) -> bool:
     """Record what becomes of a claimed delivery that was not sent; False if somebody else has claimed it since.
 
     It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
     `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not claimed or checked again. It shows
     what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes.
+    If it is held for a `refusal` that the operator may mend outside, so is all that goes the same way.
     """
     waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
     if shorter is not None:
         waits |= {"share": str(shorter), "body": None}
-    return change_state(
-        conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token
+    step = Transition(to, now, reason, waits | ({} if refusal is None else {"refusal": refusal}))
+    if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
+        return False
+    if to is DeliveryState.HELD and refusal in PROBED:
+        hold_with(conn, delivery, refusal, make_storable(reason), now)
+    return True
+
+
+def hold_failed(conn: Connection, ids: Collection[int], now: datetime, probe_at: datetime) -> None:
+    """Hold what was given up all the same: it is tried again from a moment on (UTC)."""
+    theirs = (deliveries.c.id.in_(ids), deliveries.c.state == DeliveryState.DEAD)
+    held = {"state": DeliveryState.HELD, "refusal": Refusal.PLACE, "held_at": now, "ended_at": None}
+    conn.execute(update(deliveries).where(*theirs).values(held | {"not_before": probe_at}))
+
+
+def give_up_held(
+    conn: Connection,
+    delivery: Delivery,
+    refusal: Refusal,
+    *,
+    before: datetime,
+    reason: str,
+    now: datetime,
+) -> list[Delivery]:
+    """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
+    old = update(deliveries).where(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        deliveries.c.refusal == refusal,
+        deliveries.c.held_at <= before,
+        goes_same_way(delivery, refusal),
     )
-
-
-def hold_failed(conn: Connection, kind: DestinationKind, owner: str, since: datetime) -> None:
-    """Leave to the operator what a process gave up on a kind of destination since a moment (UTC)."""
-    theirs = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.owner == owner)
-    held = update(deliveries).where(*theirs, deliveries.c.ended_at >= since, goes_to_kinds([kind]))
-    conn.execute(held.values(state=DeliveryState.HELD, ended_at=None))
+    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": make_storable(reason)}
+    return load_deliveries_of(conn, conn.execute(old.values(ended).returning(deliveries)).all())
 
 
 def claim_unknown(
@@ -251,25 +291,22 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class HeldDeliveries:
-    """Deliveries held for the operator's word; `doubtful` ones may have arrived, and nobody there can be asked."""
+    """Deliveries held for the operator; nobody there can say whether the `doubtful` ones arrived."""
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
-    reason: str = ""
 
 
 def load_held(conn: Connection) -> HeldDeliveries:
     """Return what is held."""
     latest = and_(attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts)
     found = (
-        select(deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, attempts.c.outcome)
+        select(deliveries.c.id, deliveries.c.destination, attempts.c.outcome)
         .outerjoin(attempts, latest)
         .where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
         .order_by(deliveries.c.id)
     )
     rows = conn.execute(found).all()
-    if not rows:
-        return HeldDeliveries()
     return HeldDeliveries(
         ids=tuple(row.id for row in rows),
         doubtful=tuple(
@@ -278,7 +315,6 @@ def load_held(conn: Connection) -> HeldDeliveries:
             if row.outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
             and Destination.parse(row.destination).kind not in ASKED
         ),
-        reason=rows[-1].last_error,
     )
 
 
@@ -364,7 +400,7 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
 
 
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    fresh: dict[str, Any] = {"not_before": now, "ended_at": None}
+    fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
     said = row.last_error if row.state == DeliveryState.READY else ""
     step = Transition(DeliveryState.READY, now, said, fresh)
@@ -378,7 +414,12 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
 
 def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
+    due = update(deliveries).where(
+        or_(
+            and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until),
+            and_(REFUSED_DELIVERY, deliveries.c.created_at <= until),
+        )
+    )
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
     for chunk in in_chunks(ids):

@@ -330,6 +330,9 @@ def _create_file(path: Path, *, create: bool) -> None:
 def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
     """Take transactions into our own hands, and check the modes that durability needs."""
     connection.isolation_level = None
+    connection.create_function(
+        "split_part", 3, lambda text, mark, part: text.split(mark)[part - 1]
+    )  # as PostgreSQL's
     try:
         for name, wanted in _SQLITE_MODES.items():
             _set_mode(connection, f"PRAGMA {name}={wanted}")

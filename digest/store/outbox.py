@@ -17,12 +17,14 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Select,
     TextClause,
+    Update,
     and_,
     delete,
     exists,
-    false,
     func,
+    literal,
     not_,
     or_,
     select,
@@ -33,12 +35,21 @@ from sqlalchemy import (
 )
 
 from digest import __version__
+from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    REFUSED_ACCOUNT,
+    REFUSED_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    destination_addresses,
+)
 from digest.store.subscriptions import delete_near_days
 from digest.store.workers import load_workers
 
@@ -64,9 +75,52 @@ IN_DOUBT = "in doubt"
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
+_JUDGED = (*TERMINAL_STATES, DeliveryState.HELD)
+"""States that say anew what a delivery is refused for, if for anything."""
+
 _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
+
+_KIND = func.split_part(deliveries.c.destination, ":", 1)
+
+_OTHER = deliveries.alias("other")
+"""Made once, since it has so many columns: all that asks for another delivery shares it."""
+
+_IS_EARLIER_PART = (
+    deliveries.c.part > 0,
+    _OTHER.c.digest_id == deliveries.c.digest_id,
+    _OTHER.c.destination == deliveries.c.destination,
+    _OTHER.c.part < deliveries.c.part,
+)
+_IS_OF_PLACE = _OTHER.c.destination == deliveries.c.destination
+_IS_OF_KIND = func.split_part(_OTHER.c.destination, ":", 1) == _KIND
+_IS_NEXT = (
+    not_(exists().where(*_IS_EARLIER_PART, _OTHER.c.state != DeliveryState.SENT)),
+    # Not in one question with OR: each of the two has an index.
+    not_(
+        exists().where(
+            REFUSED_DELIVERY,
+            _OTHER.c.refusal == Refusal.PLACE,
+            _IS_OF_PLACE,
+            _OTHER.c.id < deliveries.c.id,
+        )
+    ),
+    not_(exists().where(REFUSED_ACCOUNT, _IS_OF_KIND, _OTHER.c.id < deliveries.c.id)),
+)
+"""After no unsent part, and after nothing older that was refused where it goes to."""
+
+_IS_BUSY = exists().where(
+    _IS_OF_PLACE,
+    _OTHER.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+)
+_IS_CLAIMABLE = (
+    ACTIVE_DELIVERY,
+    deliveries.c.state == DeliveryState.READY,
+    *_IS_NEXT,
+    not_(and_(_KIND.in_(SLACK_KINDS), _IS_BUSY)),
+)
+"""Ready, next in its order, and its destination is free if that takes one at a time."""
 
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
@@ -105,7 +159,12 @@ def change_state(
     Return False, with nothing changed, if it is in no such state, or the claim of this token holds no more.
     """
     said = make_storable(step.said)
-    changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
+    changes: dict[str, Any] = {
+        "state": step.to,
+        "lease_until": None,
+        "last_error": said,
+        "refusal": None if step.to in _JUDGED else deliveries.c.refusal,
+    }
     if step.to in TERMINAL_STATES:
         changes["ended_at"] = step.now
     move = update(deliveries).where(deliveries.c.id == delivery_id, deliveries.c.state.in_(out_of))
@@ -122,19 +181,19 @@ def change_state(
         behind = (is_later_part(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
         ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
         conn.execute(update(deliveries).where(*behind).values(ended))
+    if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
+        # They wait for the operator's word about it, and nothing else there waits for them.
+        refused = (is_later_part(row.digest_id, row.destination, row.part), REFUSED_DELIVERY)
+        conn.execute(
+            update(deliveries).where(*refused).values(state=DeliveryState.READY, refusal=None),
+        )
     return True
 
 
 def waits_for_held() -> ColumnElement[bool]:
-    """Return the condition that a delivery is a part whose turn comes when one before it is held no more."""
-    before = deliveries.alias("before")
-    is_held = exists().where(
-        before.c.digest_id == deliveries.c.digest_id,
-        before.c.destination == deliveries.c.destination,
-        before.c.part < deliveries.c.part,
-        before.c.state == DeliveryState.HELD,
-    )
-    return and_(deliveries.c.part > 0, is_held)
+    """Return the condition that a part comes after one that waits for the operator's word."""
+    is_probed = func.coalesce(_OTHER.c.refusal, "").in_(PROBED)
+    return exists().where(*_IS_EARLIER_PART, _OTHER.c.state == DeliveryState.HELD, not_(is_probed))
 
 
 def is_later_part(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:
@@ -158,40 +217,101 @@ def claim_deliveries(
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations that asked for a pause are passed over.
+    sent. Destinations that asked for a pause are passed over. What was refused is tried again if its
+    time has come, the oldest first.
     """
+    probed = {"state": DeliveryState.READY, "not_before": now}
+    conn.execute(_update_free(_find_probes(now, kinds)).values(probed))
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
         destination_addresses.c.blocked_until > now,
     )
-    picked = (
-        select(deliveries.c.id)
-        .where(
-            ACTIVE_DELIVERY,
-            *_is_claimable(),
-            deliveries.c.not_before <= now,
-            not_(is_blocked),
-            goes_to_kinds(kinds),
-        )
-        .order_by(deliveries.c.not_before, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=deliveries)
-        .cte("picked")
-    )
+    is_due = (deliveries.c.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
+    due = select(deliveries.c.id).where(*_IS_CLAIMABLE, *is_due)
+    first = due.order_by(deliveries.c.not_before, deliveries.c.id).limit(limit)
     claimed = {
         "state": DeliveryState.CLAIMED,
         "token": deliveries.c.token + 1,
         "owner": owner,
         "lease_until": database_clock() + lease_seconds,
     }
-    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id))).values(claimed)
-    rows = conn.execute(take.returning(deliveries)).all()
+    rows = conn.execute(_update_free(first).values(claimed).returning(deliveries)).all()
     picks = load_deliveries_of(conn, sorted(rows, key=lambda row: (row.not_before, row.id)))
     taken = _one_to_each_paced(picks)
     for delivery in picks:
         if delivery not in taken:
             release_claim(conn, delivery)
     return taken
+
+
+def _update_free(found: Select[tuple[int]]) -> Update:
+    """Return a statement that changes those of some deliveries that nobody else is changing."""
+    picked = found.with_for_update(skip_locked=True, of=deliveries).cte("picked")
+    return update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
+
+
+def _find_probes(
+    now: datetime,
+    kinds: Collection[DestinationKind] | None = None,
+) -> Select[tuple[int]]:
+    """Return a query of what is held and tried again: it is time, or a newer digest waits for it."""
+    is_due = (
+        _OTHER.c.state == DeliveryState.READY,
+        _OTHER.c.not_before <= now,
+        _OTHER.c.id > deliveries.c.id,
+        _OTHER.c.part == 0,  # a later part may wait for a person's word
+    )
+    of_account = exists().where(ACTIVE_DELIVERY, _IS_OF_KIND, *is_due)
+    of_place = exists().where(_IS_OF_PLACE, *is_due)
+    return select(deliveries.c.id).where(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        goes_to_kinds(kinds),
+        *_IS_NEXT,
+        or_(
+            deliveries.c.not_before <= now,
+            of_place,
+            and_(deliveries.c.refusal == Refusal.ACCOUNT, of_account),
+        ),
+    )
+
+
+def hold_with(
+    conn: Connection,
+    delivery: Delivery,
+    refusal: Refusal,
+    said: str,
+    now: datetime,
+) -> None:
+    """Hold what is to go the same way as a delivery that was refused.
+
+    What is held there already is then refused for the same.
+    """
+    waits = and_(
+        ACTIVE_DELIVERY,
+        deliveries.c.state == DeliveryState.READY,
+        not_(waits_for_held()),
+        goes_same_way(delivery, refusal),
+    )
+    is_held = and_(
+        REFUSED_DELIVERY,
+        deliveries.c.state == DeliveryState.HELD,
+        goes_same_way(delivery, Refusal.PLACE),
+    )
+    found = select(deliveries.c.id).where(or_(waits, is_held))
+    held = {
+        "state": DeliveryState.HELD,
+        "refusal": refusal,
+        "held_at": func.coalesce(deliveries.c.held_at, literal(now, Moment)),
+        "last_error": said,
+    }
+    conn.execute(_update_free(found).values(held))
+
+
+def goes_same_way(delivery: Delivery, refusal: Refusal | None) -> ColumnElement[bool]:
+    """Return the condition that what refuses a delivery would refuse another one, too."""
+    is_there = deliveries.c.destination == str(delivery.destination)
+    return goes_to_kinds([delivery.destination.kind]) if refusal is Refusal.ACCOUNT else is_there
 
 
 def release_claim(conn: Connection, delivery: Delivery) -> bool:
@@ -236,7 +356,7 @@ def next_claimable_at(
     )
     own = deliveries.c.not_before
     earliest = type_coerce(func.min(later(own, func.coalesce(blocked_until, own))), Moment)
-    found = select(earliest).where(ACTIVE_DELIVERY, *_is_claimable(), goes_to_kinds(kinds))
+    found = select(earliest).where(*_IS_CLAIMABLE, goes_to_kinds(kinds))
     moment: datetime | None = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
@@ -294,43 +414,16 @@ def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Deliv
             remote_id=row.remote_id,
             last_error=row.last_error,
             share=Share.parse(row.share),
+            refusal=None if row.refusal is None else Refusal(row.refusal),
+            held_at=row.held_at,
         )
         for row in rows
     ]
 
 
-def _is_claimable() -> tuple[ColumnElement[bool], ...]:
-    """Ready, after no unsent part, and its destination is not being written to if that takes one at a time."""
-    before = deliveries.alias("before")
-    beside = deliveries.alias("beside")
-    is_behind = exists().where(
-        before.c.digest_id == deliveries.c.digest_id,
-        before.c.destination == deliveries.c.destination,
-        before.c.part < deliveries.c.part,
-        before.c.state != DeliveryState.SENT,
-    )
-    is_busy = exists().where(
-        beside.c.destination == deliveries.c.destination,
-        beside.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
-    )
-    return (
-        deliveries.c.state == DeliveryState.READY,
-        not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(goes_to_kinds(SLACK_KINDS), is_busy)),
-    )
-
-
 def goes_to_kinds(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
-    if kinds is None:
-        return true()
-    return or_(false(), *map(_goes_to, sorted(kinds)))
-
-
-def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
-    if kind is DestinationKind.CONSOLE:  # the one kind of destination without an address
-        return deliveries.c.destination == kind
-    return deliveries.c.destination.startswith(f"{kind}:")
+    return true() if kinds is None else _KIND.in_(sorted(kinds))
 
 
 def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
@@ -408,9 +501,10 @@ _DELETIONS: dict[str, Callable[[Connection, datetime], int]] = {
 }
 
 
-def has_deliveries(conn: Connection) -> bool:
-    """Whether any delivery is on its way, or waits to be."""
-    return conn.execute(select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(1)).first() is not None
+def has_deliveries(conn: Connection, now: datetime) -> bool:
+    """Whether any delivery is on its way, waits to be, or was refused and is to be tried again."""
+    found = (select(deliveries.c.id).where(ACTIVE_DELIVERY), _find_probes(now))
+    return any(conn.execute(one.limit(1)).first() is not None for one in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,14 @@ ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 STUCK_DELIVERY = text("state IN ('held', 'dead')")
 """What may need a person; few among millions that were sent."""
 
+_IS_OPEN = "state IN ('held', 'ready', 'claimed', 'sending', 'unknown')"
+
+REFUSED_DELIVERY = text(f"refusal IN ('place', 'account') AND {_IS_OPEN}")
+"""What was refused and is yet to be sent: newer ones to the same place wait for it."""
+
+REFUSED_ACCOUNT = text(f"refusal = 'account' AND {_IS_OPEN}")
+"""What was refused for its account: newer ones of the same kind wait for it."""
+
 deliveries = dialect.table(
     "deliveries",
     dialect.key(),
@@ -279,9 +287,19 @@ deliveries = dialect.table(
     dialect.moment("created_at"),
     dialect.moment("ended_at", nullable=True, index=True),
     dialect.text("share"),
+    dialect.text("refusal", nullable=True),
+    dialect.moment("held_at", nullable=True),
     UniqueConstraint("digest_id", "destination", "part"),
     dialect.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
     dialect.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
+    dialect.partial_index(
+        "ix_deliveries_refused",
+        "refusal",
+        "destination",
+        "id",
+        where=REFUSED_DELIVERY,
+    ),
+    dialect.partial_index("ix_deliveries_refused_account", "id", where=REFUSED_ACCOUNT),
     dialect.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
 )
 

@@ -254,10 +254,15 @@ def save_unsubscription(
     return is_first
 
 
-def load_last_failures(conn: Connection, delivery_id: int, number: int) -> tuple[str, list[str]]:
-    """Return whose digest a delivery carries, and why the last ones to its destination failed, newest first.
+def load_last_refusals(
+    conn: Connection,
+    delivery_id: int,
+    number: int,
+) -> tuple[str, list[str | None]]:
+    """Return whose digest a delivery carries, and for what the last ones to its address were refused.
 
-    One that arrived has "", and what was planned before the destination was subscribed does not count.
+    The newest comes first. One that arrived has None. What was planned before the destination was
+    subscribed does not count.
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
     ended = (DeliveryState.SENT, DeliveryState.DEAD)
@@ -265,7 +270,7 @@ def load_last_failures(conn: Connection, delivery_id: int, number: int) -> tuple
         deliveries.c.destination == row.destination,
         deliveries.c.created_at >= literal(row.place_since, Moment),
     )
-    last = select(deliveries.c.last_error).where(*theirs, deliveries.c.state.in_(ended))
+    last = select(deliveries.c.refusal).where(*theirs, deliveries.c.state.in_(ended))
     return row.name, list(conn.execute(last.order_by(deliveries.c.id.desc()).limit(number)).scalars())
 
 

@@ -106,6 +106,13 @@ def fail_for_a_day(lived: Days) -> None:
         go_on(lived, 24)
 
 
+def be_refused_for_a_day(lived: Days) -> None:
+    lived.life.refuse("C000PAPERS", "is_archived", timedelta(hours=60))
+    for hours in (30, 24, 24, 12):
+        lived.life.announce()
+        go_on(lived, hours)
+
+
 DIRECTED = {
     "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
@@ -116,6 +123,9 @@ DIRECTED = {
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
     "failed-turn": (fail_at_the_turn, "a turn passes only after a complete check"),
     "untold": (fail_for_a_day, "a turn that closed unchecked is told in one digest"),
+    "never-again": (be_refused_for_a_day, "what is held is sent once its place is mended"),
+    "newer-first": (be_refused_for_a_day, "a place that refused goes on in order"),
+    "no-week": (be_refused_for_a_day, "nothing is given up before a week has passed"),
 }
 """Faults, the days that show each, and the rule that tells."""
 

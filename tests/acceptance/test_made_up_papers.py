@@ -12,6 +12,7 @@ from email import message_from_bytes, policy
 import feedparser
 import pytest
 
+from digest.deliver.rules import Step
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
@@ -152,8 +153,8 @@ def test_one_bad_recipient_does_not_stop_the_others(
     later(clock, 3)
     report = here.run()
     assert [mail.recipients for mail in here.mail.mails] == [("reader@example.org",)]
-    assert len(report.deliver.dead) == 1
-    assert "gone@example.org" in report.deliver.dead[0]
+    (given_up,) = report.deliver.failures
+    assert (given_up.step, str(given_up.destination)) == (Step.GIVE_UP, "mailto:gone@example.org")
     later(clock, 4)
     assert here.run().deliver.total == 0
 

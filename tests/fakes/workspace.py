@@ -92,7 +92,10 @@ class SlackRateLimited(Exception):
 
 
 class Workspace:
-    """Channels and messages. Safe between threads."""
+    """Channels and messages. Safe between threads.
+
+    `refusals` says with what posts are refused, by their channel's id.
+    """
 
     def __init__(
         self,
@@ -106,6 +109,7 @@ class Workspace:
         self.channels = {channel.id: channel for channel in channels}
         self._clock = clock
         self.most_text = most_text
+        self.refusals: dict[str, str] = {}
         self._pace = pace
         self._drops_repeats = drops_repeats
         self._messages: list[SlackMessage] = []
@@ -143,6 +147,8 @@ class Workspace:
                 raise SlackRefusal("is_archived")
             if not channel.is_member:
                 raise SlackRefusal("not_in_channel")
+            if channel.id in self.refusals:
+                raise SlackRefusal(self.refusals[channel.id])
             check_payload(payload, self.most_text)
             thread_ts = str(payload.get("thread_ts") or "")
             if thread_ts and not self.find_messages(channel.id, thread_ts):

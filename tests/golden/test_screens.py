@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
 from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
-from tests.integration.cli.lively import World
+from tests.integration.cli.lively import NOW, World
 from tests.integration.cli.test_library import BIB, WHALES
 from tests.integration.cli.test_missed import LIBRARY
 
@@ -96,6 +98,39 @@ def test_a_screen_looks_as_it_did(digest: Shell, world: World, golden: Golden, n
         text = re.sub(pattern, instead, text)
     golden(f"{name}.terminal.txt", text)
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
+
+
+def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
+    digest: Shell,  # noqa: F811 - the fixture
+    world: World,  # noqa: F811 - the same
+    golden: Golden,
+) -> None:
+    said = []
+
+    def call(line: str, expect: int = 0) -> None:
+        done = digest(*line.split(), expect=expect)
+        told = [text for text in done.err.splitlines() if text.startswith(("error", "hint"))]
+        said.append("\n".join([f"$ digest {line}", *done.out.rstrip().splitlines(), *told, f"({expect})\n"]))
+
+    channel = world.slack.workspace.channels["C000PAPERS"]
+    world.slack.workspace.channels["C000PAPERS"] = replace(channel, is_archived=True)
+    world.mail.script.clear()
+    digest("delivery", "cancel", "4", "13")
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.arxiv.replace("2611.15012", comment="now with a second half")
+    world.clock.set(NOW + timedelta(days=4))
+    call("run", 4)
+    call("run", 4)
+    call("status")
+    call("delivery show 15")
+    call("delivery retry --failed")
+    world.clock.set(NOW + timedelta(days=11, hours=1))
+    call("run", 4)
+    call("delivery show 15")
+    text = "\n".join(said).replace(str(world.folder), "…")
+    for pattern, instead in _OF_THIS_RUN:
+        text = re.sub(pattern, instead, text)
+    golden("refused.terminal.txt", text)
 
 
 def test_the_page_of_what_was_missed_looks_as_it_did(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixture

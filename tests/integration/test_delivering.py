@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from digest.deliver import dispatch
+from digest.deliver.rules import Step as NextStep
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
@@ -42,8 +43,7 @@ def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:
     world.write_config(to=READER)
     world.mail.script.drop("END", times=FOR_EVER)
-    (said,) = pass_by(world, 6)[0].deliver.unknown
-    assert said.startswith("mailto:reader@example.org: ")
+    (said,) = (one.reason for one in pass_by(world, 6)[0].deliver.failures)
     assert said.endswith("; is sent again after 15 min, once")
     assert len(world.mail.mails) == 2
     assert len({mail.raw for mail in world.mail.mails}) == 1
@@ -144,9 +144,10 @@ def test_the_mail_servers_own_limit_holds_for_days_and_loses_no_readers_mail(
     came = len(world.mail.mails)
     first = reports[0].deliver
     assert came == (0 if step == "CONNECT" else 1)
-    assert len(first.retries) == len(READERS) - came
-    assert all("your mail server's limit of mails is reached" in line for line in first.retries)
-    assert not any(report.deliver.dead or report.deliver.held for report in reports)
+    assert len(first.failures) == len(READERS) - came
+    assert all("your mail server's limit of mails is reached" in one.reason for one in first.failures)
+    steps = {one.step for report in reports for one in report.deliver.failures}
+    assert steps == {NextStep.RETRY}
     said = world.run("status").stdout
     assert "Check the address" not in said
     assert "your mail server's limit of mails" in " ".join(said.split())
@@ -164,7 +165,7 @@ def test_once_a_limit_was_named_the_other_mails_of_the_pass_ask_no_more(world: W
     world.mail.script = script
     script.reply("RCPT", "550 5.4.5 Daily user sending limit exceeded", skip=1, times=FOR_EVER)
     (report,) = pass_by(world, 1)
-    assert len(report.deliver.retries) == len(many) - 1
+    assert [one.step for one in report.deliver.failures] == [NextStep.RETRY] * (len(many) - 1)
     assert script.count(Step.RCPT) == 3  # one mail went; another was refused, on a fresh connection, too
 
 
@@ -172,5 +173,6 @@ def test_a_full_mailbox_is_the_readers_and_keeps_nobody_else_waiting(world: Worl
     world.write_config(to=READERS)
     world.mail.script.reply("RCPT", "552 5.2.2 Mailbox over quota", match="ben@")
     (report,) = pass_by(world, 1)
-    assert [line.partition(": ")[0] for line in report.deliver.dead] == ["mailto:ben@example.org"]
+    (refused,) = report.deliver.failures
+    assert (str(refused.destination), refused.step) == ("mailto:ben@example.org", NextStep.GIVE_UP)
     assert len(world.mail.mails) == 2

@@ -13,6 +13,7 @@ from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, monotonic
+from digest.model.errors import Refusal
 from digest.model.messages import Delivery
 from digest.site import Site
 from tests.fakes.slack import SlackReceiver
@@ -36,8 +37,9 @@ def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
         report = deliver(site)
         assert report.sent == {"mailto": 1}
         assert states(site) == {"sent": 1, "held" if phase == "before" else "unknown": 1, "ready": 1}
-    (line,) = report.held + report.unknown
-    assert "ZeroDivisionError" in line
+    (failure,) = report.failures
+    assert "ZeroDivisionError" in failure.reason
+    assert failure.refusal is (Refusal.SETTINGS if phase == "before" else None)
     assert "nobody thought of this" in caplog.text
 
 

@@ -3,15 +3,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from digest.config import load_config
+from digest.deliver.dispatch import LANES
+from digest.deliver.step import hold_alike_refusals
 from digest.poll.step import poll
 from digest.serve.configuration import sync_config
-from digest.serve.schedule import EVERY, Schedule
+from digest.serve.schedule import EVERY, Jobs, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
 from digest.store.alarms import AlarmName, load_stored_alarms
@@ -20,6 +23,7 @@ from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.workers import JobTurn, load_job_turns
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
+from tests.threads import do_together
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)
 OFTEN = dict.fromkeys(EVERY, 0.1)
@@ -58,6 +62,37 @@ def is_all_matched(site: Site) -> bool:
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
     with scheduled(world, SELDOM):
         assert len(world.mail.wait_for(1)) == 1
+
+
+def test_two_lanes_that_end_at_the_same_moment_count_each_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.write_config(to=(*MAIL, "slack:#papers", "slack:#lounge"))
+    caplog.set_level(logging.INFO)
+    together = threading.Barrier(2)
+
+    def wait_for_other(*given: Any) -> None:  # noqa: ANN401 - whatever it is asked with
+        together.wait(20)
+        hold_alike_refusals(*given)
+
+    monkeypatch.setattr("digest.serve.steps.hold_alike_refusals", wait_for_other)
+    with closing(world.open()) as site:
+        sync_config(site)
+        jobs = Jobs(site, lambda: False)
+        jobs.poll()
+        jobs.plan()
+        do_together(LANES, jobs.deliver)
+    counted = {labels: metric.value for labels, metric in read_counts(jobs)}
+    assert counted == {("mailto", "sent"): 1, ("slack", "sent"): 2, ("slack", "held"): 1}
+    assert [line.message for line in caplog.records].count("deliver.sent") == 2
+
+
+def read_counts(jobs: Jobs) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield how many deliveries reached a state, by transport and state."""
+    for family in jobs.metrics.deliveries.collect():
+        for sample in family.samples:
+            if sample.name.endswith("_total"):
+                yield (sample.labels["transport"], sample.labels["state"]), sample
 
 
 def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: World) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from digest.deliver.rules import Step
 from digest.store.alarms import AlarmName
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
@@ -64,7 +65,7 @@ def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) 
     world.arxiv.add(LATER)
     world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=1_000)
     moment = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
-    assert pass_at(world, moment).deliver.retries
+    assert [one.step for one in pass_at(world, moment).deliver.failures] == [Step.RETRY]
     report = pass_at(world, moment + timedelta(minutes=61))
     assert AlarmName.OUTBOX in [alarm.name for alarm in report.watch.alarms]
     (post,) = world.slack.messages

@@ -26,7 +26,7 @@ from tests.fakes.spoiling import THIN_PAGES
 from tests.postgres_servers import create_database, quick_server
 from tests.simulator.deaths import Nursery, Point
 from tests.simulator.fail_points import POINTS
-from tests.simulator.life import CADENCES, CATEGORIES, KINDS, TEXTS, WISHES, WORDS, Life, living
+from tests.simulator.life import CADENCES, CATEGORIES, CHANNELS, KINDS, TEXTS, WISHES, WORDS, Life, living
 from tests.simulator.oracle import Broken, Watch
 
 _HOURS = (5, 7, 12)
@@ -37,6 +37,12 @@ _DEATHS, _TROUBLES, _EVENTS = 1 / 6, 1 / 5, 0.6
 
 _TRANSACTIONS = 90
 """A pass has about as many; it may die before each."""
+
+_REFUSALS = {
+    True: ("is_archived", "not_in_channel", "restricted_action"),
+    False: ("token_revoked", "missing_scope", "account_inactive"),
+}
+"""What Slack says of a channel, and of a token."""
 
 _BRIEF = 0.3
 """Real seconds of a silence: long enough to be one."""
@@ -69,6 +75,7 @@ class Days:
             (3, self.come_back),
             (6, self.trouble_outside),
             (3, self.fail_at_the_hour),
+            (3, self.refuse_posts),
         ]
 
     def live(self, days: int, tell: Callable[[str], object] = lambda _: None) -> None:
@@ -96,6 +103,7 @@ class Days:
 
     def make_pass(self, point: Point | None = None) -> None:
         """Make one pass, which may die at a point, and look at everything."""
+        self.life.mend()
         self.life.run(point)
         self.counts["passes"] += 1
         self.watch.look()
@@ -201,9 +209,16 @@ class Days:
             self.life.advance(timedelta(minutes=self._draw.choice((1, 45, 130))))
             self.make_pass()
 
+    def refuse_posts(self) -> None:
+        """Let Slack refuse one channel, or the token, for hours to days."""
+        hours = self._draw.choice((2, 5, 12, 30, 72, 200))
+        channel = self._draw.choice((*CHANNELS, ""))
+        self.life.refuse(channel, self._draw.choice(_REFUSALS[bool(channel)]), timedelta(hours=hours))
+
     def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""
         self.life.mail.script.clear()
+        self.life.mend(all_of_them=True)
         for faults in (self.life.slack.faults, self.life.arxiv.faults):
             faults.clear()
         for wait in (timedelta(hours=1), timedelta(days=8), timedelta(days=8)):

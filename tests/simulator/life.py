@@ -24,7 +24,7 @@ from digest.model.subscriptions import Destination
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.render import Renderer
 from digest.serve.installation import open_site
-from digest.serve.steps import run_pass
+from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store import open_store
 from tests.acceptance.made import START, made_up
@@ -51,6 +51,9 @@ CADENCES = (
 )
 KINDS = (("new", "cross-listed"), ("new", "cross-listed", "replaced", "withdrawn"))
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
+CHANNELS = {"C000PAPERS": "slack:#papers", "C000LAB": "slack:#lab"}
+"""Slack's channels, by id, as the file names them."""
+
 WORDS = ("latency", "throughput")
 
 _MINUTE = timedelta(minutes=1)
@@ -130,7 +133,8 @@ class Life:
 
     `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each pass read it,
     `returned` which subscriptions somebody came back to, with how many passes there had been, `gone` those that
-    the file names no more.
+    the file names no more. Slack refuses each place until a moment, the token as "", and each was last mended at
+    another; `report` is of the last whole pass.
     """
 
     folder: Path
@@ -152,6 +156,9 @@ class Life:
     papers: dict[str, list[DemoPaper]] = field(default_factory=dict)
     held: list[tuple[str, datetime]] = field(default_factory=list)
     deaths: int = 0
+    refused_until: dict[str, datetime] = field(default_factory=dict)
+    mended_at: dict[str, datetime] = field(default_factory=dict)
+    report: PassReport | None = None
     _edited: set[str] = field(default_factory=set)
     _numbers: Counter[str] = field(default_factory=Counter)
     _owners: int = 0
@@ -236,6 +243,26 @@ class Life:
             self.returned[name] = len(self.passed)
             self._edited.add(name)
 
+    def refuse(self, channel: str, code: str, lasting: timedelta) -> None:
+        """Let Slack refuse a channel, "" for the token, for a while."""
+        if channel:
+            self.slack.workspace.refusals[channel] = code
+        else:
+            self.slack.trouble = code
+        self.refused_until[channel] = self.clock.now() + lasting
+
+    def mend(self, *, all_of_them: bool = False) -> None:
+        """Let Slack take again what it refused long enough."""
+        now = self.clock.now()
+        over = [one for one, until in self.refused_until.items() if until <= now or all_of_them]
+        for channel in over:
+            del self.refused_until[channel]
+            if channel:
+                del self.slack.workspace.refusals[channel]
+            else:
+                self.slack.trouble = ""
+            self.mended_at |= dict.fromkeys([channel] if channel else CHANNELS, now)
+
     def run(
         self, point: Point | None = None, *, meanwhile: Callable[[], None] | None = None, wait: timedelta = _MINUTE
     ) -> None:
@@ -245,10 +272,11 @@ class Life:
         self._edited.clear()
         self.passed.append((self.clock.now(), self.file))
         self.has_completed = False
+        self.report = None
         if point is None:
             planted = PLANTS[self.fault]() if self.fault else nullcontext()
             with planted, self._interject(meanwhile) if meanwhile else nullcontext():
-                run_pass(self.site, patience=self.patience)
+                self.report = run_pass(self.site, patience=self.patience)
             self.has_completed = True
         else:
             self._run_apart(point)

@@ -24,7 +24,7 @@ from digest.store.dialect import unpack
 from digest.store.digests import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.mail import ReceivedMail
-from tests.simulator.life import TEXTS, File, Life, Wish, ask
+from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask
 from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
 
 _PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
@@ -32,6 +32,9 @@ _TEXTS_KEPT = timedelta(days=90)
 _MISSED_FOR = timedelta(days=7)
 _FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
 """What a feed holds, but for papers that are just now leaving it."""
+
+_HELD_FOR, _TRIED_WITHIN = timedelta(days=7), timedelta(hours=6)
+"""How long what Slack refuses is held, and how often it is tried again at least."""
 
 _ANNOUNCED_WITHIN = timedelta(days=5)
 """From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
@@ -72,6 +75,8 @@ class Watch:
     _turns: TurnBook = field(default_factory=TurnBook)
     _disturbed: dict[str, datetime] = field(default_factory=dict)
     _cursor: datetime | None = None
+    _refused: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _given_up: set[int] = field(default_factory=set)
 
     def look(self) -> None:
         """Look at everything, and raise `Broken` where something is not as it must always be."""
@@ -88,6 +93,7 @@ class Watch:
             self._look_at_digests(conn)
             self._look_at_turns(conn)
             self._look_at_messages(conn)
+            self._look_at_refused(conn)
             self._look_at_feeds(conn)
         self._passes = len(self.life.passed)
 
@@ -101,11 +107,13 @@ class Watch:
         self.look()
         with self.life.site.store.read() as conn:
             # A mail that may have come twice already waits for the operator rather than come once more.
+            # What Slack refused for a week has failed: each such end is looked at when it comes.
             busy = ask(
                 conn,
                 "SELECT id, state, last_error FROM deliveries WHERE state NOT IN ('sent', 'suppressed') AND NOT"
                 " (state = 'held' AND destination LIKE 'mailto:%' AND EXISTS (SELECT 1 FROM attempts"
-                " WHERE delivery_id = deliveries.id AND outcome = 'repeated'))",
+                " WHERE delivery_id = deliveries.id AND outcome = 'repeated'))"
+                " AND NOT (state = 'dead' AND refusal IN ('place', 'account'))",
             )
             for row in busy:
                 fail("every delivery comes to its end", f"{row}")
@@ -115,9 +123,16 @@ class Watch:
 
     def _look_at_steps(self, conn: Connection) -> None:
         """States change along their arrows, no claim gets an older token, no attempt sends other bytes."""
-        taken = ask(conn, "SELECT * FROM steps_taken WHERE id > :last ORDER BY id", last=self._steps)
+        taken = ask(
+            conn,
+            "SELECT steps_taken.*, destination FROM steps_taken JOIN deliveries ON deliveries.id = delivery"
+            " WHERE steps_taken.id > :last ORDER BY steps_taken.id",
+            last=self._steps,
+        )
         for row in taken:
             self._steps = row.id
+            if row.destination.startswith("slack:"):
+                self._look_at_order(row)
             if row.after != row.before and row.after not in ARROWS[row.before]:
                 fail("states change along their arrows", f"delivery {row.delivery}: {row.before} to {row.after}")
             token, newer, attempts, more = map(int, row.tokens.split())
@@ -125,6 +140,46 @@ class Watch:
                 fail("tokens and attempts only grow", f"delivery {row.delivery}: {row.tokens}")
             if not row.is_body_kept:
                 fail("every attempt sends the same bytes", f"delivery {row.delivery}")
+
+    def _look_at_order(self, row: Any) -> None:  # noqa: ANN401 - a row
+        """What was refused goes first, in its order: nothing newer for that place is sent before it."""
+        open_ = self._refused[row.destination]
+        if row.after in ("sent", "dead", "suppressed"):
+            open_.discard(row.delivery)
+        elif row.after == "held":
+            open_.add(row.delivery)
+        elif row.after == "sending" and (older := [one for one in open_ if one < row.delivery]):
+            fail("a place that refused goes on in order", f"delivery {row.delivery} before {older}")
+
+    def _look_at_refused(self, conn: Connection) -> None:
+        """What Slack refused is named by each pass, sent once that is mended, and given up after a week only."""
+        held = ask(
+            conn,
+            "SELECT * FROM deliveries WHERE state = 'held' AND refusal IN ('place', 'account')",
+        )
+        dead = ask(
+            conn,
+            "SELECT * FROM deliveries WHERE state = 'dead' AND refusal IN ('place', 'account')",
+        )
+        for row in dead:
+            if row.id not in self._given_up and read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR:
+                fail("nothing is given up before a week has passed", f"delivery {row.id}")
+        news = {row.destination for row in dead if row.id not in self._given_up}
+        self._given_up |= {row.id for row in dead}
+        if not self._is_after_a_whole_pass:
+            return
+        if self.life.report is not None:
+            named = {str(one.destination) for one in self.life.report.deliver.failures}
+            if not news <= named or not {row.id for row in held} <= {*self.life.report.held.ids}:
+                fail("each pass names what is held and what was given up", f"{news} {held}")
+        began, _ = self.life.passed[-1]
+        for channel, place in CHANNELS.items():
+            mended_at = self.life.mended_at.get(channel)
+            is_refused = {channel, ""} & self.life.refused_until.keys()
+            waits = [row.id for row in held if row.destination == place]
+            is_late = mended_at is not None and began - mended_at > _TRIED_WITHIN
+            if waits and is_late and not is_refused and min(waits) == min(self._refused[place]):
+                fail("what is held is sent once its place is mended", f"{place}: {waits}")
 
     def _look_at_papers(self, conn: Connection) -> None:
         """Each paper is stored once, nothing is missing behind the cursor, and what is new is called so."""

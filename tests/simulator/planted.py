@@ -11,11 +11,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import select, update
+from sqlalchemy import false, select, update
 
 import digest.serve.steps
 from digest.deliver import step
@@ -32,6 +33,7 @@ from digest.plan.step import Drafts
 from digest.poll import record
 from digest.serve.schedule import Jobs
 from digest.site import Site
+from digest.store import outbox
 from digest.store.attempts import begin_sending, claim_unknown, mark_sent
 from digest.store.changes import load_changes_after
 from digest.store.matches import load_due_slots, load_pending_matches, set_matched_mark
@@ -292,6 +294,26 @@ def _load_waiting(site: Site, subscription_id: int) -> bool:
         return bool(load_pending_matches(conn, subscription_id))
 
 
+@contextmanager
+def _never_try_again() -> Iterator[None]:
+    with patch.object(outbox, "_find_probes", lambda *_: select(deliveries.c.id).where(false())):
+        yield
+
+
+@contextmanager
+def _pass_by_what_is_held() -> Iterator[None]:
+    state, is_ready, after_parts, *_, is_free = outbox._IS_CLAIMABLE
+    claimable = (state, is_ready, after_parts, is_free)
+    with patch.object(outbox, "_IS_CLAIMABLE", claimable):
+        yield
+
+
+@contextmanager
+def _give_up_at_once() -> Iterator[None]:
+    with patch("digest.deliver.rules.LONGEST_HOLD", timedelta(0)):
+        yield
+
+
 FAULTS = {
     "cursor-first": Fault(
         "the mark “matched up to change N” moves before the matches are kept",
@@ -353,7 +375,10 @@ def _tell_nothing() -> Iterator[None]:
 
 PLANTS = {name: fault.plant for name, fault in FAULTS.items()} | {
     "rematch": _move_mark_after_matching,
+    "never-again": _never_try_again,
+    "newer-first": _pass_by_what_is_held,
+    "no-week": _give_up_at_once,
     "failed-turn": _take_failed_turns,
     "untold": _tell_nothing,
 }
-"""How each is planted into a single pass; the last two show in days alone."""
+"""How each is planted into a single pass; some show in simulated days alone."""

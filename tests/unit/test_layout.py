@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 32}
-MOST_FILES = 220
-MOST_LINES = {"digest": 52_000, "tests": 62_000}
+MOST_FILES = 225
+MOST_LINES = {"digest": 53_000, "tests": 68_000}
 HEAVY = (
     *("alembic", "anyio", "apscheduler", "asyncio", "httpx", "jinja2", "lxml", "numpy", "psycopg", "rich"),
     *("slack_sdk", "smtplib", "sqlalchemy", "sqlite3", "starlette", "uvicorn"),

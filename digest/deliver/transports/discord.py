@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
+from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPoster, classify_status
+from digest.model.errors import Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
@@ -32,7 +33,14 @@ class DiscordTransport(HookPoster[str]):
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
-        failure = classify_status(_WHO, answer.status, answer.retry_after, is_post=True)
+        refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
+        failure = classify_status(
+            _WHO,
+            answer.status,
+            answer.retry_after,
+            is_post=True,
+            refusal=refused,
+        )
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False
             failure.hint = (

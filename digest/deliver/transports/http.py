@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from digest import __version__
 from digest.config.addresses import ChooseProxy
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, require_ours
 from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
@@ -29,6 +29,13 @@ CLIENT_ERRORS = range(400, 500)
 """RFC 9110 §15.5. All but 408 and 429 say that the request was understood and refused."""
 _REDIRECTIONS = range(300, 400)
 
+WRONG_CONTENT = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+"""What a webhook answers to a message that it can't take. Else it refuses all that comes there."""
+
 
 def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:
     """Turn what ended an exchange into an error: a post that was out may have been carried out."""
@@ -43,8 +50,18 @@ def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) ->
     )
 
 
-def classify_status(who: str, status: int, retry_after: float | None, *, is_post: bool) -> DeliveryError:
-    """Turn an HTTP status into an error, whatever the body. Only a post may have changed something."""
+def classify_status(
+    who: str,
+    status: int,
+    retry_after: float | None,
+    *,
+    is_post: bool,
+    refusal: Refusal = Refusal.ACCOUNT,
+) -> DeliveryError:
+    """Turn an HTTP status into an error, whatever the body. Only a post may have changed something.
+
+    `refusal` says what is refused with a status that does not pass.
+    """
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return DeliveryError(f"{who} asks us to wait (HTTP 429)", retry_after=retry_after)
     if status in _REDIRECTIONS:
@@ -52,6 +69,7 @@ def classify_status(who: str, status: int, retry_after: float | None, *, is_post
             f"{who} answers from another address (HTTP {status}); redirects are not followed",
             permanent=True,
             whole_transport=True,
+            refusal=refusal,
             hint="Check the configured address.",
         )
     if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
@@ -62,6 +80,7 @@ def classify_status(who: str, status: int, retry_after: float | None, *, is_post
         f"{who} refused the request itself (HTTP {status})",
         permanent=True,
         whole_transport=True,
+        refusal=refusal,
         hint="Check the configured address, and any proxy on the way.",
     )
 
@@ -130,7 +149,7 @@ class HookPoster(Generic[T]):
             raise DeliveryError(
                 f"there is no {self.what.format(destination.address)}",
                 permanent=True,
-                whole_transport=True,  # the operator's to correct: it is held until then, not given up
+                refusal=Refusal.PLACE,
                 hint="`digest doctor --quick` says what it lacks, and which variable gives it.",
             )
         return self._hooks[destination.address]

@@ -26,7 +26,7 @@ from slack_sdk.web import SlackResponse
 from digest.config.addresses import ChooseProxy
 from digest.deliver.transports.http import TIMEOUT, WHOLE, classify_exchange_error, classify_status
 from digest.model.clock import monotonic
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours, require_ours
 from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire
@@ -97,8 +97,8 @@ WORKSPACE: dict[str, str] = {
     "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
     **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
     **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
-    **dict.fromkeys(("no_permission", "access_denied", "ekm_access_denied", "app_access_restricted"), _ADMIN),
-    **dict.fromkeys(("team_access_not_granted", "enterprise_is_restricted"), _ADMIN),
+    **dict.fromkeys(("ekm_access_denied", "app_access_restricted"), _ADMIN),
+    "enterprise_is_restricted": _ADMIN,
     "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
     "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
     "accesslimited": "The workspace does not allow this network: ask its administrators.",
@@ -110,14 +110,26 @@ DESTINATION: dict[str, str] = {
     "not_in_channel": _INVITE,
     "is_archived": "Unarchive the channel, or name another.",
     "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
-    "channel_is_limited_access": _ADMIN,
+    **dict.fromkeys(("channel_is_limited_access", "no_permission", "access_denied"), _ADMIN),
+    "team_access_not_granted": _ADMIN,
     "user_not_found": "Check the id.",
     "cannot_dm_bot": "Name a channel, or a person's id.",
     "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
-    "cannot_reply_to_message": "The first part can't be replied to.",
-    "thread_not_found": "The first part is gone.",
 }
 """This channel only."""
+
+THREAD: dict[str, str] = {
+    "cannot_reply_to_message": "The first part can't be replied to.",
+    "restricted_action_thread_locked": "The first part's thread is locked.",
+    "thread_not_found": "The first part is gone.",
+}
+"""This message only."""
+
+_REFUSED = {
+    **dict.fromkeys(WORKSPACE, Refusal.ACCOUNT),
+    **dict.fromkeys((*THREAD, *TOO_LARGE), Refusal.CONTENT),
+}
+"""What is refused, by Slack's code; where another code has a hint, the channel is."""
 
 _WORDS_OF_OUR_FAULT = (
     *("invalid_", "too_many_", "too_long", "too_large", "limit_exceeded", "markdown_text_conflict", "no_text"),
@@ -166,6 +178,7 @@ class SlackTransport:
         raise DeliveryError(
             f"there is no channel {destination.address} that the app can see",
             permanent=True,
+            refusal=Refusal.PLACE,
             hint="Check the name, or write the channel's id. For a private channel give the app the"
             f" scope groups:read, and write /invite @… with its name in {destination.address}.",
         )
@@ -383,20 +396,27 @@ def classify_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> Deliv
 def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
     is_restricted = code.startswith("restricted_action")
     forbids = "A setting of the workspace or channel forbids posting there." if is_restricted else ""
-    hint = (WORKSPACE | DESTINATION).get(code, forbids)
+    hint = (WORKSPACE | DESTINATION | THREAD).get(code, forbids)
     if not hint and code not in TOO_LARGE and is_our_fault(code):
         details = "; ".join(_read_details(answer))
         return DeliveryError(
             f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
             permanent=True,
+            refusal=Refusal.CONTENT,
             hint=WRONG_MESSAGE,
         )
+    refusal = _REFUSED.get(code, Refusal.PLACE if hint else None)
+    if (
+        code == "missing_scope" and method != "chat.postMessage"
+    ):  # a channel that is named by its id needs no look-up
+        refusal = Refusal.PLACE
     needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
     return DeliveryError(
         f"Slack refused {method}: {code}{needed}",
-        permanent=hint != "" or code in TOO_LARGE,
+        permanent=refusal is not None,
         whole_transport=code in WORKSPACE,
         too_large=code in TOO_LARGE,
+        refusal=refusal,
         hint=hint,
     )
 

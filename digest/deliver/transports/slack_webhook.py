@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
 from digest.deliver.transports.slack import TOO_LARGE, WRONG_MESSAGE, is_our_fault
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 from digest.wire import HttpAnswer
@@ -46,6 +46,18 @@ def _classify(answer: HttpAnswer) -> DeliveryError:
     code = answer.text if answer.text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and (code in _REFUSALS or code in TOO_LARGE or is_our_fault(code)):
         hint = _REFUSALS.get(code, "" if code in TOO_LARGE else WRONG_MESSAGE)
-        return DeliveryError(f"{_WHO} answered {code}", permanent=True, too_large=code in TOO_LARGE, hint=hint)
+        return DeliveryError(
+            f"{_WHO} answered {code}",
+            permanent=True,
+            too_large=code in TOO_LARGE,
+            refusal=Refusal.PLACE if code in _REFUSALS else Refusal.CONTENT,
+            hint=hint,
+        )
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
-    return classify_status(_WHO, answer.status, answer.retry_after, is_post=True)
+    return classify_status(
+        _WHO,
+        answer.status,
+        answer.retry_after,
+        is_post=True,
+        refusal=Refusal.PLACE,
+    )

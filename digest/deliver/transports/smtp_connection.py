@@ -24,7 +24,7 @@ from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
 from digest.deliver.transports.smtp_replies import Cause, LimitReached, find_cause
 from digest.model.clock import monotonic
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
 
@@ -137,8 +137,9 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
     say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said. A limit of ours passes and concerns every mail, whatever the code is.
-    A reply without a usable code after the final dot leaves it open whether the mail was taken.
+    wherever it is said; but once a recipient was named, others may be taken all the same. A limit of ours passes
+    and concerns every mail, whatever the code is. A reply without a usable code after the final dot leaves it open
+    whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
@@ -153,11 +154,17 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and cause is not Cause.MAILBOX
     is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
+    refused = {
+        Refusal.ACCOUNT: is_general,
+        Refusal.PLACE: is_login or is_of_us,
+        Refusal.READER: names_recipient(text),
+    }
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
         permanent=code in _PERMANENT or is_of_us,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
         whole_transport=is_login or is_general or is_of_us or cause is Cause.ENCRYPTION,
+        refusal=next((one for one, is_so in refused.items() if is_so), None),
         hint=cause or _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 

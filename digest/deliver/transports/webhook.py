@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
-from digest.model.errors import DeliveryError
+from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPoster, classify_status
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
 from digest.model.subscriptions import Destination
@@ -51,7 +51,14 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
 
 def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
-    failure = classify_status(who, answer.status, answer.retry_after, is_post=True)
+    refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
+    failure = classify_status(
+        who,
+        answer.status,
+        answer.retry_after,
+        is_post=True,
+        refusal=refused,
+    )
     failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False

@@ -3,18 +3,18 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event
 
+from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.attempts import begin_sending, hold_failed, load_held, mark_sent, mark_unsent
-from digest.store.outbox import claim_deliveries, load_open_outbox, renew_claims
-from digest.store.subscribers import REFUSED, load_last_failures, load_refused, save_unsubscription
+from digest.store.attempts import begin_sending, mark_sent, mark_unsent
+from digest.store.outbox import claim_deliveries, has_deliveries, load_open_outbox, renew_claims
+from digest.store.subscribers import REFUSED, load_last_refusals, load_refused, save_unsubscription
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
@@ -82,6 +82,7 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
         assert all(mark(store, claimed))
         with store.read() as conn:
             load_open_outbox(conn, MORNING)
+            has_deliveries(conn, MORNING)
     finally:
         event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
@@ -89,18 +90,13 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
     assert not [plan for plan in scans if "ix_deliveries_" not in plan]
 
 
-def test_what_one_process_gave_up_of_a_pass_is_held_and_what_failed_before_is_known(store: Store) -> None:
+def test_what_an_address_was_refused_for_is_known_and_who_is_left_out_for_it(store: Store) -> None:
     store_digest(store, *READERS[:2])
     claimed = claim(store)
     begin(store, claimed)
     with store.begin() as conn:
         for one in claimed:
-            assert mark_unsent(conn, one, DeliveryState.DEAD, f"no {one.id}", MORNING)
-        assert load_last_failures(conn, claimed[0].id, 3) == ("team", [f"no {claimed[0].id}"])
-        hold_failed(conn, DestinationKind.MAIL, "you", MORNING)
-        hold_failed(conn, DestinationKind.MAIL, "me", MORNING + timedelta(seconds=1))
-        assert load_held(conn).ids == ()
-        hold_failed(conn, DestinationKind.MAIL, "me", MORNING)
-        assert load_held(conn).ids == tuple(sorted(one.id for one in claimed))
+            assert mark_unsent(conn, one, DeliveryState.DEAD, "no", MORNING, refusal=Refusal.READER)
+        assert load_last_refusals(conn, claimed[0].id, 3) == ("team", [Refusal.READER])
         save_unsubscription(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
         assert load_refused(conn) == [("team", claimed[0].destination)]

@@ -75,15 +75,15 @@ def test_what_is_fetched_by_its_readers_keeps_nobody_busy(store: Store) -> None:
 
 def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> None:
     with store.read() as conn:
-        assert not has_deliveries(conn)
+        assert not has_deliveries(conn, MORNING)
     store_digest(store, MAIL, at=MORNING + DAY)
     with store.read() as conn:
-        assert has_deliveries(conn), "its time is yet to come"
+        assert has_deliveries(conn, MORNING), "its time is yet to come"
     with store.begin() as conn:
         (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING + DAY)
     with store.read() as conn:
-        assert has_deliveries(conn), "its process may die"
+        assert has_deliveries(conn, MORNING), "its process may die"
     with store.begin() as conn:
         assert mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
     with store.read() as conn:
-        assert not has_deliveries(conn)
+        assert not has_deliveries(conn, MORNING)

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
+from digest.deliver.rules import PROBE_PAUSE
+from digest.model.errors import PROBED, Refusal
+from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import (
@@ -32,7 +34,7 @@ from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_
 
 S = DeliveryState
 ARROWS = {
-    S.READY: {S.CLAIMED, S.SENT, S.SUPPRESSED, S.DEAD},
+    S.READY: {S.CLAIMED, S.SENT, S.SUPPRESSED, S.DEAD, S.HELD},
     S.CLAIMED: {S.READY, S.SENDING, S.HELD, S.DEAD, S.SUPPRESSED},
     S.SENDING: {S.SENT, S.READY, S.UNKNOWN, S.HELD, S.DEAD},
     S.UNKNOWN: {S.SENT, S.READY, S.HELD, S.SUPPRESSED},
@@ -44,9 +46,44 @@ ARROWS = {
 OTHERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(4)]
 EVENTS = (
     *("claim", "begin") * 4,
-    *("sent", "retry", "unknown", "held", "dead", "too long", "give back", "crash") * 2,
-    *("found", "missing", "unclear", "wait", "operator retries", "operator drops", "operator says", "leave"),
+    *(
+        "sent",
+        "retry",
+        "unknown",
+        "held",
+        "place",
+        "account",
+        "dead",
+        "too long",
+        "give back",
+        "crash",
+    )
+    * 2,
+    *(
+        "found",
+        "missing",
+        "unclear",
+        "wait",
+        "hours",
+        "operator retries",
+        "operator drops",
+        "operator says",
+    ),
+    "leave",
 )
+ENDS = (
+    "begin",
+    "sent",
+    "retry",
+    "unknown",
+    "held",
+    "place",
+    "account",
+    "dead",
+    "too long",
+    "give back",
+)
+REFUSED = {"held": None, "place": Refusal.PLACE, "account": Refusal.ACCOUNT}
 
 
 class Life:
@@ -64,12 +101,12 @@ class Life:
             return {row.id: row for row in conn.execute(select(deliveries))}
 
     def happen(self, event: str, number: int) -> None:
-        if event in ("begin", "sent", "retry", "unknown", "held", "dead", "too long", "give back"):
+        if event in ENDS:
             if self.believed:
                 delivery = self.believed[number % len(self.believed)]
                 (self.begin if event == "begin" else self.end)(delivery, event)
-        elif event == "wait":
-            self.now += SETTLING_PAUSE
+        elif event in ("wait", "hours"):
+            self.now += SETTLING_PAUSE if event == "wait" else PROBE_PAUSE
         else:
             self.interfere(event, number)
 
@@ -89,8 +126,17 @@ class Life:
                 is_mine = mark_unsent(conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now)
             elif event == "unknown":
                 is_mine = mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now)
-            elif event == "held":
-                is_mine = mark_unsent(conn, delivery, DeliveryState.HELD, "refused", self.now)
+            elif event in REFUSED:
+                after = self.now + PROBE_PAUSE
+                is_mine = mark_unsent(
+                    conn,
+                    delivery,
+                    S.HELD,
+                    "refused",
+                    self.now,
+                    not_before=after,
+                    refusal=REFUSED[event],
+                )
             elif event == "dead":
                 is_mine = mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
             elif event == "too long":
@@ -135,7 +181,8 @@ class Life:
         assert after.keys() == self.before.keys()
         for id_, row in after.items():
             old = self.before.get(id_, row)
-            assert row.state == old.state or row.state in ARROWS[old.state]
+            is_probed = (old.state, row.state) == (S.HELD, S.CLAIMED)  # and was ready for a moment
+            assert row.state == old.state or row.state in ARROWS[old.state] or is_probed
             assert row.token >= old.token
             assert row.attempts >= old.attempts
             is_shorter = row.share != old.share
@@ -146,8 +193,20 @@ class Life:
             if row.part and row.state in (S.CLAIMED, S.SENDING, S.SENT, S.UNKNOWN):
                 before = places[row.digest_id, row.destination, row.part - 1]
                 assert before.state == S.SENT, "parts come in order"
+            if row.state == S.CLAIMED != old.state:
+                self.check_order(row, after)
         self.before = after
         self.check_attempts()
+
+    @staticmethod
+    def check_order(row: Any, after: dict[int, Any]) -> None:  # noqa: ANN401 - a row
+        for other in after.values():
+            is_refused = other.refusal in PROBED and other.state not in TERMINAL_STATES
+            is_behind = is_refused and other.id < row.id
+            assert not (is_behind and other.destination == row.destination), "a place goes on in order"
+            is_of_kind = other.destination.partition(":")[0] == row.destination.partition(":")[0]
+            is_behind_account = is_behind and other.refusal == Refusal.ACCOUNT and is_of_kind
+            assert not is_behind_account, "an account is tried with one"
 
     def check_attempts(self) -> None:
         with self.store.read() as conn:

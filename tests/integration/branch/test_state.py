@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from contextlib import closing
@@ -273,3 +274,26 @@ def test_a_run_waits_for_what_is_due_soon(repository: Repository) -> None:
     repository(folder, "run", "--wait", "30m")
     assert len(repository.world.mail.mails) == 1
     assert NAMED not in repository(folder, "status")
+
+
+def test_what_one_runner_holds_the_next_ones_try_and_send_in_order_once_it_is_mended(
+    repository: Repository,
+) -> None:
+    world = repository.world
+    channel = world.slack.workspace.channels["C000PAPERS"]
+    world.slack.workspace.refusals[channel.id] = "not_in_channel"
+    repository(repository.clone("one"), "run")
+    mornings = (MORNING, MORNING + timedelta(days=4), MORNING + timedelta(days=5))
+    for number, moment in enumerate(mornings):
+        world.clock.set(moment)
+        assert "delivery retry" in repository(repository.clone(f"morning {number}"), "run", expect=4)
+    assert not list(world.slack.messages)
+    world.slack.workspace.refusals.clear()
+    world.clock.set(MORNING + timedelta(days=6))
+    repository(repository.clone("after"), "run")
+    listed = repository(repository.clone("later"), "delivery", "list", "--limit", "99", "--json")
+    found: list[dict[str, dict[str, str]]] = json.loads(listed)["deliveries"][::-1]
+    posts = [one["delivery"] for one in found if one["delivery"]["destination"].startswith("slack")]
+    keys = [one["idempotency_key"] for one in posts]
+    assert [message.client_msg_id for message in world.slack.messages] == keys
+    assert len(keys) >= 4

@@ -120,7 +120,8 @@ class Pasting:
             template.unlink()
         code, answer = self.call(line)
         self.tried.add(line)
-        is_told = "doctor" in line.split() and code == 1  # it says what must be mended, as asked
+        # It says what must be mended, as asked; and a run, what needs somebody.
+        is_told = ("doctor" in line.split() and code == 1) or (code == 4 and "delivery" in answer)
         if (code and not is_told) or any(word.isalpha() and word.isupper() for word in shlex.split(line)):
             self.wrong.append(f"{of}: {line} ends with {code}: {answer}")
         return answer

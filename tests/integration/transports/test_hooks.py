@@ -14,7 +14,7 @@ from digest.config.values import write_signing_key
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.webhook import SignedWebhookTransport
 from digest.model.clock import SystemClock
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Message, Receipt, Transport
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
@@ -143,6 +143,8 @@ def test_a_refusal_is_for_good_concerns_one_hook_and_says_what_to_do(
 ) -> None:
     failure = fail(kind, Answer(said.encode(), status))
     assert (failure.permanent, failure.ambiguous, failure.whole_transport) == (True, False, False)
+    is_of_content = status in (400, 413, 422) if kind is not SLACK else "template" in hint
+    assert failure.refusal is (Refusal.CONTENT if is_of_content else Refusal.PLACE)
     assert (said if kind is SLACK else str(status)) in failure.message
     assert hint in failure.hint
 
@@ -150,7 +152,7 @@ def test_a_refusal_is_for_good_concerns_one_hook_and_says_what_to_do(
 @pytest.mark.parametrize("status", [400, 404, 407, 413])
 def test_a_refusal_in_words_that_are_not_slacks_waits_for_the_operator(status: int) -> None:
     failure = fail(SLACK, Answer(b"<html>nginx</html>", status))
-    assert (failure.permanent, failure.whole_transport) == (True, True)
+    assert (failure.permanent, failure.refusal) == (True, Refusal.PLACE)
     assert "<html" not in failure.message
 
 
@@ -185,5 +187,5 @@ def test_a_hook_that_is_not_configured_is_named_and_held_until_the_operator_mend
     for act in (lambda: transport.resolve(other), lambda: transport.send(MESSAGE, other)):
         with pytest.raises(DeliveryError, match=r"there is no .*'other'") as caught:
             act()
-        assert (caught.value.permanent, caught.value.whole_transport) == (True, True)
+        assert (caught.value.permanent, caught.value.refusal) == (True, Refusal.PLACE)
         assert "digest doctor --quick" in caught.value.hint

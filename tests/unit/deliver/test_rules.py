@@ -22,7 +22,7 @@ from digest.deliver.rules import (
     is_of_all,
     shorten_share,
 )
-from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Share
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -54,6 +54,52 @@ def decide(
 )
 def test_a_failure_knows_what_follows(error: dict[str, object], step: Step) -> None:
     assert decide(**error)[0] is step  # type: ignore[arg-type]  # the same
+
+
+@pytest.mark.parametrize(
+    ("refusal", "step"),
+    [
+        (Refusal.PLACE, Step.HOLD),
+        (Refusal.ACCOUNT, Step.HOLD),
+        (Refusal.SETTINGS, Step.HOLD),
+        (Refusal.CONTENT, Step.GIVE_UP),
+        (Refusal.READER, Step.GIVE_UP),
+        (None, Step.GIVE_UP),
+    ],
+)
+def test_what_the_operator_may_mend_is_held_with_its_code_and_the_rest_given_up(
+    refusal: Refusal | None, step: Step
+) -> None:
+    error = DeliveryError("no", permanent=True, refusal=refusal)
+    decided = decide_failure(error, settling=timedelta(0), tries=Tries(1, NOW), now=NOW, jitter=0.5)
+    assert (decided.step, decided.refusal, decided.given_up_before) == (step, refusal, None)
+
+
+@pytest.mark.parametrize("refusal", [*Refusal, None])
+@given(hours=st.integers(0, 400))
+def test_what_is_held_is_tried_after_six_hours_until_seven_days_have_passed(
+    refusal: Refusal | None, hours: int
+) -> None:
+    tries = Tries(1, NOW - timedelta(days=30), held_at=NOW - timedelta(hours=hours))
+    error = DeliveryError("no", permanent=True, refusal=refusal)
+    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
+    if refusal in (Refusal.CONTENT, Refusal.READER):
+        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal)
+    elif refusal is Refusal.SETTINGS:
+        assert (decided.step, decided.refusal) == (Step.HOLD, refusal)
+    elif hours < 7 * 24:
+        assert (decided.step, decided.refusal) == (Step.HOLD, refusal or Refusal.PLACE)
+        assert timedelta(hours=5) < decided.not_before - NOW <= timedelta(hours=6)
+    else:
+        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal or Refusal.PLACE)
+        assert decided.given_up_before == NOW - timedelta(days=7)
+
+
+def test_what_may_pass_is_no_refusal_however_long_it_is_held() -> None:
+    tries = Tries(1, NOW, held_at=NOW - timedelta(days=30))
+    error = DeliveryError("away", whole_transport=True)
+    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
+    assert (decided.step, decided.refusal) == (Step.RETRY, None)
 
 
 def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
@@ -148,17 +194,20 @@ def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_gi
 @pytest.mark.parametrize(
     ("refusals", "is_ours"),
     [
-        (["a@x.org: 550 at RCPT TO: <a@x.org> no", "b@y.org: 550 at RCPT TO: <b@y.org> no"], True),
-        (["a@x.org: 550 no A@x.org, session 4k2", "b@y.org: 550 no b@y.org, session 9z1"], True),
-        (["a@x.org: 550 5.2.2 full", "b@y.org: 550 5.2.2 full"], True),
-        (["a@x.org: 550 at RCPT TO: 5.1.1 no", "b@y.org: 550 at RCPT TO: 5.1.1 no"], False),
-        (["a@x.org: 550 no", "b@y.org: 552 no"], False),
-        (["a@x.org: 550 5.2.1 no", "b@y.org: 550 5.2.2 no"], False),
-        (["a@x.org: 550 no", "a@x.org: 550 no"], False),
-        ([], False),
+        (
+            {"a@x.org": "550 at RCPT TO: <a@x.org> no", "b@y.org": "550 at RCPT TO: <b@y.org> no"},
+            True,
+        ),
+        (
+            {"a@x.org": "550 no A@x.org, session 4k2", "b@y.org": "550 no b@y.org, session 9z1"},
+            True,
+        ),
+        ({"a@x.org": "550 5.2.2 full", "b@y.org": "550 5.2.2 full"}, True),
+        ({"a@x.org": "550 no", "b@y.org": "552 no"}, False),
+        ({"a@x.org": "550 5.2.1 no", "b@y.org": "550 5.2.2 no"}, False),
+        ({"a@x.org": "550 no"}, False),
+        ({}, False),
     ],
 )
-def test_the_same_refusal_for_several_readers_is_ours_unless_its_code_names_a_reader(
-    refusals: list[str], *, is_ours: bool
-) -> None:
+def test_the_same_refusal_for_several_readers_is_ours(refusals: dict[str, str], *, is_ours: bool) -> None:
     assert is_of_all(refusals) == is_ours

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, SlackAnswer, classify_answer
-from digest.model.errors import DeliveryError
+from digest.deliver.transports.slack import (
+    AMBIGUOUS,
+    DESTINATION,
+    THREAD,
+    WAIT,
+    WORKSPACE,
+    SlackAnswer,
+    classify_answer,
+)
+from digest.model.errors import DeliveryError, Refusal
 
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:
@@ -43,32 +51,46 @@ OUR_FAULTS = (
 
 
 @pytest.mark.parametrize(
-    ("code", "is_of_workspace", "hint"),
+    ("code", "refusal", "hint"),
     [
-        *((code, True, "") for code in sorted(WORKSPACE)),
-        *((code, False, "") for code in (*sorted(DESTINATION), "restricted_action_read_only_channel")),
-        *((code, False, "/invite") for code in ("not_in_channel", "channel_not_found")),
-        *((code, False, "template") for code in OUR_FAULTS),
+        *((code, Refusal.ACCOUNT, "") for code in sorted(WORKSPACE)),
+        *((code, Refusal.PLACE, "") for code in (*sorted(DESTINATION), "restricted_action_read_only_channel")),
+        *((code, Refusal.PLACE, "/invite") for code in ("not_in_channel", "channel_not_found")),
+        *((code, Refusal.CONTENT, "template") for code in OUR_FAULTS),
+        *((code, Refusal.CONTENT, "first part") for code in sorted(THREAD)),
     ],
 )
 def test_an_error_that_lasts_is_permanent_with_a_hint_and_stops_those_it_concerns(
-    code: str, hint: str, *, is_of_workspace: bool
+    code: str, refusal: Refusal, hint: str
 ) -> None:
     failure = _judge(code)
-    assert (failure.permanent, failure.whole_transport) == (True, is_of_workspace)
+    assert (failure.permanent, failure.refusal) == (True, refusal)
+    assert failure.whole_transport == (refusal is Refusal.ACCOUNT)
     assert failure.hint
     assert hint in failure.hint
 
 
 def test_the_classes_do_not_overlap() -> None:
-    classes: list[set[str]] = [set(AMBIGUOUS), set(WAIT), set(WORKSPACE), set(DESTINATION)]
+    classes: list[set[str]] = [
+        set(AMBIGUOUS),
+        set(WAIT),
+        set(WORKSPACE),
+        set(DESTINATION),
+        set(THREAD),
+    ]
     assert sum(map(len, classes)) == len(set().union(*classes))
 
 
 def test_a_missing_scope_is_named() -> None:
     failure = _judge("missing_scope", needed="channels:history", provided="chat:write")
     assert "channels:history" in failure.message
-    assert failure.permanent
+    assert (failure.permanent, failure.refusal) == (True, Refusal.ACCOUNT)
+    looked_up = classify_answer(
+        "conversations.list",
+        SlackAnswer(200, {}, {"ok": False, "error": "missing_scope"}),
+        is_post=False,
+    )
+    assert looked_up.refusal is Refusal.PLACE, "channels named by their ids need no look-up"
 
 
 def test_what_slack_says_about_wrong_blocks_is_passed_on() -> None:
@@ -80,7 +102,7 @@ def test_what_slack_says_about_wrong_blocks_is_passed_on() -> None:
 
 def test_an_unknown_refusal_is_tried_again_within_the_callers_limits() -> None:
     failure = _judge("something_new")
-    assert not failure.permanent
+    assert (failure.permanent, failure.refusal) == (False, None)
     assert not failure.ambiguous
     assert "something_new" in failure.message
 
@@ -103,7 +125,7 @@ def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])
 def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(status: int) -> None:
     failure = classify_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True)
-    assert failure.permanent
+    assert (failure.permanent, failure.refusal) == (True, Refusal.ACCOUNT)
     assert failure.whole_transport
     assert not failure.ambiguous
 
@@ -116,4 +138,4 @@ def test_the_wait_slack_asks_for_is_kept() -> None:
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
 def test_a_message_that_is_too_large_says_so_and_stops_nobody_else(code: str) -> None:
     failure = _judge(code)
-    assert (failure.too_large, failure.permanent, failure.whole_transport) == (True, True, False)
+    assert (failure.too_large, failure.permanent, failure.refusal) == (True, True, Refusal.CONTENT)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.deliver.transports.smtp_connection import Stage, classify_reply, read_reply
+from digest.model.errors import Refusal
 
 
 @given(st.integers(400, 499), st.sampled_from(Stage))
@@ -82,6 +83,30 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
     stage: Stage, code: int, reply: bytes, *, reaches_every_mail: bool
 ) -> None:
     assert classify_reply(stage, code, reply).whole_transport == reaches_every_mail
+
+
+@pytest.mark.parametrize(
+    ("stage", "code", "reply", "refusal"),
+    [
+        (Stage.GREETING, 554, b"no mail service here", Refusal.ACCOUNT),
+        (Stage.LOGIN, 535, b"5.7.8 bad credentials", Refusal.ACCOUNT),
+        (Stage.SENDER, 530, b"5.7.0 authentication required", Refusal.ACCOUNT),
+        (Stage.SENDER, 550, b"5.7.1 sender refused", Refusal.ACCOUNT),
+        (Stage.RECIPIENT, 530, b"5.7.0 authentication required", Refusal.PLACE),
+        (Stage.RECIPIENT, 550, b"5.1.8 Sender address rejected: Domain not found", Refusal.PLACE),
+        (Stage.RECIPIENT, 450, b"4.7.1 Helo command rejected: Host not found", Refusal.PLACE),
+        (Stage.FINAL, 550, b"5.7.26 unauthenticated: SPF and DKIM did not pass", Refusal.PLACE),
+        (Stage.RECIPIENT, 550, b"5.1.1 no such mailbox", Refusal.READER),
+        (Stage.RECIPIENT, 550, b"sorry, no mailbox here by that name (#5.1.1)", Refusal.READER),
+        (Stage.RECIPIENT, 550, b"no", None),
+        (Stage.FINAL, 554, b"5.7.1 looks like spam", None),
+    ],
+)
+def test_what_is_refused_has_a_code_and_only_what_comes_before_any_recipient_is_of_the_account(
+    stage: Stage, code: int, reply: bytes, refusal: Refusal | None
+) -> None:
+    failure = classify_reply(stage, code, reply)
+    assert (failure.permanent, failure.refusal) == (True, refusal)
 
 
 @pytest.mark.parametrize(
