@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 32}
-MOST_FILES, MOST_LINES = 220, {"digest": 50_000, "tests": 57_800}
+MOST_FILES, MOST_LINES = 220, {"digest": 50_600, "tests": 59_500}
 HEAVY = (
     *("alembic", "anyio", "apscheduler", "asyncio", "httpx", "jinja2", "lxml", "numpy", "psycopg", "rich"),
     *("slack_sdk", "smtplib", "sqlalchemy", "sqlite3", "starlette", "uvicorn"),
