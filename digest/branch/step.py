@@ -13,7 +13,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,6 +42,7 @@ from digest.model.errors import ConfigurationError, DigestError, OutsideError, S
 from digest.model.subscriptions import DestinationKind
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
+from digest.store.workers import lock_file
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
@@ -53,6 +54,9 @@ _TRIES = 3
 
 _CHANGES_AT_ALL = 50 * MOST_CHANGES
 """Letters of changes that can't fit into a journal, however they are compressed."""
+
+_FOLDER = "digest-state-"
+"""How the names of temporary folders begin in which the state lies decrypted."""
 
 _WATCH = 5.0
 """Seconds between two looks at how much of the lease is left."""
@@ -291,6 +295,18 @@ def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
 
 
 @contextmanager
+def _working_folder() -> Iterator[Path]:
+    """Give a folder of this process alone, and remove those of processes that were killed."""
+    with TemporaryDirectory(prefix=_FOLDER) as folder, lock_file(Path(folder) / _FOLDER):
+        # A folder has a database only when its process holds the lock already.
+        others = {one.parent for one in Path(folder).parent.glob(f"{_FOLDER}*/*.db")}
+        for left in (one for one in others if one.stat().st_uid == os.getuid()):
+            with suppress(StoreError), lock_file(left / _FOLDER):
+                shutil.rmtree(left)
+        yield Path(folder)
+
+
+@contextmanager
 def opened_branch(
     config: Config,
     clock: Clock,
@@ -301,8 +317,8 @@ def opened_branch(
     migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
-    with TemporaryDirectory(prefix="digest-") as folder, _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP):
-        branch = Branch(config, clock, owner, Path(folder))
+    with _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP), _working_folder() as folder:
+        branch = Branch(config, clock, owner, folder)
         branch.migrates = migrates
         branch.fetch(create=create, start_new=start_new)
         branch.store.before_write = branch.take_lease

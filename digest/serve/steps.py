@@ -10,7 +10,7 @@ from datetime import timedelta
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.rounds import deliver_in_rounds
-from digest.deliver.step import DeliverReport, hold_alike_refusals
+from digest.deliver.step import DeliverReport, hold_alike_refusals, restore_messages
 from digest.deliver.transports.registry import settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
@@ -234,3 +234,4 @@ def recover(site: Site) -> None:
             release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)
+    restore_messages(site)

@@ -61,6 +61,9 @@ _GIVE_BACK = (
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
+WAS_REPEATED = exists().where(attempts.c.delivery_id == deliveries.c.id, attempts.c.outcome == REPEATED)
+"""Whether a delivery may have arrived before, and was to be sent again all the same."""
+
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
@@ -154,11 +157,12 @@ def claim_deliveries(
     now: datetime,
     lease_seconds: float = CLAIM_LEASE,
     kinds: Collection[DestinationKind] | None = None,
+    which: ColumnElement[bool] | TextClause = ACTIVE_DELIVERY,
 ) -> list[Delivery]:
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations that asked for a pause are passed over.
+    sent. Destinations that asked for a pause are passed over. `which` names one condition more.
     """
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
@@ -168,6 +172,7 @@ def claim_deliveries(
         select(deliveries.c.id)
         .where(
             ACTIVE_DELIVERY,
+            which,
             *_is_claimable(),
             deliveries.c.not_before <= now,
             not_(is_blocked),
