@@ -65,14 +65,15 @@ class Journal:
     until: datetime
     changes: str
 
-    def refuse_living(self, now: datetime) -> None:
+    def refuse_living(self, now: datetime, *, accepts_clock: bool) -> None:
         """Refuse, by `LeaseHeld`, to take a lease that somebody has."""
-        if self.owner and now < self.until - LEASE - MARGIN:
+        is_ahead = now < self.until - LEASE - MARGIN
+        if self.owner and is_ahead and not accepts_clock:
             raise OutsideError(
                 f"the run {self.owner} has this state until {self.until:%d %b %Y %H:%M} UTC: a clock is wrong",
-                hint="Correct this machine's clock if it is behind. Else delete the branch, and start new.",
+                hint="Correct this machine's clock if it is behind. Else: `digest run --accept-clock`.",
             )
-        if self.owner and now < self.until + MARGIN:
+        if self.owner and not is_ahead and now < self.until + MARGIN:
             until = write_with_zone(self.until + MARGIN, None, now)
             raise LeaseHeld(
                 f"the run {self.owner} is at work on this state, at the latest until {until}",

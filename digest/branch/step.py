@@ -163,16 +163,17 @@ class Branch:
         pushes = f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
         return f"on the branch {self._remote.branch} of origin, {pushes}"
 
-    def take_lease(self) -> None:
+    def take_lease(self, *, accepts_clock: bool = False) -> None:
         """Become the one who may write and send; harmless if this process is.
 
         What a run before named and did not end is `unknown` from this push on. Raise `LeaseHeld` if a run has it.
+        If it `accepts_clock`, a lease that begins in the future is none.
         """
         with self._pushing:
             if self._has_lease:
                 return
             for _ in range(_TRIES):
-                self._journal.refuse_living(self._clock.now())
+                self._journal.refuse_living(self._clock.now(), accepts_clock=accepts_clock)
                 self._began = (self._clock.now(), monotonic())
                 with self.store.begin(is_allowed=True) as conn:
                     release_claims(conn, self._began[0], settle=self._lag)

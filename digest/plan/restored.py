@@ -1,4 +1,4 @@
-"""Takes as sent what a lost database had sent, after a backup was restored in its place.
+"""Takes as sent what a lost database had sent, after a restore; puts right what a wrong clock has written.
 
 The backup does not know what was sent after it was made. So the operator names a moment until which all that was
 due had gone out. Papers announced between the backup and the loss are in no backup: they are fetched again later.
@@ -7,10 +7,11 @@ So the moment is kept, and each plan compares with it what is announced.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Double, Text, cast, func, not_, select, update
 
 from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
@@ -23,6 +24,7 @@ from digest.poll.record import load_coverage
 from digest.store.attempts import mark_taken_as_sent
 from digest.store.backups import load_sent_until, set_sent_until
 from digest.store.changes import load_changes
+from digest.store.dialect import Moment, metadata
 from digest.store.digests import DigestDraft, save_digests
 from digest.store.matches import (
     MatchRow,
@@ -31,7 +33,17 @@ from digest.store.matches import (
     load_seen_versions,
     split_sent,
 )
+from digest.store.schema import digests, poll_runs, subscriptions, workers
 from digest.store.subscriptions import end_pauses, load_subscriptions, store_slots
+
+CLOCKS_DIFFER = timedelta(days=1)
+"""By how much the clocks of hosts may differ; what is less passes by itself."""
+
+_LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.seen_at}
+"""Turns, which are planned anew; the ends of pauses, which people choose; signs of life, which come again."""
+
+_NO_TURN = "%:%"
+"""What the names of slots are like that are no day and no week; an announcement's is a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +156,34 @@ def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bo
     """
     begin = max(announced, due.paused_until or announced)
     return first_due(due.subscription, begin, "") <= until
+
+
+def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
+    """Take a moment (UTC) for the present; return how many moments of each table were put right.
+
+    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the last check
+    before. Its digests get other slots, since theirs are for the days that will come; and messages from now on get
+    other keys, so that none is taken for one of those. Turns that lie too far in the future have come.
+    """
+    until = now + CLOCKS_DIFFER
+    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.like(_NO_TURN))
+    early = update(digests).where(digests.c.planned_at > until, is_turn)
+    conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
+    epoch = datetime(1991, 8, 14, tzinfo=UTC)  # arXiv's first day: nothing was due by then
+    set_sent_until(conn, (load_sent_until(conn) or epoch) + timedelta(microseconds=1))
+    before = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
+    then = conn.execute(before).scalar() or now
+    spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}
+    moved = Counter[str]()
+    for table in metadata.sorted_tables:
+        for column in {one for one in table.columns if type(one.type) in spans} - _LEFT:
+            limit, instead = spans[type(column.type)]
+            late = update(table).where(column > limit).values({column.name: instead})
+            moved[table.name] += conn.execute(late).rowcount
+    turns = {}
+    for due in load_subscriptions(conn):
+        turn = next_due(due.subscription, now, paused_until=due.paused_until)
+        if turn and due.next_due_at and due.next_due_at > turn:
+            turns[due.id] = (now if due.state == SubscriptionState.ACTIVE else turn, "")
+    store_slots(conn, turns)
+    return moved + Counter(subscriptions=len(turns))

@@ -10,14 +10,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from digest.branch.journal import LEASE, MARGIN
 from digest.branch.step import opened_branch
 from digest.config import load_config
+from digest.model.clock import ManualClock
 from tests.command_line import ROOT
+from tests.fakes.arxiv import DemoArxiv
 from tests.integration.branch.conftest import Repository
 from tests.integration.branch.test_state import MORNING
 
@@ -49,12 +51,11 @@ def die_at(repository: Repository, folder: Path, is_time: Callable[[], bool]) ->
 
 
 def die_at_silence(repository: Repository, folder: Path) -> None:
-    """Let a run die while it waits for a mail server that never says hello; its lease is over then."""
+    """Let a run die while it waits for a mail server that never says hello."""
     script = repository.world.mail.script
     others = script.waiting
     script.delay("CONNECT", 600)
     die_at(repository, folder, lambda: script.waiting == others)
-    repository.world.clock.advance(LEASE + MARGIN)
 
 
 def count_held(repository: Repository, folder: Path) -> int:
@@ -71,6 +72,7 @@ def test_deaths_in_a_row_hold_only_mails_that_were_being_sent_when_they_came(
     repository.world.clock.set(MORNING)
     for _ in range(deaths):
         die_at_silence(repository, folder)
+        repository.advance(hours=2)
     repository(folder, "run", expect=4 if held else 0)
     assert count_held(repository, folder) == held
     got = [mail.recipients[0] for mail in repository.world.mail.mails]
@@ -84,6 +86,7 @@ def test_no_mail_is_held_by_one_death_where_the_operator_wants_none_twice(reposi
     repository.environ["DIGEST_MAIL_ON_AMBIGUOUS"] = "hold"
     repository.world.clock.set(MORNING)
     die_at_silence(repository, folder)
+    repository.advance(hours=2)
     repository(folder, "run", expect=4)
     assert count_held(repository, folder) == 1
     assert len(repository.world.mail.mails) == len(READERS) - 1
@@ -96,6 +99,7 @@ def test_a_post_that_nobody_can_ask_about_is_not_held_by_a_death_among_the_mails
     repository(folder, "run")
     repository.world.clock.set(MORNING)
     die_at_silence(repository, folder)
+    repository.advance(hours=2)
     repository.environ[HOOK] = "http://127.0.0.1:9/services/T000/B000/Xyzzy77Plugh"
     repository(folder, "run", expect=4)
     assert count_held(repository, folder) == 0
@@ -128,3 +132,29 @@ def test_what_a_killed_run_left_decrypted_is_removed_by_the_next_unless_it_lives
         assert branch.store.path == living / "digest.db"
         assert living.exists()
     assert [one.name for one in scratch.iterdir()] == ["digest-state-mine"]
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_state_and_a_lease_of_a_clock_that_went_ahead_are_put_right_by_the_run_that_is_told_to(
+    repository: Repository, *, dies: bool
+) -> None:
+    folder = repository.clone("one")
+    write_readers(folder)
+    repository(folder, "run")
+    repository.world.clock.set(MORNING)
+    with DemoArxiv([], ManualClock(MORNING + timedelta(days=30))) as ahead:
+        right = repository.environ["DIGEST_TEST_CLOCK"]
+        repository.environ["DIGEST_TEST_CLOCK"] = ahead.clock_url
+        if dies:
+            die_at_silence(repository, folder)
+        else:
+            repository(folder, "run", "--now")
+        repository.environ["DIGEST_TEST_CLOCK"] = right
+    for command in (["run"], ["subscription", "pause", "digest"]) if dies else (["run"],):
+        assert "`digest run --accept-clock`" in repository(folder, *command, expect=4 if dies else 3)
+    assert "put right: " in repository(folder, "run", "--accept-clock")
+    got = [mail.recipients[0] for mail in repository.world.mail.mails]
+    assert sorted(got) == sorted(READERS)
+    repository.world.clock.advance(timedelta(days=5))
+    repository(folder, "run", "--now")
+    assert len(repository.world.mail.mails) == 2 * len(READERS)
