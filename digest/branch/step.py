@@ -295,16 +295,13 @@ def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-@contextmanager
-def _working_folder() -> Iterator[Path]:
-    """Give a folder of this process alone, and remove those of processes that were killed."""
-    with TemporaryDirectory(prefix=_FOLDER) as folder, lock_file(Path(folder) / _FOLDER):
-        # A folder has a database only when its process holds the lock already.
-        others = {one.parent for one in Path(folder).parent.glob(f"{_FOLDER}*/*.db")}
-        for left in (one for one in others if one.stat().st_uid == os.getuid()):
-            with suppress(StoreError), lock_file(left / _FOLDER):
+def _remove_left(where: Path) -> None:
+    """Remove from a folder what processes of this account left that were killed: the state, decrypted."""
+    # A database lies in one of these folders only when its process holds the lock.
+    for left in {one.parent for one in where.glob(f"{_FOLDER}*/*.db")}:
+        with suppress(StoreError, FileNotFoundError), lock_file(left / _FOLDER):
+            if left.stat().st_uid == os.getuid():
                 shutil.rmtree(left)
-        yield Path(folder)
 
 
 @contextmanager
@@ -318,8 +315,10 @@ def opened_branch(
     migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
-    with _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP), _working_folder() as folder:
-        branch = Branch(config, clock, owner, folder)
+    signals = _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
+    with signals, TemporaryDirectory(prefix=_FOLDER) as name, lock_file(Path(name) / _FOLDER):
+        _remove_left(Path(name).parent)
+        branch = Branch(config, clock, owner, Path(name))
         branch.migrates = migrates
         branch.fetch(create=create, start_new=start_new)
         branch.store.before_write = branch.take_lease

@@ -41,8 +41,6 @@ _WAIT_HELP = (
     "Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late."
 )
 
-_CLOCK_HELP = "This machine's clock is right: put right what another wrote of the future."
-
 _NAMED = 8
 """Announcements named one by one at most."""
 
@@ -113,8 +111,8 @@ def _preview_run(found: Foresight) -> Iterator[Part]:
 def _print_report(run: Run) -> Iterator[Part]:
     report, here = run.report, run.here
     if report.corrections is not None:
-        moments = ", ".join(f"{table} {number}" for table, number in report.corrections.items())
-        yield f"This machine's clock counts. Moments in the future put right: {moments or 'none'}."
+        moments = ", ".join(f"{what} {number}" for what, number in report.corrections.items())
+        yield f"This machine's clock counts. Put right: {moments or 'nothing'}."
     yield from map(Aside, report.config.doubts)
     yield from (f"{remark}." for remark in report.config.remarks)
     yield from [Aside(run.schedule)] * bool(run.schedule)
@@ -189,7 +187,7 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
 @click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
-@click.option("--accept-clock", "accepts_clock", is_flag=True, help=_CLOCK_HELP)
+@click.option("--accept-clock", "accepts_clock", is_flag=True, help="Trust this machine's clock: put right what lies in the future.")
 @answers(_show)
 @click.pass_context
 def command(

@@ -68,13 +68,12 @@ def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
 def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Message]]:
     """Store the intent to send what one round sends."""
     now = site.clock.now()
+    mails = _MAILS if may_repeat(site.config, DestinationKind.MAIL) else 0
     with site.store.begin() as conn:
         claim = partial(claim_deliveries, conn, owner=site.owner, now=now)
         claimed = claim(limit=_MOST, kinds=_SAFE)
-        if may_repeat(site.config, DestinationKind.MAIL):
-            claimed += claim(limit=_MAILS, kinds=_MAIL, which=~WAS_REPEATED)
-        if not claimed:
-            claimed = claim(limit=1, kinds=_OTHERS)
+        claimed += claim(limit=mails, kinds=_MAIL, which=~WAS_REPEATED)
+        claimed = claimed or claim(limit=1, kinds=_OTHERS)
     return [begun for one in claimed if (begun := begin_one(site, report, one)) is not None]
 
 

@@ -42,8 +42,8 @@ CLOCKS_DIFFER = timedelta(days=1)
 _LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.seen_at}
 """Turns, which are planned anew; the ends of pauses, which people choose; signs of life, which come again."""
 
-_NO_TURN = "%:%"
-"""What the names of slots are like that are no day and no week; an announcement's is a day."""
+_BEFORE_ARXIV = datetime(1991, 1, 1, tzinfo=UTC)
+"""Nothing was due by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +163,15 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
 
     What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the last check
     before. Its digests get other slots, since theirs are for the days that will come; and messages from now on get
-    other keys, so that none is taken for one of those. Turns that lie too far in the future have come.
+    other keys, so that none is taken for one of those. Each last turn is decided anew: what waits goes out.
     """
-    until = now + CLOCKS_DIFFER
-    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.like(_NO_TURN))
+    until, slot = now + CLOCKS_DIFFER, digests.c.slot
+    is_turn = slot.startswith("mailing:") | not_(slot.contains(":"))
     early = update(digests).where(digests.c.planned_at > until, is_turn)
     conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
-    epoch = datetime(1991, 8, 14, tzinfo=UTC)  # arXiv's first day: nothing was due by then
-    set_sent_until(conn, (load_sent_until(conn) or epoch) + timedelta(microseconds=1))
-    before = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
-    then = conn.execute(before).scalar() or now
+    set_sent_until(conn, (load_sent_until(conn) or _BEFORE_ARXIV) + timedelta(microseconds=1))
+    checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
+    then = conn.execute(checks).scalar() or now
     spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}
     moved = Counter[str]()
     for table in metadata.sorted_tables:
@@ -180,10 +179,9 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
             limit, instead = spans[type(column.type)]
             late = update(table).where(column > limit).values({column.name: instead})
             moved[table.name] += conn.execute(late).rowcount
-    turns = {}
-    for due in load_subscriptions(conn):
-        turn = next_due(due.subscription, now, paused_until=due.paused_until)
-        if turn and due.next_due_at and due.next_due_at > turn:
-            turns[due.id] = (now if due.state == SubscriptionState.ACTIVE else turn, "")
-    store_slots(conn, turns)
-    return moved + Counter(subscriptions=len(turns))
+    if moved.total():
+        active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
+        conn.execute(active.where(subscriptions.c.paused_until > now).values(state=SubscriptionState.PAUSED))
+        anew = active.where(subscriptions.c.next_due_at > now).values(next_due_at=now, last_slot="")
+        moved["next digests"] = conn.execute(anew).rowcount
+    return +moved

@@ -104,7 +104,7 @@ def test_no_moment_of_the_database_lies_in_the_future_and_it_is_said_what_was_pu
         call(plain, "run", "--now", expect=4, DIGEST_TEST_CLOCK=clock)
     plain.arxiv.faults.add("503", times=1)
     said = call(plain, "run", "--accept-clock", expect=4)
-    line = " ".join(said.partition("put right:")[2].split())
+    line = " ".join(said.partition("Put right:")[2].split())
     for table in ("poll_runs", "cursors", "digests", "deliveries", "attempts", "matches", "subscriptions"):
         assert re.search(rf"\b{table} [1-9]", line), line
     late = plain.clock.now() + timedelta(days=1)
@@ -117,4 +117,4 @@ def test_no_moment_of_the_database_lies_in_the_future_and_it_is_said_what_was_pu
     assert found <= {"subscriptions.next_due_at"}
     assert max(turns) < plain.clock.now() + timedelta(days=4)
     assert not [slot for slot in slots if slot.startswith("2026-12")]
-    assert "put right: none" in call(plain, "run", "--accept-clock")
+    assert "Put right: nothing" in call(plain, "run", "--accept-clock")

@@ -152,7 +152,7 @@ def test_a_state_and_a_lease_of_a_clock_that_went_ahead_are_put_right_by_the_run
         repository.environ["DIGEST_TEST_CLOCK"] = right
     for command in (["run"], ["subscription", "pause", "digest"]) if dies else (["run"],):
         assert "`digest run --accept-clock`" in repository(folder, *command, expect=4 if dies else 3)
-    assert "put right: " in repository(folder, "run", "--accept-clock")
+    assert "Put right: " in repository(folder, "run", "--accept-clock")
     got = [mail.recipients[0] for mail in repository.world.mail.mails]
     assert sorted(got) == sorted(READERS)
     repository.world.clock.advance(timedelta(days=5))
