@@ -84,6 +84,7 @@ class Branch:
         self._remote = Remote(config.folder, config.store.git_branch)
         self._path, self._base = folder / "digest.db", folder / "snapshot.db"
         self._journal = Journal(0, 0, "", _NOBODY, "")
+        self._old = Path(config.store.url.removeprefix("sqlite:///"))
         self._snapshot = ""
         self._began = (clock.now(), monotonic())
         self._has_lease = self._is_lost = False
@@ -121,7 +122,10 @@ class Branch:
             raise StoreError(
                 f"nothing has run yet: origin has no branch {self._remote.branch}", hint="`digest run` makes it."
             )
-        self._open(create=True)
+        if self._old.exists() and not start_new:
+            with lock_file(self._old):
+                copy_for_travel(self._old, self._path)
+        self._open(create=not self._path.exists())
 
     def _read(self, files: Mapping[str, Blob]) -> None:
         """Make a database of the branch's files."""

@@ -187,7 +187,12 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
 @click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
-@click.option("--accept-clock", "accepts_clock", is_flag=True, help="Trust this machine's clock: put right what lies in the future.")
+@click.option(
+    "--accept-clock",
+    "accepts_clock",
+    is_flag=True,
+    help="Trust this machine's clock: put right what another wrote of the future.",
+)
 @answers(_show)
 @click.pass_context
 def command(

@@ -165,8 +165,8 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     before. Its digests get other slots, since theirs are for the days that will come; and messages from now on get
     other keys, so that none is taken for one of those. Each last turn is decided anew: what waits goes out.
     """
-    until, slot = now + CLOCKS_DIFFER, digests.c.slot
-    is_turn = slot.startswith("mailing:") | not_(slot.contains(":"))
+    until = now + CLOCKS_DIFFER
+    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
     early = update(digests).where(digests.c.planned_at > until, is_turn)
     conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
     set_sent_until(conn, (load_sent_until(conn) or _BEFORE_ARXIV) + timedelta(microseconds=1))

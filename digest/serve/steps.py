@@ -46,8 +46,8 @@ class PassReport:
     """What one pass did, verb by verb; `watch` says what is wrong.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be checked; `held` are those held for the operator, of this pass and of earlier ones. `corrections` counts what a
-    wrong clock had written, by table; None if nobody asked for them.
+    be checked; `held` are those held for the operator, of this pass and of earlier ones. `corrections` counts what
+    a wrong clock had written, by table; None if nobody asked for them.
     """
 
     config: ConfigReport = field(default_factory=ConfigReport)
