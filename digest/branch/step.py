@@ -319,8 +319,11 @@ def opened_branch(
     migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
-    signals = _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
-    with signals, TemporaryDirectory(prefix=_FOLDER) as name, lock_file(Path(name) / _FOLDER):
+    with (
+        _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP),
+        TemporaryDirectory(prefix=_FOLDER) as name,
+        lock_file(Path(name) / _FOLDER),
+    ):
         _remove_left(Path(name).parent)
         branch = Branch(config, clock, owner, Path(name))
         branch.migrates = migrates

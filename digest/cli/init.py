@@ -153,10 +153,12 @@ def command(
         chosen.check(target, package)
     secrets: dict[str, str] = {}
     if is_beside:
-        config, text = load_config(target, environ), read_config_file(target).text
+        config = load_config(target, environ)
+        text = read_config_file(target).text
         known = drop_unused(read_answers(config, target.name))
     else:
-        hides, read = bool(chosen and chosen.hides), partial(_read_config, target, environ, secrets)
+        hides = bool(chosen and chosen.hides)
+        read = partial(_read_config, target, environ, secrets)
         dialogue = Dialogue(
             target.parent,
             zone or find_zone(),
@@ -167,9 +169,11 @@ def command(
         )
         known = _answer_all(dialogue, flags, target, tests=tests, no_input=no_input)
         shown = replace(known, password_file="", token_file="") if hides else known
-        config, text = read(known), _write(target, shown, chosen.settings if chosen else {})
+        config = read(known)
+        text = _write(target, shown, chosen.settings if chosen else {})
     files = {name: f"{secret}\n" for name, secret in secrets.items() if f'"{name}"' in text}
-    wanted, steps = text, ""
+    wanted = text
+    steps = ""
     if chosen:
         facts = Facts(target, text, known, config, package, choose_clock(config), environ, token_bytes)
         made, steps, wanted = render_start(chosen, facts)

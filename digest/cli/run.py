@@ -111,8 +111,8 @@ def _preview_run(found: Foresight) -> Iterator[Part]:
 def _print_report(run: Run) -> Iterator[Part]:
     report, here = run.report, run.here
     if report.corrections is not None:
-        moments = ", ".join(f"{what} {number}" for what, number in report.corrections.items())
-        yield f"This machine's clock counts. Put right: {moments or 'nothing'}."
+        moments = (f"{what} {number}" for what, number in report.corrections.items())
+        yield f"This machine's clock counts. Put right: {', '.join(moments) or 'nothing'}."
     yield from map(Aside, report.config.doubts)
     yield from (f"{remark}." for remark in report.config.remarks)
     yield from [Aside(run.schedule)] * bool(run.schedule)

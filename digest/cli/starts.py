@@ -36,8 +36,9 @@ _PACKAGE = re.compile(r"https://[^\s#]+\.whl|git\+https://[^\s#]+@[0-9a-f]{40}")
 SITE = "file:site/"
 """The folder that a workflow publishes."""
 
-SECRETS, NEW = "secrets.env", ".new"
-"""A file of variables; and what the name of a file ends in that is to replace another."""
+SECRETS = "secrets.env"
+NEW = ".new"
+"""What the name of a file ends in that is to replace another."""
 
 _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)

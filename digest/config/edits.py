@@ -45,9 +45,11 @@ class _Table:
 
     def write(self, key: str, value: object) -> None:
         """Write a value: in the lines that have its key, else below the last key; None takes it out."""
-        lines = enumerate(self.statements)
-        # A key of a table may be written with a dot, above all tables.
-        at = next((at for at, one in lines if key in one.data or one.text.startswith(f"{key} =")), None)
+        # Above all tables a key may be that of a table, after a dot.
+        at = next(
+            (at for at, one in enumerate(self.statements) if key in one.data or one.text.startswith(f"{key} =")),
+            None,
+        )
         if at is None:
             if value is not None:
                 self.statements.insert(self.end, _write_statement(key, value))

@@ -11,7 +11,7 @@ from itertools import chain, count
 from os.path import relpath
 from urllib.parse import urlsplit
 
-from digest.config.addresses import read_smtp_url
+from digest.config.addresses import read_smtp_url, see_from
 from digest.config.display import write_toml
 from digest.config.providers import Provider, add_login
 from digest.config.settings import Config
@@ -151,8 +151,9 @@ def read_answers(config: Config, name: str) -> Answers:
     """Return what a file of some name answers, as far as a start asks for it, from its configuration."""
     places = chain(*(one.destinations for one in config.subscriptions), config.alarms.to)
     sources = chain(*(one.library + one.not_like for one in config.subscriptions))
-    origins = [one for one in config.origins.values() if (config.folder / one).is_file()]
-    files: dict[str, str | None] = {**{one: one for one in origins}, name: ""}
+    # A secret is in a file of its own, or in this very file, or comes from a variable.
+    seen = {one: see_from(config.folder, one) for one in config.origins.values()}
+    files = {one: str(path) for one, path in seen.items() if (config.folder / path).is_file()} | {name: ""}
     return Answers(
         library=tuple(relpath(one, config.folder) if one.startswith("/") else one for one in sources),
         to=tuple(dict.fromkeys(places)),
@@ -170,10 +171,9 @@ def hide_addresses(known: Answers, text: str, given: Mapping[str, str]) -> tuple
     `given` are the names that stand there already, each with its value.
     """
     mails = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
-    addresses = [one for one in mails if one not in given.values()]
     free = (one for one in chain(["READER"], map("READER_{}".format, count(2))) if f"${one}" not in given)
-    readers = dict(zip(addresses, free, strict=False))
-    others = {known.sender: "MAIL_FROM", known.smtp: "MAIL_SMTP", known.contact: "ARXIV_CONTACT"}
+    readers = dict(zip((one for one in mails if one not in given.values()), free, strict=False))
+    others = {known.contact: "ARXIV_CONTACT", known.smtp: "MAIL_SMTP", known.sender: "MAIL_FROM"}
     hidden = dict(given)
     for address, name in {**readers, **others, **readers}.items():
         written = rf"""(?i)(["'](?:mailto:)?)(?!["']){re.escape(address)}(?=["'])"""

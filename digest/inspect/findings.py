@@ -210,8 +210,10 @@ def build_mask(private: Mapping[str, str]) -> Callable[[str], str]:
 
     def mask(text: str) -> str:
         text = pattern.sub(lambda match: spelled.get(match[1].lower(), "…"), text)
-        parts = enumerate(_EXAMPLES.split(text))  # every second one is an example
-        return "".join(part if at % 2 else redact(_hide(part, {}, _SHAPES[:-2])) for at, part in parts)
+        return "".join(
+            part if _EXAMPLES.fullmatch(part) else redact(_hide(part, {}, _SHAPES[:-2]))
+            for part in _EXAMPLES.split(text)
+        )
 
     return mask
 

@@ -43,7 +43,6 @@ _LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.se
 """Turns, which are planned anew; the ends of pauses, which people choose; signs of life, which come again."""
 
 _BEFORE_ARXIV = datetime(1991, 1, 1, tzinfo=UTC)
-"""Nothing was due by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,6 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
     early = update(digests).where(digests.c.planned_at > until, is_turn)
     conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
-    set_sent_until(conn, (load_sent_until(conn) or _BEFORE_ARXIV) + timedelta(microseconds=1))
     checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
     then = conn.execute(checks).scalar() or now
     spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}
@@ -180,6 +178,8 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
             late = update(table).where(column > limit).values({column.name: instead})
             moved[table.name] += conn.execute(late).rowcount
     if moved.total():
+        sent_until = load_sent_until(conn) or _BEFORE_ARXIV
+        set_sent_until(conn, sent_until + timedelta(microseconds=1))  # other keys, and nothing was due by then
         active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
         conn.execute(active.where(subscriptions.c.paused_until > now).values(state=SubscriptionState.PAUSED))
         anew = active.where(subscriptions.c.next_due_at > now).values(next_due_at=now, last_slot="")

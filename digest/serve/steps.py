@@ -223,9 +223,8 @@ def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | N
     If it `accepts_clock`, what another clock wrote is put right: see `accept_clock`, whose counts are returned.
     """
     with site.store.begin() as conn:
-        now = site.clock.now()
-        corrections = accept_clock(conn, now) if accepts_clock else None
-        last = load_last_start(conn)
+        corrections = accept_clock(conn, site.clock.now()) if accepts_clock else None
+        last, now = load_last_start(conn), site.clock.now()
         if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known
             raise StoreError(
                 f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"

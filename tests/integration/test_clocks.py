@@ -118,3 +118,22 @@ def test_no_moment_of_the_database_lies_in_the_future_and_it_is_said_what_was_pu
     assert max(turns) < plain.clock.now() + timedelta(days=4)
     assert not [slot for slot in slots if slot.startswith("2026-12")]
     assert "Put right: nothing" in call(plain, "run", "--accept-clock")
+
+
+def test_a_pause_that_ended_before_its_time_goes_on_and_no_other_is_touched(plain: World) -> None:
+    call(plain, "run")
+    call(plain, "subscription", "pause", "perf-mail", "--until", "2026-11-20")
+    call(plain, "subscription", "pause", "gpu-mail", "--until", "2026-12-24")
+    plain.clock.set(NOON)
+    plain.edit_config('"slack:#papers", ', "")  # whose clock is right: it says that we are too quick
+    with ahead(plain, timedelta(days=30)) as clock:
+        call(plain, "run", "--now", DIGEST_TEST_CLOCK=clock)
+    call(plain, "run", "--accept-clock")
+    listed = call(plain, "subscription", "list", "--json")
+    states = {
+        one["settings"]["name"]: (one["state"], (one["paused_until"] or "")[:10])
+        for one in json.loads(listed)["subscriptions"]
+    }
+    assert states["perf-mail"] == ("paused", "2026-11-19")
+    assert states["gpu-mail"] == ("paused", "2026-12-23")
+    assert states["perf-team"][0] == "active"

@@ -98,6 +98,7 @@ def test_a_workflow_beside_a_file_hides_each_address_and_shows_what_must_change(
     assert "+to = [\"mailto:$READER_4\", 'mailto:$READER_2']" in said
     assert "  first  mv digest.toml.new digest.toml\n" in said
     assert [one for one in PRIVATE if one in new] == []
+    assert 'from = "$MAIL_FROM"          # our own\n' in new
     assert next(line for line in new.splitlines() if "#" in line) == RICH.splitlines()[0]
     secrets = read_secrets(rich)
     assert (secrets["DIGEST_VALUE_READER"], secrets["DIGEST_MAIL_PASSWORD"]) == ("eve@lab.example", "hush")

@@ -38,9 +38,9 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
     assert lines[2:] == [
         "DIGEST_VALUE_READER=a@example.org",
         "DIGEST_VALUE_READER_2=b@example.org",
-        "DIGEST_VALUE_MAIL_FROM=digest@example.org",
-        "DIGEST_VALUE_MAIL_SMTP=smtp+starttls://digest@mail.example.org:587",
         "DIGEST_VALUE_ARXIV_CONTACT=https://example.org/me",
+        "DIGEST_VALUE_MAIL_SMTP=smtp+starttls://digest@mail.example.org:587",
+        "DIGEST_VALUE_MAIL_FROM=digest@example.org",
         "DIGEST_MAIL_PASSWORD=",
         "DIGEST_SLACK_TOKEN=",
         f"DIGEST_DISCORD_TEAM={hook}",
