@@ -138,15 +138,15 @@ def command(
         flags["destinations"] += (SITE,)
     is_beside = chosen is not None and target.exists()
     _require_room(target, [*chosen.files, target.name + NEW] if chosen else (), is_beside=is_beside)
-    if is_beside and any(flags.values()):
-        raise UsageError(
-            f"{target} is there already, and --start takes what it says",
-            hint="`digest subscription edit` and `digest add` change what it says.",
-        )
     if re.search(r"://|\.whl$", flags["sender"] or ""):
         raise UsageError(
             f"--from {flags['sender']} is no mail address",
             hint="A wheel or a commit goes to --package, as an address: nobody else has a file of yours.",
+        )
+    if is_beside and any(flags.values()):
+        raise UsageError(
+            f"{target} is there already, and --start takes what it says",
+            hint="`digest subscription edit` and `digest add` change what it says.",
         )
     package = read_package(package)
     if chosen:
@@ -376,9 +376,9 @@ def _report(target: Path, config: Config, written: Sequence[str], steps: str, ch
         say(f"\nWrote {', '.join(before)}{' and ' if before else ''}{last}.")
     if change:
         say(f"{target.name} was left as it is. This start needs it so:\n")
-        click.echo("\n".join(change))
+        click.echo("\n".join([*change, ""]))
         if config.store.git_branch:
-            click.echo(f"\n  first  {call} db backup digest.db")
+            click.echo(f"  first  {call} db backup digest.db")
         click.echo(f"  first  mv {target.name}{NEW} {target.name}")
     if steps:
         click.echo(steps)

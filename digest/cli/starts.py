@@ -179,7 +179,14 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
-    return WorkflowContext(schedule, in_utc, facts.package, hidden, is_site=SITE in map(str, answers.to))
+    return WorkflowContext(
+        schedule,
+        in_utc,
+        facts.package,
+        hidden,
+        is_site=SITE in map(str, answers.to),
+        has_history=(config.folder / "digest.db").exists(),
+    )
 
 
 def _list_hook_variables(answers: Answers) -> Iterator[str]:

@@ -256,7 +256,8 @@ def test_from_a_laptop_to_a_workflow_to_a_server_to_a_container_nothing_is_lost_
         world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=1)
         assert run_process(laptop, outside, "run", "--now").returncode == 4
 
-        call(laptop, outside, "init", "--start", "github", "--package", COMMIT)
+        said = call(laptop, outside, "init", "--start", "github", "--package", COMMIT)
+        assert "         set -a; . ./secrets.env; set +a; digest run\n" in said
         sh(tmp_path, f"git init -q --bare -b main {origin}")
         sh(laptop, "mv digest.toml.new digest.toml; git init -q -b main; git add .; git commit -qm Digest")
         sh(laptop, f"git remote add origin {origin}; git push -q origin main")
