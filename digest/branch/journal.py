@@ -43,8 +43,8 @@ FOREIGN = (
 )
 
 _STAYS = {"deliveries": "body"}
-"""Columns that stay at home, by table: the rendered bytes of messages are made again from the frozen digest, and
-their `media_type` says that they were there."""
+"""Columns that stay at home, by table: the rendered bytes of messages are made again from the
+frozen digest, and their `media_type` says that they were there."""
 
 _AT_HOME = ("workers", "job_turns")
 """Tables that stay at home: the processes at work, which the other side could not ask anyway."""

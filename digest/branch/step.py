@@ -300,7 +300,7 @@ def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
 
 
 def _remove_left(where: Path) -> None:
-    """Remove from a folder what processes of this account left that were killed: the state, decrypted."""
+    """Remove from a folder the decrypted states that killed processes of this account left."""
     # A database lies in one of these folders only when its process holds the lock.
     for left in {one.parent for one in where.glob(f"{_FOLDER}*/*.db")}:
         with suppress(StoreError, FileNotFoundError), lock_file(left / _FOLDER):

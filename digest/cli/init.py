@@ -141,7 +141,7 @@ def command(
     if re.search(r"://|\.whl$", flags["sender"] or ""):
         raise UsageError(
             f"--from {flags['sender']} is no mail address",
-            hint="A wheel or a commit goes to --package, as an address: nobody else has a file of yours.",
+            hint="A wheel or a commit goes to --package, by an address: nobody else has your file.",
         )
     if is_beside and any(flags.values()):
         raise UsageError(
@@ -175,7 +175,8 @@ def command(
     wanted = text
     steps = ""
     if chosen:
-        facts = Facts(target, text, known, config, package, choose_clock(config), environ, token_bytes)
+        clock = choose_clock(config)
+        facts = Facts(target, text, known, config, package, clock, environ, token_bytes)
         made, steps, wanted = render_start(chosen, facts)
         files |= made
     change = compare_texts(text, wanted, target.name) if is_beside else []
@@ -186,7 +187,12 @@ def command(
 
 
 def _answer_all(
-    dialogue: Dialogue, flags: Mapping[str, Any], target: Path, *, tests: bool | None, no_input: bool
+    dialogue: Dialogue,
+    flags: Mapping[str, Any],
+    target: Path,
+    *,
+    tests: bool | None,
+    no_input: bool,
 ) -> Answers:
     """Return all answers: what flags say, and what is asked or usual for the rest."""
     known = _read_flags(flags, target, dialogue.zone, dialogue.environ)
@@ -353,8 +359,16 @@ def _write(target: Path, known: Answers, more: Mapping[str, object]) -> str:
     return write_starter(known, {"store.url": url, **more})
 
 
-def _save(target: Path, text: str | None, files: Mapping[str, str], private: Container[str]) -> None:
-    """Write the files, those that are private for their owner alone, and then digest.toml, unless it is there."""
+def _save(
+    target: Path,
+    text: str | None,
+    files: Mapping[str, str],
+    private: Container[str],
+) -> None:
+    """Write the files, those that are private for their owner alone, and then digest.toml.
+
+    There is no text for a digest.toml that is there already.
+    """
     with writing_files():
         for name, content in files.items():
             file = target.parent / name
@@ -368,7 +382,13 @@ def _save(target: Path, text: str | None, files: Mapping[str, str], private: Con
                 opened.write(text)
 
 
-def _report(target: Path, config: Config, written: Sequence[str], steps: str, change: Sequence[str]) -> None:
+def _report(
+    target: Path,
+    config: Config,
+    written: Sequence[str],
+    steps: str,
+    change: Sequence[str],
+) -> None:
     is_usual = find_config(None, read_environment()) == target
     call = name_command() + ("" if is_usual else f" --config {shlex.quote(str(target))}")
     if written:
@@ -483,7 +503,8 @@ class Dialogue:
     def _ask_secret(self, called: str, name: str) -> str:
         """Ask for a secret, unless its file is there already; return the file."""
         is_there = (self.folder / name).exists() and name not in self.secrets
-        if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
+        question = f"{name} is there already. Use what it holds? Else it is replaced."
+        if is_there and click.confirm(_bold(question), default=True):
             return name
         file = SECRETS if self.hides else name
         _say(f"What you type is not shown. It goes into the file {file}, which only you can read.")
@@ -543,12 +564,13 @@ def _ask_own_server() -> str:
         # An address says how it encrypts; for a name alone that is asked.
         server = ask(
             "Its name and port?",
-            lambda text: read_smtp_url(text) if "://" in text else read_smtp_url(f"smtp://{text}")[7:],
+            lambda text: read_smtp_url(text if "://" in text else f"smtp://{text}") and text,
             "localhost:25",
         )
         if "://" not in server:
             server = f"{_SECURITY[_choose('How does it encrypt?', list(_SECURITY))]}://{server}"
-        login = "" if urlsplit(server).username else ask("Login name? Enter for none.", str.strip, "")
+        has_login = urlsplit(server).username is not None
+        login = "" if has_login else ask("Login name? Enter for none.", str.strip, "")
         url = add_login(server, login)
         if not (url.startswith("smtp://") and urlsplit(url).username) or is_loopback(url):
             return url

@@ -51,7 +51,7 @@ _UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a start may need to know: a file, its text, what that answers, how it reads with its secrets.
+    """What a start may need to know: a file, its text, what that answers, how it is read.
 
     `package` is where Digest is installed from, as pip takes it; "" for no place.
     """
@@ -94,8 +94,8 @@ class Start:
 
     `files` are those it writes, if they are not empty, with their templates in `start/`; `steps` is the template
     of what to do next. `check` refuses, before anything is asked, what can't be done with this target and package.
-    `settings` is what digest.toml says besides; None for what it must not say. If it `hides`, no file but
-    `SECRETS` holds an address or a secret.
+    `settings` is what digest.toml says besides; None for what it must not say. If it `hides`, no
+    file but `SECRETS` holds an address or a secret.
     """
 
     files: Mapping[str, str]
@@ -107,7 +107,7 @@ class Start:
 
 
 def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
-    """Return the files of a start, by their paths; what to do next; and what the file of the facts must say."""
+    """Return the files of a start, by their paths; what to do next; what digest.toml must say."""
     templates, seen = Templates((), find_shipped_templates()), start.see(facts)
     files = {path: templates.render(f"start/{name}", seen).rstrip() + "\n" for path, name in start.files.items()}
     files = {path: text for path, text in files.items() if text.strip()}
@@ -120,7 +120,8 @@ def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
                 f"line {left[0]} of {facts.target.name} would show everybody what is private",
                 hint="Move a secret into a file, as mail.password. Write an address as $NAME.",
             )
-    elif given := facts.config.given:  # nobody else reads it here, and a service knows no variables of a shell
+    elif given := facts.config.given:
+        # Nobody else reads the file here, and a service knows no variables of a shell.
         names = "|".join(map(re.escape, given))
         written = rf"""["']((?:[\w-]+:)?)({names})["']"""
         text = re.sub(written, lambda found: write_toml(found[1] + given[found[2]]), text)
@@ -153,8 +154,8 @@ def _require_package(package: str, what: str) -> None:
     if not package:
         raise UsageError(
             f"version {__version__} is at no package index, so {what} can't install it from there",
-            hint="Say where it is: --package https://….whl, or --package git+https://…@ and a commit, which "
-            "`git rev-parse HEAD` prints in your clone. "
+            hint="Say where it is: --package https://….whl, or --package git+https://…@ and a commit,"
+            " which `git rev-parse HEAD` prints in your clone. "
             "Whoever takes the name at an index first could run their program with your secrets.",
         )
 

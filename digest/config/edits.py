@@ -142,7 +142,7 @@ def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
 
 
 def write_settings(text: str, settings: Mapping[str, object]) -> str:
-    """Return the file with single settings written, by keys such as `store.url`; None takes one out."""
+    """Return the file with settings written, by keys such as `store.url`; None takes one out."""
     tables = _cut(text)
     for key, value in settings.items():
         table, _, name = key.partition(".")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, count
-from os.path import relpath
 from urllib.parse import urlsplit
 
 from digest.config.addresses import read_smtp_url, see_from
@@ -148,14 +147,15 @@ def make_name(text: str) -> str:
 
 
 def read_answers(config: Config, name: str) -> Answers:
-    """Return what a file of some name answers, as far as a start asks for it, from its configuration."""
+    """Return what a file of some name answers that a start asks for, from its configuration."""
     places = chain(*(one.destinations for one in config.subscriptions), config.alarms.to)
     sources = chain(*(one.library + one.not_like for one in config.subscriptions))
     # A secret is in a file of its own, or in this very file, or comes from a variable.
     seen = {one: see_from(config.folder, one) for one in config.origins.values()}
-    files = {one: str(path) for one, path in seen.items() if (config.folder / path).is_file()} | {name: ""}
+    files = {one: str(path) for one, path in seen.items() if (config.folder / path).is_file()}
+    files[name] = ""
     return Answers(
-        library=tuple(relpath(one, config.folder) if one.startswith("/") else one for one in sources),
+        library=tuple(str(see_from(config.folder, one)) for one in sources),
         to=tuple(dict.fromkeys(places)),
         smtp=config.mail.smtp,
         sender=config.mail.from_address,
@@ -166,12 +166,13 @@ def read_answers(config: Config, name: str) -> Answers:
 
 
 def hide_addresses(known: Answers, text: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return a file's text as everybody may read it, with `$NAME` for an address; and the variables of all names.
+    """Return a file's text with `$NAME` for each address, and the variables of all its names.
 
     `given` are the names that stand there already, each with its value.
     """
     mails = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
-    free = (one for one in chain(["READER"], map("READER_{}".format, count(2))) if f"${one}" not in given)
+    numbered = chain(["READER"], map("READER_{}".format, count(2)))
+    free = (one for one in numbered if f"${one}" not in given)
     readers = dict(zip((one for one in mails if one not in given.values()), free, strict=False))
     others = {known.contact: "ARXIV_CONTACT", known.smtp: "MAIL_SMTP", known.sender: "MAIL_FROM"}
     hidden = dict(given)

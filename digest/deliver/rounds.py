@@ -1,8 +1,8 @@
 """Sends in rounds if the state is on a branch: a push names there what a round sends, before any of it goes.
 
-What can be asked about, or is known to the other side when it comes again, is named as it is due. Of mails a round
-names few: only they are in doubt if the process dies. What the next doubt would leave to the operator is named
-alone. So a death leaves them no message but the one that was being sent.
+What can be asked about, or is known to the other side when it comes again, is named as it is due.
+Of mails a round names few: only they are in doubt if the process dies. What the next doubt would
+leave to the operator is named alone. So a death leaves them only the message that was being sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Takes as sent what a lost database had sent, after a restore; puts right what a wrong clock has written.
+"""Takes as sent what a lost database had sent, after a restore; puts right what a wrong clock wrote.
 
 The backup does not know what was sent after it was made. So the operator names a moment until which all that was
 due had gone out. Papers announced between the backup and the loss are in no backup: they are fetched again later.
@@ -40,9 +40,7 @@ CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
 
 _LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.seen_at}
-"""Turns, which are planned anew; the ends of pauses, which people choose; signs of life, which come again."""
-
-_BEFORE_ARXIV = datetime(1991, 1, 1, tzinfo=UTC)
+"""Turns, which are planned anew; the ends of pauses, which people choose; signs of life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +158,10 @@ def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bo
 def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     """Take a moment (UTC) for the present; return how many moments of each table were put right.
 
-    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the last check
-    before. Its digests get other slots, since theirs are for the days that will come; and messages from now on get
-    other keys, so that none is taken for one of those. Each last turn is decided anew: what waits goes out.
+    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the
+    last check before. Its digests get other slots, since theirs are for the days that will come; and
+    messages from now on get other keys, so that none is taken for one of those. Each last turn is
+    decided anew: what waits goes out.
     """
     until = now + CLOCKS_DIFFER
     is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
@@ -178,10 +177,12 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
             late = update(table).where(column > limit).values({column.name: instead})
             moved[table.name] += conn.execute(late).rowcount
     if moved.total():
-        sent_until = load_sent_until(conn) or _BEFORE_ARXIV
-        set_sent_until(conn, sent_until + timedelta(microseconds=1))  # other keys, and nothing was due by then
+        # This changes the keys alone: nothing was due before arXiv began.
+        sent_until = load_sent_until(conn) or datetime(1991, 1, 1, tzinfo=UTC)
+        set_sent_until(conn, sent_until + timedelta(microseconds=1))
         active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
-        conn.execute(active.where(subscriptions.c.paused_until > now).values(state=SubscriptionState.PAUSED))
-        anew = active.where(subscriptions.c.next_due_at > now).values(next_due_at=now, last_slot="")
-        moved["next digests"] = conn.execute(anew).rowcount
+        pauses = active.where(subscriptions.c.paused_until > now)
+        conn.execute(pauses.values(state=SubscriptionState.PAUSED))
+        turns = active.where(subscriptions.c.next_due_at > now)
+        moved["next digests"] = conn.execute(turns.values(next_due_at=now, last_slot="")).rowcount
     return +moved

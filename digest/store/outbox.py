@@ -61,7 +61,10 @@ _GIVE_BACK = (
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
-WAS_REPEATED = exists().where(attempts.c.delivery_id == deliveries.c.id, attempts.c.outcome == REPEATED)
+WAS_REPEATED = exists().where(
+    attempts.c.delivery_id == deliveries.c.id,
+    attempts.c.outcome == REPEATED,
+)
 """Whether a delivery may have arrived before, and was to be sent again all the same."""
 
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)

@@ -130,7 +130,10 @@ def read_head(path: Path) -> bytes | None:
 
 
 def write_own(path: Path, data: bytes, *, is_of_site: bool = True) -> bool:
-    """Do as `write_if_changed`, but never over a file that is not of ours; in a site, nor beside such a page."""
+    """Do as `write_if_changed`, but never over a file that is not of ours.
+
+    A page of a site is not written beside such a first page either.
+    """
     for one in (path, path.with_name(SITE_INDEX)) if is_of_site else (path,):
         head = read_head(one)
         if head is not None and _MARKS[one.suffix.lower()] not in head:
