@@ -179,7 +179,7 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
         (("--query", "ti:(gpu"), "never closed"),
         (("--to", "nobody"), "is not a destination"),
         (("--from", "https://example.org/x.whl"), "goes to --package"),
-        (("--from", "../x.whl"), "nobody else has a file of yours"),
+        (("--from", "../x.whl"), "nobody else has your file"),
         (("--package", "../x.whl"), "A file is only here"),
         (("--to", "a@live.com", "--provider", "outlook"), "takes no passwords"),
         ((*rest, "no/digest.toml"), "can't be written"),
