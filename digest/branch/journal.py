@@ -42,9 +42,9 @@ FOREIGN = (
     " start new: `digest run --start-new`."
 )
 
-_STAYS = {"deliveries": ("body",)}
-"""Columns that stay at home: the rendered bytes of messages are made again from the frozen digest, and their
-`media_type` says that they were there."""
+_STAYS = {"deliveries": "body"}
+"""Columns that stay at home, by table: the rendered bytes of messages are made again from the
+frozen digest, and their `media_type` says that they were there."""
 
 _AT_HOME = ("workers", "job_turns")
 """Tables that stay at home: the processes at work, which the other side could not ask anyway."""
@@ -65,14 +65,15 @@ class Journal:
     until: datetime
     changes: str
 
-    def refuse_living(self, now: datetime) -> None:
+    def refuse_living(self, now: datetime, *, accepts_clock: bool) -> None:
         """Refuse, by `LeaseHeld`, to take a lease that somebody has."""
-        if self.owner and now < self.until - LEASE - MARGIN:
+        is_ahead = now < self.until - LEASE - MARGIN
+        if self.owner and is_ahead and not accepts_clock:
             raise OutsideError(
                 f"the run {self.owner} has this state until {self.until:%d %b %Y %H:%M} UTC: a clock is wrong",
-                hint="Correct this machine's clock if it is behind. Else delete the branch, and start new.",
+                hint="Correct this machine's clock if it is behind. Else: `digest run --accept-clock`.",
             )
-        if self.owner and now < self.until + MARGIN:
+        if self.owner and not is_ahead and now < self.until + MARGIN:
             until = write_with_zone(self.until + MARGIN, None, now)
             raise LeaseHeld(
                 f"the run {self.owner} is at work on this state, at the latest until {until}",
@@ -128,15 +129,18 @@ def _bind(name: str, generation: int) -> bytes:
 
 def copy_for_travel(path: Path, copy: Path) -> None:
     """Write a small copy of a database, without what stays at home, to a file that is not there yet."""
-    with closing(sqlite3.connect(path)) as source:
-        source.execute("VACUUM INTO ?", (str(copy),))
-    with closing(sqlite3.connect(copy, isolation_level=None)) as made:
-        for table in _AT_HOME:
-            made.execute(f"DELETE FROM {table}")
-        for table, columns in _STAYS.items():
-            for column in columns:
+    try:
+        with closing(sqlite3.connect(path)) as source:
+            source.execute("VACUUM INTO ?", (str(copy),))
+        with closing(sqlite3.connect(copy, isolation_level=None)) as made:
+            for table in _AT_HOME:
+                made.execute(f"DELETE FROM {table}")
+            for table, column in _STAYS.items():
                 made.execute(f"UPDATE {table} SET {column} = NULL")
-        made.execute("VACUUM")
+            made.execute("VACUUM")
+    except sqlite3.Error as error:
+        hint = "If it is not the database of your digests, move it away."
+        raise StoreError(f"{path} can't be copied to the branch: {error}", hint=hint) from error
 
 
 def write_differences(path: Path, base: Path) -> str | None:
@@ -164,7 +168,7 @@ def _list_tables(conn: sqlite3.Connection, schema: str) -> dict[str, str]:
 
 def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:
     columns = [(row[1], row[5]) for row in conn.execute(f"PRAGMA main.table_info({table})")]
-    kept = [f'"{name}"' for name, _ in columns if name not in _STAYS.get(table, ())]
+    kept = [f'"{name}"' for name, _ in columns if name != _STAYS.get(table)]
     keys = [f'"{name}"' for name, place in columns if place] or kept
     here, there = (f"SELECT {', '.join(kept)} FROM {schema}.{table}" for schema in ("main", "base"))
     where = " || ' AND ' || ".join(f"'{name} = ' || quote({name})" for name in keys)

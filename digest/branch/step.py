@@ -13,7 +13,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,6 +42,7 @@ from digest.model.errors import ConfigurationError, DigestError, OutsideError, S
 from digest.model.subscriptions import DestinationKind
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
+from digest.store.workers import lock_file
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
@@ -53,6 +54,9 @@ _TRIES = 3
 
 _CHANGES_AT_ALL = 50 * MOST_CHANGES
 """Letters of changes that can't fit into a journal, however they are compressed."""
+
+_FOLDER = "digest-state-"
+"""How the names of temporary folders begin in which the state lies decrypted."""
 
 _WATCH = 5.0
 """Seconds between two looks at how much of the lease is left."""
@@ -80,6 +84,7 @@ class Branch:
         self._remote = Remote(config.folder, config.store.git_branch)
         self._path, self._base = folder / "digest.db", folder / "snapshot.db"
         self._journal = Journal(0, 0, "", _NOBODY, "")
+        self._old = Path(config.store.url.removeprefix("sqlite:///"))
         self._snapshot = ""
         self._began = (clock.now(), monotonic())
         self._has_lease = self._is_lost = False
@@ -117,7 +122,10 @@ class Branch:
             raise StoreError(
                 f"nothing has run yet: origin has no branch {self._remote.branch}", hint="`digest run` makes it."
             )
-        self._open(create=True)
+        if self._old.exists() and not start_new:
+            with lock_file(self._old):
+                copy_for_travel(self._old, self._path)
+        self._open(create=not self._path.exists())
 
     def _read(self, files: Mapping[str, Blob]) -> None:
         """Make a database of the branch's files."""
@@ -159,16 +167,17 @@ class Branch:
         pushes = f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
         return f"on the branch {self._remote.branch} of origin, {pushes}"
 
-    def take_lease(self) -> None:
+    def take_lease(self, *, accepts_clock: bool = False) -> None:
         """Become the one who may write and send; harmless if this process is.
 
         What a run before named and did not end is `unknown` from this push on. Raise `LeaseHeld` if a run has it.
+        If it `accepts_clock`, a lease that begins in the future is none.
         """
         with self._pushing:
             if self._has_lease:
                 return
             for _ in range(_TRIES):
-                self._journal.refuse_living(self._clock.now())
+                self._journal.refuse_living(self._clock.now(), accepts_clock=accepts_clock)
                 self._began = (self._clock.now(), monotonic())
                 with self.store.begin(is_allowed=True) as conn:
                     release_claims(conn, self._began[0], settle=self._lag)
@@ -290,6 +299,15 @@ def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
             signal.signal(one, handler)
 
 
+def _remove_left(where: Path) -> None:
+    """Remove from a folder the decrypted states that killed processes of this account left."""
+    # A database lies in one of these folders only when its process holds the lock.
+    for left in {one.parent for one in where.glob(f"{_FOLDER}*/*.db")}:
+        with suppress(StoreError, FileNotFoundError), lock_file(left / _FOLDER):
+            if left.stat().st_uid == os.getuid():
+                shutil.rmtree(left)
+
+
 @contextmanager
 def opened_branch(
     config: Config,
@@ -301,8 +319,13 @@ def opened_branch(
     migrates: bool = False,
 ) -> Iterator[Branch]:
     """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
-    with TemporaryDirectory(prefix="digest-") as folder, _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP):
-        branch = Branch(config, clock, owner, Path(folder))
+    with (
+        _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP),
+        TemporaryDirectory(prefix=_FOLDER) as name,
+        lock_file(Path(name) / _FOLDER),
+    ):
+        _remove_left(Path(name).parent)
+        branch = Branch(config, clock, owner, Path(name))
         branch.migrates = migrates
         branch.fetch(create=create, start_new=start_new)
         branch.store.before_write = branch.take_lease

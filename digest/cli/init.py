@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from pathlib import Path
 from secrets import token_bytes
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfoNotFoundError
 
 import click
@@ -25,7 +27,7 @@ from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.output import cut, find_width, fold, say, writing_files
-from digest.cli.starts import SECRETS, SITE, STARTS, Facts, read_package, render_start
+from digest.cli.starts import NEW, SECRETS, SITE, STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
     expand_home,
@@ -37,17 +39,19 @@ from digest.config.addresses import (
     read_smtp_url,
     resolve_sources,
 )
+from digest.config.edits import compare_texts
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_provider
+from digest.config.replacement import read_config_file
 from digest.config.starter import (
     Answers,
     Question,
     complete_schedule,
     drop_unused,
-    hide_addresses,
     list_missing,
     list_open,
     log_in,
     make_name,
+    read_answers,
     suggest_schedule,
     write_starter,
 )
@@ -69,8 +73,8 @@ _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED
 _CATEGORIES, _SHARE = 5, 10
 """At most that many categories of a library are followed, each with one in that many of its papers."""
 
-_FROM = "The address mail comes from. With --start also: the wheel or commit that Digest is installed from."
-_START = "Write what it takes to run by itself, too."
+_START = "Write what it takes to run by itself, too; also beside a digest.toml that is there."
+_PACKAGE = "With --start: the wheel or commit that Digest is installed from."
 _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
@@ -83,7 +87,7 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
 @click.option("--login", metavar="NAME", default="", help="Your login name there, if it is not your address.")
 @click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
-@click.option("--from", "sources", metavar="ADDRESS", multiple=True, help=_FROM)
+@click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
 @click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")
 @click.option("--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token.")
 @click.option("--base-url", metavar="URL", help="The public address of `digest serve`, for feeds.")
@@ -91,6 +95,7 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
 @click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
 @click.option("--start", type=click.Choice(list(STARTS)), help=_START)
+@click.option("--package", metavar="URL", default="", help=_PACKAGE)
 @click.option("--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages.")
 @click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
@@ -105,8 +110,8 @@ def command(
     tests: bool | None,
     no_input: bool,
     start: str | None,
+    package: str,
     site: bool,
-    sources: tuple[str, ...],
     **flags: Any,  # noqa: ANN401 - as many types as flags
 ) -> None:
     """Set up your own, step by step: asks a few questions and writes digest.toml.
@@ -131,40 +136,77 @@ def command(
                 "--site goes with --start github", hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.'
             )
         flags["destinations"] += (SITE,)
-    _require_room(target, chosen.files if chosen else ())
-    flags["sender"], package = _part_sources(sources, is_start=chosen is not None)
+    is_beside = chosen is not None and target.exists()
+    _require_room(target, [*chosen.files, target.name + NEW] if chosen else (), is_beside=is_beside)
+    if re.search(r"://|\.whl$", flags["sender"] or ""):
+        raise UsageError(
+            f"--from {flags['sender']} is no mail address",
+            hint="A wheel or a commit goes to --package, by an address: nobody else has your file.",
+        )
+    if is_beside and any(flags.values()):
+        raise UsageError(
+            f"{target} is there already, and --start takes what it says",
+            hint="`digest subscription edit` and `digest add` change what it says.",
+        )
+    package = read_package(package)
     if chosen:
         chosen.check(target, package)
-    zone = zone or find_zone()
-    known = _read_flags(flags, target, zone, environ)
-    if known.library:
-        proposed = _propose_query(target, environ, known.library, is_asked=not known.queries)
-        known = replace(known, queries=known.queries or proposed)
     secrets: dict[str, str] = {}
-    read = partial(_read_config, target, environ, secrets)
-
-    def send_tests(known: Answers) -> None:
-        _send_tests(read(drop_unused(known)))
-
-    if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        known = _fill_in(known, zone, may_lack=bool(chosen and chosen.hides))
-        if tests:
-            send_tests(known)
+    if is_beside:
+        config = load_config(target, environ)
+        text = read_config_file(target).text
+        known = drop_unused(read_answers(config, target.name))
     else:
-        dialogue = Dialogue(target.parent, zone, environ, send_tests, secrets, hides=bool(chosen and chosen.hides))
-        known = _run_dialogue(dialogue, known, tests=tests)
-    known = drop_unused(known)
-    config = read(known)
-    public, files, steps = known, dict[str, str](), ""
+        hides = bool(chosen and chosen.hides)
+        read = partial(_read_config, target, environ, secrets)
+        dialogue = Dialogue(
+            target.parent,
+            zone or find_zone(),
+            environ,
+            lambda known: _send_tests(read(drop_unused(known))),
+            secrets,
+            hides=hides,
+        )
+        known = _answer_all(dialogue, flags, target, tests=tests, no_input=no_input)
+        shown = replace(known, password_file="", token_file="") if hides else known
+        config = read(known)
+        text = _write(target, shown, chosen.settings if chosen else {})
+    files = {name: f"{secret}\n" for name, secret in secrets.items() if f'"{name}"' in text}
+    wanted = text
+    steps = ""
     if chosen:
-        facts = Facts(target, known, config, package, choose_clock(config), environ, token_bytes)
-        files, steps = render_start(chosen, facts)
-        public = hide_addresses(known)[0] if chosen.hides else known
-    used = (public.password_file, public.token_file)
-    kept = {name: f"{secret}\n" for name, secret in secrets.items() if name in used}
-    text = _write(target, public, chosen.settings if chosen else {})
-    _save(target, text, {**kept, **files}, {*kept, SECRETS})
-    _report(target, config, [*kept, *files], steps)
+        clock = choose_clock(config)
+        facts = Facts(target, text, known, config, package, clock, environ, token_bytes)
+        made, steps, wanted = render_start(chosen, facts)
+        files |= made
+    change = compare_texts(text, wanted, target.name) if is_beside else []
+    if change:
+        files[target.name + NEW] = wanted
+    _save(target, None if is_beside else wanted, files, {*secrets, SECRETS, target.name + NEW})
+    _report(target, config, [*([] if is_beside else [target.name]), *files], steps, change)
+
+
+def _answer_all(
+    dialogue: Dialogue,
+    flags: Mapping[str, Any],
+    target: Path,
+    *,
+    tests: bool | None,
+    no_input: bool,
+) -> Answers:
+    """Return all answers: what flags say, and what is asked or usual for the rest."""
+    known = _read_flags(flags, target, dialogue.zone, dialogue.environ)
+    if known.library:
+        asked = not known.queries
+        proposed = _propose_query(target, dialogue.environ, known.library, is_asked=asked)
+        known = replace(known, queries=known.queries or proposed)
+    if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        known = _fill_in(known, dialogue.zone, may_lack=dialogue.hides)
+        if tests:
+            dialogue.send_tests(known)
+    else:
+        known = _run_dialogue(dialogue, known, tests=tests)
+    return drop_unused(known)
 
 
 def find_zone() -> str:
@@ -176,8 +218,8 @@ def find_zone() -> str:
     return "UTC" if zone in (None, "Etc/UTC") else zone
 
 
-def _require_room(target: Path, others: Iterable[str]) -> None:
-    if target.exists():
+def _require_room(target: Path, others: Iterable[str], *, is_beside: bool) -> None:
+    if target.exists() and not is_beside:
         hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
         raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
     if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -185,19 +227,6 @@ def _require_room(target: Path, others: Iterable[str]) -> None:
     if there := [str(target.parent / one) for one in others if (target.parent / one).exists()]:
         hint = "Move away what is there, or begin in an empty folder. Nothing was written."
         raise UsageError(f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already", hint=hint)
-
-
-def _part_sources(sources: Sequence[str], *, is_start: bool) -> tuple[str, str]:
-    """Return the address and the package of the values of --from; "" for what is not there."""
-    packages = [one for one in sources if "://" in one]
-    addresses = [one for one in sources if "://" not in one]
-    if len(packages) > 1 or len(addresses) > 1:
-        raise UsageError(f"--from is there twice: {', '.join(sources)}", hint="Give one address, and one package.")
-    if packages and not is_start:
-        raise UsageError(
-            f"--from {packages[0]} is no mail address", hint="Only --start needs a wheel or a commit."
-        )
-    return "".join(addresses), read_package("".join(packages))
 
 
 def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
@@ -330,8 +359,16 @@ def _write(target: Path, known: Answers, more: Mapping[str, object]) -> str:
     return write_starter(known, {"store.url": url, **more})
 
 
-def _save(target: Path, text: str, files: Mapping[str, str], private: Container[str]) -> None:
-    """Write the files, those that are private for their owner alone, and then digest.toml."""
+def _save(
+    target: Path,
+    text: str | None,
+    files: Mapping[str, str],
+    private: Container[str],
+) -> None:
+    """Write the files, those that are private for their owner alone, and then digest.toml.
+
+    There is no text for a digest.toml that is there already.
+    """
     with writing_files():
         for name, content in files.items():
             file = target.parent / name
@@ -340,20 +377,34 @@ def _save(target: Path, text: str, files: Mapping[str, str], private: Container[
                 file.touch(0o600)
                 file.chmod(0o600)
             file.write_text(content, encoding="utf-8")
-        with target.open("x", encoding="utf-8") as opened:
-            opened.write(text)
+        if text is not None:
+            with target.open("x", encoding="utf-8") as opened:
+                opened.write(text)
 
 
-def _report(target: Path, config: Config, others: Sequence[str], steps: str) -> None:
-    *before, last = [str(target), *(str(target.parent / name) for name in others)]
-    say(f"\nWrote {', '.join(before)}{' and ' * bool(before)}{last}.")
+def _report(
+    target: Path,
+    config: Config,
+    written: Sequence[str],
+    steps: str,
+    change: Sequence[str],
+) -> None:
+    is_usual = find_config(None, read_environment()) == target
+    call = name_command() + ("" if is_usual else f" --config {shlex.quote(str(target))}")
+    if written:
+        *before, last = (str(target.parent / name) for name in written)
+        say(f"\nWrote {', '.join(before)}{' and ' if before else ''}{last}.")
+    if change:
+        say(f"{target.name} was left as it is. This start needs it so:\n")
+        click.echo("\n".join([*change, ""]))
+        if config.store.git_branch:
+            click.echo(f"  first  {call} db backup digest.db")
+        click.echo(f"  first  mv {target.name}{NEW} {target.name}")
     if steps:
         click.echo(steps)
         return
     for warning in config.warnings:
         click.echo(f"  to do  {warning}")
-    is_usual = find_config(None, read_environment()) == target
-    call = name_command() + ("" if is_usual else f" --config {shlex.quote(str(target))}")
     click.echo(f"  next   {call} run     check arXiv and send the first digest")
     click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")
 
@@ -452,7 +503,8 @@ class Dialogue:
     def _ask_secret(self, called: str, name: str) -> str:
         """Ask for a secret, unless its file is there already; return the file."""
         is_there = (self.folder / name).exists() and name not in self.secrets
-        if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
+        question = f"{name} is there already. Use what it holds? Else it is replaced."
+        if is_there and click.confirm(_bold(question), default=True):
             return name
         file = SECRETS if self.hides else name
         _say(f"What you type is not shown. It goes into the file {file}, which only you can read.")
@@ -509,16 +561,18 @@ def _ask_server(known: Answers) -> Answers:
 
 def _ask_own_server() -> str:
     while True:
-        # How it encrypts is asked next, whatever scheme somebody wrote before its name.
-        host = ask(
+        # An address says how it encrypts; for a name alone that is asked.
+        server = ask(
             "Its name and port?",
-            lambda text: read_smtp_url(f"smtp://{text.rpartition('://')[2]}"),
+            lambda text: read_smtp_url(text if "://" in text else f"smtp://{text}") and text,
             "localhost:25",
         )
-        scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
-        login = ask("Login name? Enter for none.", str.strip, "")
-        url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
-        if scheme != "smtp" or not login or is_loopback(url):
+        if "://" not in server:
+            server = f"{_SECURITY[_choose('How does it encrypt?', list(_SECURITY))]}://{server}"
+        has_login = urlsplit(server).username is not None
+        login = "" if has_login else ask("Login name? Enter for none.", str.strip, "")
+        url = add_login(server, login)
+        if not (url.startswith("smtp://") and urlsplit(url).username) or is_loopback(url):
             return url
         _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
 

@@ -118,6 +118,9 @@ def _preview_run(found: Foresight) -> Iterator[Part]:
 
 def _print_report(run: Run) -> Iterator[Part]:
     report, here = run.report, run.here
+    if report.corrections is not None:
+        moments = (f"{what} {number}" for what, number in report.corrections.items())
+        yield f"This machine's clock counts. Put right: {', '.join(moments) or 'nothing'}."
     yield from map(Aside, report.config.doubts)
     yield from (f"{remark}." for remark in report.config.remarks)
     yield from [Aside(run.schedule)] * bool(run.schedule)
@@ -203,10 +206,22 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
 @click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
+@click.option(
+    "--accept-clock",
+    "accepts_clock",
+    is_flag=True,
+    help="Trust this machine's clock: put right what another wrote of the future.",
+)
 @answers(_show)
 @click.pass_context
 def command(
-    ctx: click.Context, *, poll_anyway: bool, dry_run: bool, longest_wait: timedelta, start_new: bool
+    ctx: click.Context,
+    *,
+    poll_anyway: bool,
+    dry_run: bool,
+    longest_wait: timedelta,
+    start_new: bool,
+    accepts_clock: bool,
 ) -> Run | Busy | Foresight:
     """Do all that is due, once: ask arXiv, match, plan, deliver.
 
@@ -217,7 +232,12 @@ def command(
         return _look_ahead(ctx)
     with opened(ctx, progress=ProgressLines(), start_new=start_new, migrates=True, warns=True) as site:
         try:
-            report = run_pass(site, poll_anyway=poll_anyway, longest_wait=longest_wait)
+            report = run_pass(
+                site,
+                poll_anyway=poll_anyway,
+                longest_wait=longest_wait,
+                accepts_clock=accepts_clock,
+            )
         except AnotherWorker as busy:
             return Busy(busy.message, _find_long_run(site))
         here = find_here(site.config, site.clock)

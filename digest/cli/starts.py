@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 from digest import RELEASED_AS, __version__
 from digest.cli.commands import SECOND_NAME
 from digest.config import Config
+from digest.config.display import write_toml
+from digest.config.edits import write_settings
 from digest.config.settings import INCOMING, WEBHOOK, variable_of
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
+from digest.inspect.findings import list_secrets
 from digest.inspect.status import WORKFLOW, plan_schedule
 from digest.model.clock import Clock
 from digest.model.errors import UsageError
@@ -34,21 +37,27 @@ SITE = "file:site/"
 """The folder that a workflow publishes."""
 
 SECRETS = "secrets.env"
+NEW = ".new"
+"""What the name of a file ends in that is to replace another."""
+
+_ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
 _NEW_OWNER = ("digest", 1000, 1000)
 _CONTAINER = {"compose.yaml": "compose.yml", "Containerfile": "containerfile.txt", "Caddyfile": "caddyfile.txt"}
+_ON_MACHINE = {"store.git_branch": None}
 _UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a start may need to know: the file to write, what it is written from, how it reads with its secrets.
+    """What a start may need to know: a file, its text, what that answers, how it is read.
 
     `package` is where Digest is installed from, as pip takes it; "" for no place.
     """
 
     target: Path
+    text: str
     answers: Answers
     config: Config
     package: str
@@ -85,7 +94,8 @@ class Start:
 
     `files` are those it writes, if they are not empty, with their templates in `start/`; `steps` is the template
     of what to do next. `check` refuses, before anything is asked, what can't be done with this target and package.
-    `settings` is what digest.toml says besides. If it `hides`, no file but `SECRETS` holds an address or a secret.
+    `settings` is what digest.toml says besides; None for what it must not say. If it `hides`, no
+    file but `SECRETS` holds an address or a secret.
     """
 
     files: Mapping[str, str]
@@ -96,20 +106,34 @@ class Start:
     hides: bool = False
 
 
-def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str]:
-    """Return the files of a start, by their paths, and what to do next."""
+def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
+    """Return the files of a start, by their paths; what to do next; what digest.toml must say."""
     templates, seen = Templates((), find_shipped_templates()), start.see(facts)
     files = {path: templates.render(f"start/{name}", seen).rstrip() + "\n" for path, name in start.files.items()}
     files = {path: text for path, text in files.items() if text.strip()}
-    return files, templates.render(f"start/{start.steps}", seen)
+    text = write_settings(facts.text, start.settings)
+    if start.hides:
+        text, _ = hide_addresses(facts.answers, text, facts.config.given)
+        private = [*list_secrets(facts.config), *_ADDRESS.findall(text)]
+        if left := [text[: text.index(one)].count("\n") + 1 for one in private if one in text]:
+            raise UsageError(
+                f"line {left[0]} of {facts.target.name} would show everybody what is private",
+                hint="Move a secret into a file, as mail.password. Write an address as $NAME.",
+            )
+    elif given := facts.config.given:
+        # Nobody else reads the file here, and a service knows no variables of a shell.
+        names = "|".join(map(re.escape, given))
+        written = rf"""["']((?:[\w-]+:)?)({names})["']"""
+        text = re.sub(written, lambda found: write_toml(found[1] + given[found[2]]), text)
+    return files, templates.render(f"start/{start.steps}", seen), text
 
 
 def read_package(text: str) -> str:
     """Return where Digest is installed from: the one place that is named, else its release at a package index."""
     if text and not _PACKAGE.fullmatch(text):
         raise UsageError(
-            f"--from {text} names neither a wheel nor a commit",
-            hint="Write https://….whl, or git+https://…@ and the 40 digits of a commit.",
+            f"--package {text} names neither a wheel nor a commit that others can fetch",
+            hint="Write https://….whl, or git+https://…@ and the 40 digits of a commit. A file is only here.",
         )
     return text or RELEASED_AS
 
@@ -130,8 +154,8 @@ def _require_package(package: str, what: str) -> None:
     if not package:
         raise UsageError(
             f"version {__version__} is at no package index, so {what} can't install it from there",
-            hint="Say where it is: --from https://….whl, or --from git+https://…@ and a commit, which "
-            "`git rev-parse HEAD` prints in your clone. "
+            hint="Say where it is: --package https://….whl, or --package git+https://…@ and a commit,"
+            " which `git rev-parse HEAD` prints in your clone. "
             "Whoever takes the name at an index first could run their program with your secrets.",
         )
 
@@ -145,7 +169,7 @@ def _see_github(facts: Facts) -> WorkflowContext:
         raise UsageError(f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml.")
     secrets = {
         "DIGEST_STORE_STATE_KEY": b64encode(facts.draw_bytes(STATE_KEY_BYTES)).decode(),
-        **hide_addresses(answers)[1],
+        **hide_addresses(answers, facts.text, config.given)[1],
     }
     if answers.password_file != "":
         secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
@@ -156,7 +180,14 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
-    return WorkflowContext(schedule, in_utc, facts.package, hidden, is_site=SITE in map(str, answers.to))
+    return WorkflowContext(
+        schedule,
+        in_utc,
+        facts.package,
+        hidden,
+        is_site=SITE in map(str, answers.to),
+        has_history=(config.folder / "digest.db").exists(),
+    )
 
 
 def _list_hook_variables(answers: Answers) -> Iterator[str]:
@@ -215,7 +246,10 @@ def _see_server(facts: Facts) -> Machine:
     files |= dict.fromkeys(_list_hook_variables(answers))
     secrets = {name: file or name.lower()[7:].replace("_", ".", 1) for name, file in files.items() if file != ""}
     user, uid, gid = (pwd.getpwuid(uid).pw_name, uid, os.getgid()) if uid else _NEW_OWNER
-    places = [one for one in facts.config.subscriptions[0].destinations if one.kind is DestinationKind.FILE]
+    written = [one.address for one in answers.to if one.kind is DestinationKind.FILE]
+    database = facts.config.store.url.removeprefix("sqlite:///")
+    if database.startswith("/") and not Path(database).is_relative_to(target.parent):
+        written.append(database)
     with_url = f"{SECOND_NAME}[postgres] @ {package}"
     return Machine(
         command=" ".join((*_find_program(), "--config", str(target))),
@@ -230,7 +264,7 @@ def _see_server(facts: Facts) -> Machine:
         requirement=with_url if "://" in package else package.replace("==", "[postgres]=="),
         secrets=secrets,
         missing={name: file for name, file in secrets.items() if files[name] is None},
-        writes=tuple(dict.fromkeys(str((target.parent / one.address).parent) for one in places)),
+        writes=tuple(dict.fromkeys(str((target.parent / one).parent) for one in written)),
     )
 
 
@@ -245,15 +279,32 @@ STARTS = {
         steps="github.txt",
         check=_check_github,
         see=_see_github,
-        settings={"store.git_branch": "digest-state", "store.forget_unmatched_after": "3 days"},
+        settings={
+            "store.url": None,
+            "store.git_branch": "digest-state",
+            "store.forget_unmatched_after": "3 days",
+        },
         hides=True,
     ),
     "compose": Start(
         files=_CONTAINER,
         steps="compose.txt",
+        settings=_ON_MACHINE,
         check=lambda _, package: _require_package(package, "an image"),
         see=_see_container,
     ),
-    "systemd": Start(files=_UNITS, steps="systemd.txt", check=_check_systemd, see=_see_server),
-    "cron": Start(files={}, steps="cron.txt", check=_check_machine, see=_see_server),
+    "systemd": Start(
+        files=_UNITS,
+        steps="systemd.txt",
+        settings=_ON_MACHINE,
+        check=_check_systemd,
+        see=_see_server,
+    ),
+    "cron": Start(
+        files={},
+        steps="cron.txt",
+        settings=_ON_MACHINE,
+        check=_check_machine,
+        see=_see_server,
+    ),
 }

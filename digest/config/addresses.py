@@ -318,14 +318,15 @@ def resolve_store_url(url: str, folder: Path) -> str:
 def resolve_destinations(destinations: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
     """Write paths below the folder, which may move, as seen from it; others absolute."""
     return tuple(
-        Destination(place.kind, f"{_see_from(folder, place.address)}{'/' * place.address.endswith('/')}")
+        Destination(place.kind, f"{see_from(folder, place.address)}{'/' * place.address.endswith('/')}")
         if place.kind is DestinationKind.FILE
         else place
         for place in destinations
     )
 
 
-def _see_from(folder: Path, path: str) -> Path:
+def see_from(folder: Path, path: str) -> Path:
+    """Return a path as seen from a folder if it lies there, else the whole path."""
     whole = Path(os.path.normpath(folder / expand_home(path)))
     return whole.relative_to(folder) if whole.is_relative_to(folder) else whole
 

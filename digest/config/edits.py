@@ -45,7 +45,11 @@ class _Table:
 
     def write(self, key: str, value: object) -> None:
         """Write a value: in the lines that have its key, else below the last key; None takes it out."""
-        at = next((at for at, one in enumerate(self.statements) if key in one.data), None)
+        # Above all tables a key may be that of a table, after a dot.
+        at = next(
+            (at for at, one in enumerate(self.statements) if key in one.data or one.text.startswith(f"{key} =")),
+            None,
+        )
         if at is None:
             if value is not None:
                 self.statements.insert(self.end, _write_statement(key, value))
@@ -135,6 +139,16 @@ def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
     if only := list_only(data):
         return {only.get("name", ONLY): only}
     return {one["name"]: one for one in data.get("subscriptions", [])}
+
+
+def write_settings(text: str, settings: Mapping[str, object]) -> str:
+    """Return the file with settings written, by keys such as `store.url`; None takes one out."""
+    tables = _cut(text)
+    for key, value in settings.items():
+        table, _, name = key.partition(".")
+        own = next((one for one in tables if one.name == table), None)
+        (own or tables[0]).write(name if own else key, value)
+    return _join(tables)
 
 
 def read_assignment(text: str) -> tuple[str, object]:

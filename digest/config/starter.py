@@ -7,11 +7,13 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain, count
 from urllib.parse import urlsplit
 
-from digest.config.addresses import read_smtp_url
+from digest.config.addresses import read_smtp_url, see_from
 from digest.config.display import write_toml
 from digest.config.providers import Provider, add_login
+from digest.config.settings import Config
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import Destination, DestinationKind
@@ -144,16 +146,41 @@ def make_name(text: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_") or "papers"
 
 
-def hide_addresses(known: Answers) -> tuple[Answers, dict[str, str]]:
-    """Return the answers as everybody may read them, and what they hide, by the names of variables."""
-    addresses = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
-    names = {one: f"READER{f'_{number}' * (number > 1)}" for number, one in enumerate(addresses, 1)}
-    shown = (replace(one, address=f"${names[one.address]}") if one.address in names else one for one in known.to)
-    hidden = {f"DIGEST_VALUE_{name}": address for address, name in names.items()}
-    hidden |= {"DIGEST_MAIL_FROM": known.sender, "DIGEST_MAIL_SMTP": known.smtp}
-    hidden |= {"DIGEST_ARXIV_CONTACT": known.contact}
-    public = replace(known, to=tuple(shown), sender="", smtp="", contact="", password_file="", token_file="")
-    return public, {name: value for name, value in hidden.items() if value}
+def read_answers(config: Config, name: str) -> Answers:
+    """Return what a file of some name answers that a start asks for, from its configuration."""
+    places = chain(*(one.destinations for one in config.subscriptions), config.alarms.to)
+    sources = chain(*(one.library + one.not_like for one in config.subscriptions))
+    # A secret is in a file of its own, or in this very file, or comes from a variable.
+    seen = {one: see_from(config.folder, one) for one in config.origins.values()}
+    files = {one: str(path) for one, path in seen.items() if (config.folder / path).is_file()}
+    files[name] = ""
+    return Answers(
+        library=tuple(str(see_from(config.folder, one)) for one in sources),
+        to=tuple(dict.fromkeys(places)),
+        smtp=config.mail.smtp,
+        sender=config.mail.from_address,
+        password_file=files.get(config.origins["mail.password"]),
+        token_file=files.get(config.origins["slack.token"]),
+        contact=config.arxiv.contact,
+    )
+
+
+def hide_addresses(known: Answers, text: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return a file's text with `$NAME` for each address, and the variables of all its names.
+
+    `given` are the names that stand there already, each with its value.
+    """
+    mails = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
+    numbered = chain(["READER"], map("READER_{}".format, count(2)))
+    free = (one for one in numbered if f"${one}" not in given)
+    readers = dict(zip((one for one in mails if one not in given.values()), free, strict=False))
+    others = {known.contact: "ARXIV_CONTACT", known.smtp: "MAIL_SMTP", known.sender: "MAIL_FROM"}
+    hidden = dict(given)
+    for address, name in {**readers, **others, **readers}.items():
+        written = rf"""(?i)(["'](?:mailto:)?)(?!["']){re.escape(address)}(?=["'])"""
+        text, found = re.subn(written, rf"\1${name}", text)
+        hidden |= {f"${name}": address} if found else {}
+    return text, {f"DIGEST_VALUE_{name[1:]}": value for name, value in hidden.items()}
 
 
 def write_starter(known: Answers, more: Mapping[str, object]) -> str:

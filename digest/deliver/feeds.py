@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from digest.deliver.transports.file import write_if_changed
+from digest.deliver.transports.file import write_own
 from digest.match.rules import read_exclusion, read_saved
 from digest.model import secrets
 from digest.model.errors import DigestError
@@ -90,7 +90,8 @@ def publish_feeds(site: Site) -> FeedReport:
                     suffix = "json" if destination.address.lower().endswith(".json") else "atom"
                     body = write_feed(site, feed, suffix)
                     try:
-                        report.written += write_if_changed(site.config.folder / destination.address, body)
+                        path = site.config.folder / destination.address
+                        report.written += write_own(path, body, is_of_site=False)
                     except DigestError as error:
                         report.failures.append(error.message)
     return report

@@ -62,7 +62,7 @@ def _publish(
     def write(name: str, made_of: object, make: Callable[[str], bytes]) -> None:
         read = repr((site.renderer.templates.mark, hides, made_of))
         made = hashlib.sha256(read.encode()).hexdigest()[:16]
-        if f"Digest {made}".encode() not in read_head(folder / name):
+        if f"Digest {made}".encode() not in (read_head(folder / name) or b""):
             report.pages += write_own(folder / name, make(made))
 
     home, refs = site.config.web.base_url, make_refs_url(site.config)

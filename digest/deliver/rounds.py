@@ -1,7 +1,8 @@
 """Sends in rounds if the state is on a branch: a push names there what a round sends, before any of it goes.
 
-What can be asked about, or is known to the other side when it comes again, is named as it is due. Of the rest
-a round names few: only they are in doubt if the process dies.
+What can be asked about, or is known to the other side when it comes again, is named as it is due.
+Of mails a round names few: only they are in doubt if the process dies. What the next doubt would
+leave to the operator is named alone. So a death leaves them only the message that was being sent.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from datetime import timedelta
 from functools import partial
 
 from digest.branch.step import Branch
-from digest.deliver.step import DeliverReport, begin_one, restore_messages, send_begun, settle_one
+from digest.deliver.step import DeliverReport, begin_one, may_repeat, send_begun, settle_one
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.model.subscriptions import DestinationKind
 from digest.site import Site
 from digest.store.attempts import claim_unknown, mark_unsent
-from digest.store.outbox import claim_deliveries, load_open_outbox, next_claimable_at
+from digest.store.outbox import WAS_REPEATED, claim_deliveries, load_open_outbox, next_claimable_at
 
 _MOST = 1_000
-_MAILS, _POSTS = 10, 1
-"""Mails that a round names, and posts that nobody can ask about."""
+_MAILS = 10
+"""Mails that a round names, each of which may be sent once more if it is in doubt."""
 
 _SHORT_WAIT = timedelta(seconds=30)
 """A run waits that long for the pace of a channel, or until Slack can be asked."""
@@ -30,17 +31,13 @@ _LEAST = timedelta(minutes=3)
 """With less left of the lease nothing is named: the last push takes its time."""
 
 _SAFE = frozenset(kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats)
-_ROUND = (
-    (_SAFE, _MOST),
-    (frozenset({DestinationKind.MAIL}), _MAILS),
-    (frozenset(TRANSPORTS) - _SAFE - {DestinationKind.MAIL}, _POSTS),
-)
+_MAIL = frozenset({DestinationKind.MAIL})
+_OTHERS = frozenset(TRANSPORTS) - _SAFE
 
 
 def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
     """Send what is due, as long as the lease lasts and each push is taken."""
     report = DeliverReport()
-    restore_messages(site)
     while branch.has_time(_LEAST):
         _settle(site, branch, report)
         named = _name_round(site, report)
@@ -71,12 +68,12 @@ def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
 def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Message]]:
     """Store the intent to send what one round sends."""
     now = site.clock.now()
+    mails = _MAILS if may_repeat(site.config, DestinationKind.MAIL) else 0
     with site.store.begin() as conn:
-        claimed = [
-            one
-            for kinds, limit in _ROUND
-            for one in claim_deliveries(conn, owner=site.owner, limit=limit, now=now, kinds=kinds)
-        ]
+        claim = partial(claim_deliveries, conn, owner=site.owner, now=now)
+        claimed = claim(limit=_MOST, kinds=_SAFE)
+        claimed += claim(limit=mails, kinds=_MAIL, which=~WAS_REPEATED)
+        claimed = claimed or claim(limit=1, kinds=_OTHERS)
     return [begun for one in claimed if (begun := begin_one(site, report, one)) is not None]
 
 

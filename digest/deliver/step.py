@@ -391,7 +391,7 @@ def describe_settling(config: Config, kind: DestinationKind) -> str:
         return f"is searched for{after}"
     if entry.knows_repeats:
         return f"is sent again{after}"
-    return f"is sent again{after}, once" if _may_repeat(config, kind) else f"is held for you{after}"
+    return f"is sent again{after}, once" if may_repeat(config, kind) else f"is held for you{after}"
 
 
 def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> None:
@@ -421,7 +421,7 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
     next_step = decide_unknown(
         is_harmless=is_harmless,
-        may_repeat=_may_repeat(site.config, kind),
+        may_repeat=may_repeat(site.config, kind),
         attempts=delivery.attempts,
         repeats=unknown.repeats,
     )
@@ -435,6 +435,6 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
             report.note_failure(delivery, Step.HOLD, reason)
 
 
-def _may_repeat(config: Config, kind: DestinationKind) -> bool:
+def may_repeat(config: Config, kind: DestinationKind) -> bool:
     """Whether the operator takes a second copy for the lesser harm."""
     return kind is DestinationKind.MAIL and config.mail.on_ambiguous == "resend"

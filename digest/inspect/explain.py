@@ -72,7 +72,7 @@ class Verdict(StrEnum):
     EXCLUDED = "excluded"
     OTHER_KIND = "not sent"
     NOT_NEW = "nothing new"
-    EARLIER = "came too early"
+    EARLIER = "not yet asked for"
     UNMET = "no match"
 
 

@@ -42,6 +42,9 @@ _SHAPES = (
 )
 """What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
 
+_EXAMPLES = re.compile(r"(\b(?:you|ops|reader|ada)@(?:…|example\.(?:org|com)\b))")
+"""Addresses that hints name: nobody has them."""
+
 _QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
 _VALUES = (
     (re.compile(rf"\b(?:{'|'.join(DestinationKind)}):[^\s,;]+"), "…"),
@@ -207,7 +210,10 @@ def build_mask(private: Mapping[str, str]) -> Callable[[str], str]:
 
     def mask(text: str) -> str:
         text = pattern.sub(lambda match: spelled.get(match[1].lower(), "…"), text)
-        return redact(_hide(text, {}, _SHAPES[:-2]))
+        return "".join(
+            part if _EXAMPLES.fullmatch(part) else redact(_hide(part, {}, _SHAPES[:-2]))
+            for part in _EXAMPLES.split(text)
+        )
 
     return mask
 

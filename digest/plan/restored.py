@@ -1,4 +1,4 @@
-"""Takes as sent what a lost database had sent, after a backup was restored in its place.
+"""Takes as sent what a lost database had sent, after a restore; puts right what a wrong clock wrote.
 
 The backup does not know what was sent after it was made. So the operator names a moment until which all that was
 due had gone out. Papers announced between the backup and the loss are in no backup: they are fetched again later.
@@ -7,10 +7,11 @@ So the moment is kept, and each plan compares with it what is announced.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Double, Text, cast, func, not_, select, update
 
 from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
@@ -23,6 +24,7 @@ from digest.poll.record import load_coverage
 from digest.store.attempts import mark_taken_as_sent
 from digest.store.backups import load_sent_until, set_sent_until
 from digest.store.changes import load_changes
+from digest.store.dialect import Moment, metadata
 from digest.store.digests import DigestDraft, save_digests
 from digest.store.matches import (
     MatchRow,
@@ -31,7 +33,14 @@ from digest.store.matches import (
     load_seen_versions,
     split_sent,
 )
+from digest.store.schema import digests, poll_runs, subscriptions, workers
 from digest.store.subscriptions import end_pauses, load_subscriptions, store_slots
+
+CLOCKS_DIFFER = timedelta(days=1)
+"""By how much the clocks of hosts may differ; what is less passes by itself."""
+
+_LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.seen_at}
+"""Turns, which are planned anew; the ends of pauses, which people choose; signs of life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +153,36 @@ def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bo
     """
     begin = max(announced, due.paused_until or announced)
     return first_due(due.subscription, begin, "") <= until
+
+
+def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
+    """Take a moment (UTC) for the present; return how many moments of each table were put right.
+
+    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the
+    last check before. Its digests get other slots, since theirs are for the days that will come; and
+    messages from now on get other keys, so that none is taken for one of those. Each last turn is
+    decided anew: what waits goes out.
+    """
+    until = now + CLOCKS_DIFFER
+    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
+    early = update(digests).where(digests.c.planned_at > until, is_turn)
+    conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
+    checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
+    then = conn.execute(checks).scalar() or now
+    spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}
+    moved = Counter[str]()
+    for table in metadata.sorted_tables:
+        for column in {one for one in table.columns if type(one.type) in spans} - _LEFT:
+            limit, instead = spans[type(column.type)]
+            late = update(table).where(column > limit).values({column.name: instead})
+            moved[table.name] += conn.execute(late).rowcount
+    if moved.total():
+        # This changes the keys alone: nothing was due before arXiv began.
+        sent_until = load_sent_until(conn) or datetime(1991, 1, 1, tzinfo=UTC)
+        set_sent_until(conn, sent_until + timedelta(microseconds=1))
+        active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
+        pauses = active.where(subscriptions.c.paused_until > now)
+        conn.execute(pauses.values(state=SubscriptionState.PAUSED))
+        turns = active.where(subscriptions.c.next_due_at > now)
+        moved["next digests"] = conn.execute(turns.values(next_due_at=now, last_slot="", unchecked="")).rowcount
+    return +moved

@@ -636,6 +636,7 @@ class WorkflowContext:
         requirement: where Digest is installed from, as pip takes it.
         secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
         is_site: it publishes the folder `site` on GitHub Pages.
+        has_history: there is a database, which knows what was sent.
     """
 
     schedule: tuple[tuple[str, str], ...]
@@ -643,6 +644,7 @@ class WorkflowContext:
     requirement: str
     secrets: Mapping[str, str]
     is_site: bool
+    has_history: bool
 
 
 _TEMPLATES: dict[type[DataclassInstance], str] = {

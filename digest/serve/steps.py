@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +11,7 @@ from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.rounds import deliver_in_rounds
 from digest.deliver.rules import Step
-from digest.deliver.step import DeliverReport, hold_alike_refusals
+from digest.deliver.step import DeliverReport, hold_alike_refusals, restore_messages
 from digest.deliver.transports.registry import settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
@@ -21,7 +21,7 @@ from digest.model.messages import DeliveryState
 from digest.model.subscriptions import DestinationKind
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
-from digest.plan.restored import record_all_as_sent
+from digest.plan.restored import CLOCKS_DIFFER, accept_clock, record_all_as_sent
 from digest.plan.step import PlanReport, plan
 from digest.poll.record import PollReport
 from digest.poll.search import fetch_first_digest_papers
@@ -38,9 +38,6 @@ from digest.store.runs import abandon_running, load_last_start
 from digest.store.subscriptions import load_next_slot
 from digest.store.workers import delete_other_workers
 
-CLOCKS_DIFFER = timedelta(days=1)
-"""By how much the clocks of hosts may differ; what is less passes by itself."""
-
 ORPHANS_SETTLE = timedelta(minutes=1)
 """The longest time a message that a dead process may have sent is not touched: it may still arrive."""
 
@@ -51,6 +48,7 @@ class PassReport:
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
     be checked; `held` are those held for the operator, of this pass and of earlier ones.
+    `corrections` counts what a wrong clock had written, by table; None if nobody asked for them.
     """
 
     config: ConfigReport = field(default_factory=ConfigReport)
@@ -64,6 +62,7 @@ class PassReport:
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
     held: HeldDeliveries = field(default_factory=HeldDeliveries)
+    corrections: Mapping[str, int] | None = None
 
     @property
     def troubles(self) -> list[str]:
@@ -87,16 +86,17 @@ def run_pass(
     poll_anyway: bool = False,
     patience: timedelta = timedelta(0),
     longest_wait: timedelta = timedelta(0),
+    accepts_clock: bool = False,
 ) -> PassReport:
     """Do everything that is due, once, unless another process does; wait for what is due within `longest_wait`."""
     with ExitStack() as stack:
         if site.branch is not None:
-            site.branch.take_lease()
+            site.branch.take_lease(accepts_clock=accepts_clock)
             stack.enter_context(site.branch.watching(site.interrupt))
         stack.enter_context(lock_worker(site.store))
         stack.enter_context(keep_beating(site))
-        recover(site)
-        report = PassReport(sync_config(site))
+        corrections = recover(site, accepts_clock=accepts_clock)
+        report = PassReport(sync_config(site), corrections=corrections)
         steps = Steps(site, report, poll_anyway=poll_anyway, patience=patience)
         steps.poll()
         steps.match()
@@ -222,16 +222,19 @@ class Steps:
         return self.report.watch
 
 
-def recover(site: Site) -> None:
-    """Take up what a process that died left, if no clock is wrong. Its caller holds the database alone."""
+def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | None:
+    """Take up what a process that died left, if no clock is wrong. Its caller holds the database alone.
+
+    If it `accepts_clock`, what another clock wrote is put right, and counted: see `accept_clock`.
+    """
     with site.store.begin() as conn:
+        corrections = accept_clock(conn, site.clock.now()) if accepts_clock else None
         last, now = load_last_start(conn), site.clock.now()
         if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known
             raise StoreError(
                 f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
                 f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
-                hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an"
-                " earlier backup.",
+                hint="Correct this machine's clock. If it is right: `digest run --accept-clock`.",
             )
         abandon_running(conn, now)
         if site.store.dialect == "sqlite":
@@ -239,3 +242,5 @@ def recover(site: Site) -> None:
             release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)
+    restore_messages(site)
+    return corrections

@@ -403,7 +403,7 @@ def check_revision(revision: str, where: str) -> None:
     if revision == head:
         return
     if not revision:
-        raise SchemaMismatch(f"the database {where} has no tables yet", hint="Run `digest db migrate`.")
+        raise SchemaMismatch(f"the database {where} has no tables yet", hint="`digest run` makes them.")
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",

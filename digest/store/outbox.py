@@ -72,6 +72,12 @@ _GIVE_BACK = (
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
+WAS_REPEATED = exists().where(
+    attempts.c.delivery_id == deliveries.c.id,
+    attempts.c.outcome == REPEATED,
+)
+"""Whether a delivery may have arrived before, and was to be sent again all the same."""
+
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
@@ -213,12 +219,13 @@ def claim_deliveries(
     now: datetime,
     lease_seconds: float = CLAIM_LEASE,
     kinds: Collection[DestinationKind] | None = None,
+    which: ColumnElement[bool] | TextClause = ACTIVE_DELIVERY,
 ) -> list[Delivery]:
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
     sent. Destinations that asked for a pause are passed over. What was refused is tried again if its
-    time has come, the oldest first.
+    time has come, the oldest first. `which` names one condition more.
     """
     probed = {"state": DeliveryState.READY, "not_before": now}
     conn.execute(_update_free(_find_probes(now, kinds)).values(probed))
@@ -226,7 +233,7 @@ def claim_deliveries(
         destination_addresses.c.destination == deliveries.c.destination,
         destination_addresses.c.blocked_until > now,
     )
-    is_due = (deliveries.c.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
+    is_due = (which, deliveries.c.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
     due = select(deliveries.c.id).where(*_IS_CLAIMABLE, *is_due)
     first = due.order_by(deliveries.c.not_before, deliveries.c.id).limit(limit)
     claimed = {

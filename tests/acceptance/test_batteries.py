@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.battery.kill import run_battery, run_fault
+from tests.battery.kill_book import Row
 from tests.battery.kill_plan import KillPlan
 from tests.battery.runners import BEGIN, Fate
 from tests.battery.runners import run_battery as run_runners
+from tests.battery.runners_verdict import Evidence, judge_held
 from tests.conftest import IS_NIGHTLY
 
 pytestmark = pytest.mark.timeout(900)
@@ -54,9 +56,12 @@ def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befa
         Fate(BEGIN + timedelta(days=2), "STOP", "message", 3, away=timedelta(hours=2), arxiv_part=0.0),
         Fate(BEGIN + timedelta(days=3), pushes=("lost", "late 0.3", "fail"), arxiv_part=0.0),
         Fate(BEGIN + timedelta(days=4), is_double=True, lost_mail=5, lost_part=0.5),
+        Fate(BEGIN + timedelta(days=8), "KILL", "silence", arxiv_part=0.0),
+        Fate(BEGIN + timedelta(days=8, hours=2), "KILL", "silence", arxiv_part=0.0),
     )
     verdict = run_runners(tmp_path, 1, fates, rest=1)
     assert dict(verdict.findings) == {}
+    assert verdict.counts["killed at a silence"] == 2
     events = (
         "killed",
         "paused for more than a lease",
@@ -66,3 +71,16 @@ def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befa
         "push fail",
     )
     assert [event for event in events if not verdict.counts[event]] == []
+
+
+def test_the_judge_of_runs_names_a_mail_that_is_held_and_that_nobody_tried() -> None:
+    rows = {
+        f"key{number}": Row(
+            number, f"key{number}", "hidden", "2026-01-06", f"mailto:{number}@x.example", "held", 2, ""
+        )
+        for number in range(5)
+    }
+    seen = Evidence([], b"", rows=rows, tried={"key0"}, one_in_hand=[date(2026, 1, 6), date(2026, 1, 8)])
+    judge_held(seen)
+    assert [len(found) for found in seen.verdict.findings.values()] == [2]
+    assert "key4 of 2026-01-06 to mailto:4@x.example" in seen.verdict.findings["held, and nobody tried"]

@@ -77,6 +77,12 @@ class Arrival:
     at: float
 
 
+def find_key(mail: ReceivedMail) -> str:
+    """Return the key of the delivery that a mail carries; "?" for none."""
+    found = _MESSAGE_ID.search(mail.raw)
+    return found[1].decode("ascii") if found else "?"
+
+
 class CountingMail(MailSink):
     """A mail server that remembers of each mail only what the verdict needs."""
 
@@ -85,8 +91,7 @@ class CountingMail(MailSink):
         self.arrivals: list[Arrival] = []
 
     def keep(self, mail: ReceivedMail) -> int:
-        found = _MESSAGE_ID.search(mail.raw)
-        key = found[1].decode("ascii") if found else "?"
+        key = find_key(mail)
         papers = frozenset(PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace")))
         self.arrivals += [Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients]
         return len(self.arrivals)

@@ -53,6 +53,9 @@ from tests.fakes.spoiling import KINDS
 
 BEGIN = datetime(2026, 1, 5, 8, 40, tzinfo=UTC)
 RUN = ("run", "--wait", "30m")
+DEADLY = 0.08
+"""The part of days on which each run dies at a mail server that never says hello."""
+
 _HANGS_AFTER = 240.0
 _CHECKED_EVERY = 50
 _LEASE = timedelta(minutes=65)
@@ -66,7 +69,8 @@ class Fate:
     Attributes:
         at: when it is started.
         signal: what strikes it: KILL, STOP, INT (a cancelled workflow, started again at once), or "" for nothing.
-        by: "git" or "message": before, after or (git) amid so many of them; "time": after a `share` of a run's.
+        by: "git" or "message": before, after or (git) amid so many of them; "time": after a `share` of a run's;
+            "silence": when the mail server, which never says hello, is called.
         away: how long a stopped one stays so, by the clock that all share.
         is_double: a second one is started with it.
         pushes: how each push in turn goes wrong: "", fail, lost or "late SECONDS".
@@ -96,6 +100,11 @@ def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
         if draw.random() < 0.03:
             day += timedelta(days=draw.randrange(2, 9))
         starts = (0, 90)[: 1 + (draw.random() < 0.5)] if draw.random() < 0.8 else ()
+        if draw.random() < DEADLY:  # so two runs in a row die at the same mails
+            for minutes in (0, 90, 180)[: min(draw.choice((2, 3)), left)]:
+                left -= 1
+                yield Fate(day + timedelta(minutes=minutes), "KILL", "silence", arxiv_part=0.0)
+            starts = ()
         for minutes in starts[:left]:
             left -= 1
             struck, by = draw.random(), draw.choice(("git", "git", "git", "message", "time"))
@@ -190,7 +199,10 @@ class Battery:
         run = self.start(*RUN, fate=fate)
         double = self.start(*RUN) if fate.is_double else None
         timer = threading.Timer(fate.share * self.length, run.strike, (fate.signal,))
-        if fate.signal and fate.by == "message":
+        self.mail.script.is_silent = fate.by == "silence"
+        if fate.by == "silence":
+            self.trap.set(1, "silence", lambda: self._die_at_silence(run))
+        elif fate.signal and fate.by == "message":
             self.trap.set(fate.count, fate.order, lambda: run.strike(fate.signal))
         elif fate.signal and fate.by == "time":
             timer.start()
@@ -204,6 +216,7 @@ class Battery:
             self._note(run, "interrupted")
             self._await(self.start(*RUN))
         timer.cancel()
+        self.mail.script.is_silent = False
         self.trap.set(0, "", lambda: None)
         if double:
             self._note(double, "started twice at once")
@@ -242,6 +255,7 @@ class Battery:
         self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
         if not any(run.pushes for run in self.runs):
             self.verdict.accuse("the battery itself", "no push went through the git that goes wrong")
+        self.seen.tried = self.mail.tried
         self.seen.printed = {run.box.name: run.said.encode() for run in self.runs}
         return self.seen
 
@@ -262,12 +276,20 @@ class Battery:
         run.ended, code = time.monotonic(), run.process.returncode
         if code == -signal.SIGKILL:
             self._note(run, "killed")
+            if (run.box / "struck").exists():
+                self._note(run, "killed at a push")
+                self.seen.one_in_hand.append(self.clock.now().date())
         elif code not in (0, 4, _INTERRUPTED) or "Traceback" in run.said:
             self.verdict.accuse("exit code", f"{run.box.name} ended with {code}: {run.said[-300:]}")
         elif not code and not run.events:
             self.length = run.ended - run.began
         self.verdict.counts["met a lease"] += "is at work on this state" in run.said
         return False
+
+    def _die_at_silence(self, run: Run) -> None:
+        run.strike("KILL")
+        self._note(run, "killed at a silence")
+        self.seen.one_in_hand.append(self.clock.now().date())
 
     def _judge_pace(self, since: int, run: Run) -> None:
         for visit in self.arxiv.violations[since:]:

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from digest.model.messages import DeliveryState
 from tests.battery.kill_book import Row
@@ -16,6 +17,9 @@ from tests.battery.verdict import Verdict
 from tests.fakes.archive import DemoPaper
 
 _MOST_COPIES = 2
+_DIES_WITHIN = timedelta(days=3)
+"""How long after its day a digest may still be on its way."""
+
 _MOST_JOURNAL = 65_536
 _ENTRY = re.compile(rb"100644 (journal|snapshot)\0(.{20})", re.DOTALL)
 _ENDS = {"mailto": ("sent", "held"), "slack-webhook": ("sent", "held"), "slack": ("sent",), "webhook": ("sent",)}
@@ -32,6 +36,9 @@ class Evidence:
         rows: the deliveries, by their keys.
         held: destination and paper of what is held.
         lost: the keys of mails whose answer was lost.
+        tried: the keys of mails that were handed to the server, kept or not.
+        one_in_hand: days on which a run died with one mail in its hand that the server never saw: while that did
+            not say hello, or between a push and the connection. Of one named alone nobody can say more.
         lives: of each process its name, from when until when it lived, and what befell it.
         printed: what each process printed.
     """
@@ -41,6 +48,8 @@ class Evidence:
     rows: dict[str, Row] = field(default_factory=dict)
     held: set[tuple[str, str]] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    tried: set[str] = field(default_factory=set)
+    one_in_hand: list[date] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
     lives: list[tuple[str, float, float, set[str]]] = field(default_factory=list)
     printed: Mapping[str, bytes] = field(default_factory=dict)
@@ -56,6 +65,7 @@ def judge(seen: Evidence, origin: Origin) -> Verdict:
         _judge_copies(seen, place, key, sorted(one.at for one in arrived))
     _judge_papers(seen)
     _judge_rows(seen, copies)
+    judge_held(seen)
     _judge_secrets(seen, origin)
     return seen.verdict
 
@@ -112,6 +122,19 @@ def _judge_rows(seen: Evidence, copies: Mapping[tuple[str, str], object]) -> Non
     for place, key in copies:
         if not place.startswith("slack-webhook") and key not in seen.rows:
             seen.verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
+
+
+def judge_held(seen: Evidence) -> None:
+    """No mail is held that nobody tried: of a day's no more than runs that died with one in their hands."""
+    held = defaultdict(list)
+    for row in seen.rows.values():
+        if row.state == DeliveryState.HELD and row.place.startswith("mailto:") and row.key not in seen.tried:
+            held[date.fromisoformat(row.slot)].append(row)
+    for day, rows in held.items():
+        seen.verdict.counts["held, and never seen by the mail server"] += len(rows)
+        deaths = sum(day <= one <= day + _DIES_WITHIN for one in seen.one_in_hand)
+        for row in rows[deaths:]:
+            seen.verdict.accuse("held, and nobody tried", f"{row.key} of {row.slot} to {row.place}")
 
 
 def _judge_secrets(seen: Evidence, origin: Origin) -> None:

@@ -17,13 +17,14 @@ from digest.config.values import write_signing_key
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import Clock
 from digest.model.papers import Author
-from tests.battery.kill_world import PAPER, Arrival, CountingMail, list_posts
+from tests.battery.kill_world import PAPER, Arrival, CountingMail, find_key, list_posts
 from tests.command_line import ROOT
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.config_file import write_config
 from tests.fakes.faults import Fault, Faults
 from tests.fakes.loopback import Answer, Ending, Request
 from tests.fakes.mail import ReceivedMail
+from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
 
 BRANCH = "digest-state"
@@ -39,14 +40,15 @@ _GIT = shutil.which("git") or "git"
 _WRAPPER = """\
 #!/bin/sh
 # $RUNNER_BOX says which call of git kills or stops its caller, and how each push goes wrong.
-box=$RUNNER_BOX; fault=; is_struck=
+box=$RUNNER_BOX; fault=; is_struck=; is_push=
 read -r calls < "$box/calls"; calls=$((calls + 1)); echo $calls > "$box/calls"
 read -r at signal order < "$box/strike"
 case " $* " in *" push "*)
     read -r pushes < "$box/pushes"; pushes=$((pushes + 1)); echo $pushes > "$box/pushes"
-    fault=$(sed -n "${pushes}p" "$box/faults") ;;
+    fault=$(sed -n "${pushes}p" "$box/faults"); is_push=yes ;;
 esac
 [ "$calls" = "$at" ] && is_struck=$order
+case $is_push$is_struck in yesafter | yesamid) : > "$box/struck" ;; esac
 if [ "$is_struck" = amid ]; then
     (exec setsid GIT "$@") < /dev/null > /dev/null 2>&1 &
 fi
@@ -91,14 +93,31 @@ class Trap:
                 self._strike()
 
 
-class TrappedMail(CountingMail):
-    """A mail server in which a trap waits."""
+class SilentScript(Script):
+    """The script of a mail server that may keep silent where it should say hello; a trap springs then."""
 
     def __init__(self, trap: Trap) -> None:
         super().__init__()
-        self._trap = trap
+        self._trap, self.is_silent = trap, False
+
+    def take(self, step: Step, argument: str) -> Cue | None:
+        if step is not Step.CONNECT or not self.is_silent:
+            return super().take(step, argument)
+        self._trap.spring("silence")
+        return Cue(step, delay=3600)
+
+
+class TrappedMail(CountingMail):
+    """A mail server in which a trap waits. It knows which mails were handed to it, kept or not."""
+
+    script: SilentScript
+
+    def __init__(self, trap: Trap) -> None:
+        super().__init__()
+        self._trap, self.script, self.tried = trap, SilentScript(trap), set[str]()
 
     def keep(self, mail: ReceivedMail) -> int:
+        self.tried.add(find_key(mail))
         self._trap.spring("before")
         number = super().keep(mail)
         self._trap.spring("after")

@@ -57,10 +57,10 @@ def show(golden: Golden, name: str, folder: Path, screen: str, *files: str) -> N
         (
             "compose-public",
             "compose",
-            (*KEPT, *PUBLIC, "--from", WHEEL),
+            (*KEPT, *PUBLIC, "--package", WHEEL),
             ("compose.yaml", "Containerfile", "Caddyfile"),
         ),
-        ("compose", "compose", (*KEPT, "--to", "file:digest.atom", "--from", WHEEL), ("compose.yaml",)),
+        ("compose", "compose", (*KEPT, "--to", "file:digest.atom", "--package", WHEEL), ("compose.yaml",)),
         ("serve", "systemd", (*KEPT, *PUBLIC), ("digest.service",)),
         ("timer", "systemd", ("--to", "file:/srv/www/papers.atom"), ("digest.service", "digest.timer")),
         ("cron", "cron", ("--to", "discord:lab"), ()),
@@ -102,7 +102,7 @@ def read_compose(folder: Path) -> dict[str, Any]:
 def test_all_that_the_compose_file_names_is_there_and_digest_knows_each_variable(
     init: Init, tmp_path: Path, options: tuple[str, ...], database: str
 ) -> None:
-    init("compose", *options, "--from", WHEEL)
+    init("compose", *options, "--package", WHEEL)
     if database == "postgresql":
         text = (tmp_path / "compose.yaml").read_text()
         commands = re.findall(r"(?m)^#   (.*)$", text)
@@ -137,7 +137,7 @@ def test_a_release_that_no_index_has_makes_no_image_unless_it_is_said_where_it_i
 
 @pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not installed")
 def test_caddy_takes_its_file(init: Init, tmp_path: Path) -> None:
-    init("compose", *KEPT, *PUBLIC, "--from", WHEEL)
+    init("compose", *KEPT, *PUBLIC, "--package", WHEEL)
     command = ["caddy", "validate", "--adapter", "caddyfile", "--config", "Caddyfile"]
     subprocess.run(command, cwd=tmp_path, check=True)  # noqa: S603 - fixed words
 

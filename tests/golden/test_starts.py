@@ -23,7 +23,7 @@ def test_the_start_on_github_looks_as_it_did(golden: Golden, tmp_path: Path) -> 
         code, screen = hold_dialogue(
             folder,
             environ,
-            *("init", "--start", "github", "--from", COMMIT, "--no-test"),
+            *("init", "--start", "github", "--package", COMMIT, "--no-test"),
             typed=[
                 *(("> ", "cat:cs.PF AND abs:GPU"), ("another", "")),
                 *(("go?", "1"), ("address", "you@gmail.com"), ("sends it", "1")),
@@ -48,12 +48,12 @@ def test_the_start_with_a_site_needs_nothing_else_and_says_that_it_is_public(
     golden: Golden, tmp_path: Path
 ) -> None:
     flags = ("--query", "abs:GPU", "--contact", "you@example.org", "--zone", "Europe/Berlin", "--no-input")
-    done = run_digest(tmp_path, {}, "init", "--start", "github", "--site", "--from", COMMIT, *flags)
+    done = run_digest(tmp_path, {}, "init", "--start", "github", "--site", "--package", COMMIT, *flags)
     assert (done.returncode, len(done.stdout.partition("next")[2].splitlines())) == (0, 10), done
     text = (tmp_path / ".github/workflows/digest.yml").read_text(encoding="utf-8")
     jobs = re.split(r"(?m)^  (?=[a-z-]+:$)", text.partition("jobs:\n")[2])
     assert [job.partition(":")[0] for job in jobs if "pages: write" in job or "id-token" in job] == ["site"]
     secrets = dict(line.split("=", 1) for line in (tmp_path / "secrets.env").read_text().splitlines()[1:])
-    assert [*secrets] == ["DIGEST_STORE_STATE_KEY", "DIGEST_ARXIV_CONTACT"]
+    assert [*secrets] == ["DIGEST_STORE_STATE_KEY", "DIGEST_VALUE_ARXIV_CONTACT"]
     assert load_config(tmp_path / "digest.toml", secrets).warnings == ()
     golden("start.github-site.txt", f"{done.stdout}-----\n{(tmp_path / 'digest.toml').read_text()}-----\n{text}")

@@ -112,20 +112,39 @@ def test_a_site_is_made_again_from_the_database_alone_wherever_its_folder_lies(w
     assert read_site(world) == there
 
 
-@pytest.mark.parametrize("name", ["index.html", "feed.json", "titles.js"])
-def test_a_file_of_somebody_else_is_never_written_over(world: World, name: str) -> None:
+@pytest.mark.parametrize("text", ["<title>My pages</title>\n", ""])
+@pytest.mark.parametrize("name", ["index.html", "feed.atom", "feed.json", "titles.js"])
+def test_a_file_of_somebody_else_is_never_written_over(world: World, name: str, text: str) -> None:
     world.write_config(to=SITE)
     path = world.folder / "site" / name
     path.parent.mkdir()
-    path.write_text("<title>My pages</title>\n")
+    path.write_text(text)
     done = world.run("run")
     assert (done.returncode, f"{name} is not of Digest" in done.stderr) == (4, True)
-    assert path.read_text() == "<title>My pages</title>\n"
+    assert path.read_text() == text
     assert name != "index.html" or list_pages(world) == []
     path.unlink()
     world.clock.sleep(3_600)
     assert world.run("run").returncode == 0
     assert len(read_site(world)) == 5
+
+
+@pytest.mark.parametrize("text", ["<feed>of mine</feed>", '{"name": "mine"}', ""])
+@pytest.mark.parametrize("name", ["gpu.atom", "GPU.XML", "gpu.json"])
+def test_nor_is_a_feed_or_another_file_of_a_feeds_name(world: World, name: str, text: str) -> None:
+    world.write_config(to=(f"file:out/{name}",))
+    path = world.folder / "out" / name
+    path.parent.mkdir()
+    path.write_text(text)
+    (path.parent / "index.html").write_text("<title>My pages</title>\n")
+    done = world.run("run")
+    assert (done.returncode, f"{name} is not of Digest" in done.stderr) == (4, True)
+    assert path.read_text() == text
+    path.unlink()
+    for size in (1, 2):
+        live_on(world)
+        assert world.run("run", "--now").returncode == 0
+        assert len(re.findall(r"<entry>|urn:uuid:.*\n *\"url\"", path.read_text())) >= size
 
 
 def test_a_page_is_known_as_sent_by_who_finds_it_whatever_it_links_to_by_now(tmp_path: Path) -> None:

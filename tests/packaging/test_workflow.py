@@ -58,7 +58,7 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
         }
         call(
             mine, {**outside, "DIGEST_MAIL_PASSWORD": PASSWORD},
-            *(sys.executable, "-m", "digest", "init", "--start", "github", "--from", WHERE, "--no-input"),
+            *(sys.executable, "-m", "digest", "init", "--start", "github", "--package", WHERE, "--no-input"),
             *("--query", "ti:GPU", "--to", READER, "--smtp", add_login(server.url)),
             *("--from", LOGIN, "--when", "weekdays at 09:00 Europe/Berlin"),
         )  # fmt: skip

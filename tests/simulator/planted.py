@@ -251,8 +251,8 @@ def _key_of(delivery: Delivery, attempt: int) -> bytes:
 def _resend_sent() -> Iterator[None]:
     original = digest.serve.steps.recover
 
-    def recover(site: Site) -> None:
-        original(site)
+    def recover(site: Site, *, accepts_clock: bool = False) -> None:
+        original(site, accepts_clock=accepts_clock)
         with site.store.begin() as conn:
             sent = select(deliveries.c.id).where(deliveries.c.state == DeliveryState.SENT)
             latest = conn.execute(sent.order_by(deliveries.c.id.desc()).limit(_RESENT)).scalars().all()

@@ -28,9 +28,10 @@ _MARKS = {
     ".html": b'<meta name="generator" content="Digest ',
     ".js": b"// Digest ",
     ".atom": b"<generator>Digest</generator>",
+    ".xml": b"<generator>Digest</generator>",
     ".json": b'"name": "Digest"',
 }
-"""By what each file of a site is known as ours; it is near the start."""
+"""By what each file of a site, and each feed, is known as ours; it is near the start."""
 
 _HEAD = 4_096
 
@@ -93,7 +94,7 @@ class FolderTransport:
         """Return the message's path, and whether it is there already."""
         path = self._folder(destination) / _choose_name(message)
         if _is_page(message.body):
-            return path, _is_page(read_head(path))
+            return path, _is_page(read_head(path) or b"")
         try:
             if path.exists() and not holds(path, message.body):
                 path = path.with_stem(f"{path.stem}-{message.idempotency_key}")
@@ -117,21 +118,25 @@ def _is_page(start: bytes) -> bool:
     return _MARKS[".html"] in start[:_HEAD]
 
 
-def read_head(path: Path) -> bytes:
-    """Return how a file begins, b"" if it is not there."""
+def read_head(path: Path) -> bytes | None:
+    """Return how a file begins, None if it is not there."""
     try:
         with path.open("rb") as file:
             return file.read(_HEAD)
     except FileNotFoundError:
-        return b""
+        return None
     except OSError as error:
         raise classify_disk_error(path, error) from error
 
 
-def write_own(path: Path, data: bytes) -> bool:
-    """Do as `write_if_changed`, but never over a file that is not of ours, nor beside such a first page."""
-    for one in (path, path.with_name(SITE_INDEX)):
-        if (head := read_head(one)) and _MARKS[one.suffix] not in head:
+def write_own(path: Path, data: bytes, *, is_of_site: bool = True) -> bool:
+    """Do as `write_if_changed`, but never over a file that is not of ours.
+
+    A page of a site is not written beside such a first page either.
+    """
+    for one in (path, path.with_name(SITE_INDEX)) if is_of_site else (path,):
+        head = read_head(one)
+        if head is not None and _MARKS[one.suffix.lower()] not in head:
             raise DeliveryError(f"{one} is not of Digest, so it stays as it is: move it, or name another folder")
     return write_if_changed(path, data)
 

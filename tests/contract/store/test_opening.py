@@ -42,7 +42,7 @@ def test_opening_without_tables_names_the_command_that_makes_them(make_empty: Ca
         engine.connect(url, create=True).close()
     with pytest.raises(SchemaMismatch) as caught:
         open_store(url)
-    assert "digest db migrate" in caught.value.hint
+    assert "`digest run`" in caught.value.hint
 
 
 def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from digest.model.messages import DeliveryState
 from digest.model.subscriptions import DestinationKind
 from digest.serve.steps import run_pass
 from digest.store.outbox import load_outbox
+from digest.store.workers import lock_file
 from tests.integration.branch.conftest import EVENING, NAMED, Repository, git
 
 MORNING = EVENING + timedelta(hours=12, minutes=5)
@@ -81,6 +82,29 @@ def test_of_two_who_take_the_lease_at_once_one_gets_it(repository: Repository) -
     third = repository.open(folder, "three")
     third.take_lease()
     assert third.has_time()
+
+
+def test_a_database_beside_the_file_goes_along_with_the_first_push_unless_it_is_none(
+    repository: Repository,
+) -> None:
+    folder = repository.clone("one")
+    old = folder / "digest.db"
+    for text in (b"", b"my own notes"):
+        old.write_bytes(text)
+        assert "move it away" in repository(folder, "run", expect=3)
+        assert repository.tip() == ""
+    old.unlink()
+    lines = [line for line in (folder / "digest.toml").read_text().splitlines() if "store." not in line]
+    (folder / "plain.toml").write_text("\n".join(lines))
+    repository(folder, "--config", "plain.toml", "run")
+    repository.world.clock.set(MORNING)
+    repository(folder, "--config", "plain.toml", "run")
+    sent = len(repository.world.mail.mails), len(repository.world.slack.messages)
+    with lock_file(old):
+        assert "already works on this database" in repository(folder, "run", expect=3)
+    repository(folder, "run", "--now")
+    repository(repository.clone("two"), "run", "--now")
+    assert (len(repository.world.mail.mails), len(repository.world.slack.messages)) == sent == (1, 2)
 
 
 def test_two_who_begin_at_once_make_one_branch(repository: Repository) -> None:

@@ -105,6 +105,20 @@ def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server
     assert (config.mail.from_address, config.mail.password) == ("digest@example.org", "kept")
 
 
+@pytest.mark.parametrize("login", ["", "you@"])
+def test_an_address_of_ones_own_server_says_how_it_encrypts(
+    folder: Path, outside: dict[str, str], login: str
+) -> None:
+    with MailSink(login=("you", "hush") if login else None) as server:
+        address = server.url.replace("//", f"//{login}")
+        asked = [("Password", "hush")] if login else [("none.", "")]
+        typed = [("sends it", "7"), ("port?", address), *asked]
+        flags = ("--query", QUERY, "--to", "you@lab.example", "--from", "digest@lab.example", "--when", "at once")
+        code, screen = hold_dialogue(folder, outside, "init", *flags, "--test", typed=typed)
+    assert (code, "encrypt" in screen, len(server.mails)) == (0, False, 1), screen
+    assert read(folder, outside).mail.smtp == address
+
+
 def test_an_interrupted_dialogue_writes_nothing(folder: Path, outside: dict[str, str]) -> None:
     typed = [*FOLLOWED, ("go?", "2"), ("channel?", "papers"), ("xoxb-", "xoxb-1"), ("When", INTERRUPT)]
     code, screen = hold_dialogue(folder, outside, "init", typed=typed)
@@ -164,7 +178,9 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
     for arguments, words in (
         (("--query", "ti:(gpu"), "never closed"),
         (("--to", "nobody"), "is not a destination"),
-        (("--from", "https://example.org/x.whl"), "is no mail address"),
+        (("--from", "https://example.org/x.whl"), "goes to --package"),
+        (("--from", "../x.whl"), "nobody else has your file"),
+        (("--package", "../x.whl"), "A file is only here"),
         (("--to", "a@live.com", "--provider", "outlook"), "takes no passwords"),
         ((*rest, "no/digest.toml"), "can't be written"),
         ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),

@@ -37,11 +37,15 @@ COMMANDS = {line.removeprefix("--config /srv/digest/digest.toml ").strip() for l
 COMMANDS -= {"demo", "serve", "db copy --to postgresql://digest@db.example.org/digest", "db rotate-key"}
 """These are run in test_demo.py, test_serve.py, test_restoring.py and branch/test_state.py."""
 
+COMMANDS -= {"cp /etc/digest/moved.db /data/digest.db"}
+"""A container's own, with what test_moves.py does in its place."""
+
 MADE_UP = {  # what the examples say, and what goes by that name in the installation
     "381": "13",
     "reader@example.org": "reader@digest.example",
     "perf-team --next": "perf-mail --next",
     "TOPIC": "queries",
+    "db backup digest.db": "db backup copied.db",
     "--subscription gpu": "--subscription gpu-mail",
     "subscription edit gpu ": "subscription edit gpu-mail ",
     "subscription first NAME": "subscription first gpu",

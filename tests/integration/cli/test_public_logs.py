@@ -113,6 +113,18 @@ def test_what_a_workflow_prints_holds_no_address_no_secret_and_no_word_of_a_quer
         assert "<query>" in said
 
 
+def test_the_advice_of_a_screen_stays_readable(runner: Path) -> None:
+    with surrounded(runner, FIRST_DIGEST) as world:
+        environ, private = prepare(world, 3)
+        environ |= {"GITHUB_ACTIONS": "true", "COLUMNS": "200"}
+        assert run_digest(world.folder, environ, "run").returncode in (0, 4)
+        said = run_digest(world.folder, environ, "status").stdout
+        assert 'add `to = "mailto:you@…"` under [alarms]' in said
+        doubted = run_digest(world.folder, environ, "doctor", "--send")
+        assert "`digest doctor --send --to mailto:you@example.org`" in doubted.stdout + doubted.stderr
+        assert find_leaks(private, said) == []
+
+
 def test_elsewhere_all_is_printed_as_it_is(runner: Path) -> None:
     with surrounded(runner, FIRST_DIGEST) as world:
         environ, private = prepare(world, 1)

@@ -26,7 +26,7 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
 ) -> None:
     monkeypatch.setenv("DIGEST_DISCORD_TEAM", hook := "https://discord.com/api/webhooks/1/abc")
     said = digest(
-        *FLAGS, "--from", WHEEL, "--from", "digest@example.org", "--contact", "https://example.org/me",
+        *FLAGS, "--package", WHEEL, "--from", "digest@example.org", "--contact", "https://example.org/me",
         "--to", "a@example.org", "--to", "b@example.org", "--to", "#papers", "--to", "discord:team",
         "--smtp", "smtp+starttls://digest@mail.example.org:587", "--to", "webhook:lab",
     )  # fmt: skip
@@ -38,9 +38,9 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
     assert lines[2:] == [
         "DIGEST_VALUE_READER=a@example.org",
         "DIGEST_VALUE_READER_2=b@example.org",
-        "DIGEST_MAIL_FROM=digest@example.org",
-        "DIGEST_MAIL_SMTP=smtp+starttls://digest@mail.example.org:587",
-        "DIGEST_ARXIV_CONTACT=https://example.org/me",
+        "DIGEST_VALUE_ARXIV_CONTACT=https://example.org/me",
+        "DIGEST_VALUE_MAIL_SMTP=smtp+starttls://digest@mail.example.org:587",
+        "DIGEST_VALUE_MAIL_FROM=digest@example.org",
         "DIGEST_MAIL_PASSWORD=",
         "DIGEST_SLACK_TOKEN=",
         f"DIGEST_DISCORD_TEAM={hook}",
@@ -57,12 +57,12 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
     ("arguments", "words"),
     [
         ((), "is at no package index"),
-        (("--from", "preprint-digest==0.1.0", "--from", "a@example.org"), "--from is there twice"),
-        (("--from", "git+https://github.com/example/digest@main"), "names neither a wheel nor a commit"),
-        (("--from", COMMIT, "--to", "console"), "a workflow can't keep console"),
-        (("--from", COMMIT, "--site", "--start", "cron"), "--site goes with --start github"),
-        (("--from", COMMIT, "--to", "#papers", "--library", "../thesis.bib"), "outside the repository"),
-        (("--from", COMMIT, "other.toml"), "writes digest.toml, under that name"),
+        (("--package", "preprint-digest==0.1.0"), "names neither a wheel nor a commit"),
+        (("--package", "git+https://github.com/example/digest@main"), "names neither a wheel nor a commit"),
+        (("--package", COMMIT, "--to", "console"), "a workflow can't keep console"),
+        (("--package", COMMIT, "--site", "--start", "cron"), "--site goes with --start github"),
+        (("--package", COMMIT, "--to", "#papers", "--library", "../thesis.bib"), "outside the repository"),
+        (("--package", COMMIT, "other.toml"), "writes digest.toml, under that name"),
     ],
 )
 def test_what_a_workflow_cannot_do_is_refused_and_nothing_is_written(
@@ -79,18 +79,18 @@ def test_it_writes_over_no_file_and_into_no_folder_that_github_does_not_read(
     fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (fresh / ".gitignore").write_text("mine")
-    assert ".gitignore is there already" in digest(*FLAGS, "--from", COMMIT, expect=2).err
+    assert ".gitignore is there already" in digest(*FLAGS, "--package", COMMIT, expect=2).err
     assert [(one.name, one.read_text()) for one in fresh.iterdir()] == [(".gitignore", "mine")]
     (fresh / ".git").mkdir()
     (fresh / "below").mkdir()
     monkeypatch.chdir(fresh / "below")
-    assert "GitHub reads workflows at the top alone" in digest(*FLAGS, "--from", COMMIT, expect=2).err
+    assert "GitHub reads workflows at the top alone" in digest(*FLAGS, "--package", COMMIT, expect=2).err
 
 
 def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_has_it(
     fresh: Path, digest: Shell
 ) -> None:
-    digest(*FLAGS, "--from", COMMIT, "--to", "#papers", "--contact", "a@example.org")
+    digest(*FLAGS, "--package", COMMIT, "--to", "#papers", "--contact", "a@example.org")
     assert f"timeout-minutes: {LEASE // timedelta(minutes=1)}\n" in (fresh / WORKFLOW).read_text()
     assert RELEASED_AS in ("", f"preprint-digest=={__version__}")
 
@@ -110,10 +110,10 @@ def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_ha
 def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is_told(
     fresh: Path, digest: Shell, pattern: str, text: str, said: str
 ) -> None:
-    digest(*FLAGS, "--from", COMMIT, "--to", "#papers", "--contact", "a@example.org")
+    digest(*FLAGS, "--package", COMMIT, "--to", "#papers", "--contact", "a@example.org")
     workflow = fresh / WORKFLOW
     workflow.write_text(re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text())
-    config = load_config(fresh / "digest.toml", {"DIGEST_ARXIV_CONTACT": "a@example.org"})
+    config = load_config(fresh / "digest.toml", {"DIGEST_VALUE_ARXIV_CONTACT": "a@example.org"})
     assert said in find_other_schedule(config, 2026)
     assert bool(said) == bool(find_other_schedule(config, 2026))
 

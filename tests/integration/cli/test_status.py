@@ -43,6 +43,14 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("empty")
+def test_a_database_that_a_run_had_only_begun_is_said_to_be_made_by_the_next(digest: Shell) -> None:
+    Path("digest.db").touch()
+    assert "`digest run` makes them" in digest("status", expect=3).err
+    digest("run", expect=4)
+    digest("status")
+
+
+@pytest.mark.usefixtures("empty")
 def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
     digest("db", "migrate")
     said = digest("status")

@@ -187,13 +187,14 @@ def test_a_state_on_a_branch_is_upgraded_under_the_lease_and_an_older_release_le
     git(world.folder, "remote", "add", "origin", str(world.folder / "origin.git"))
     world.environ |= {"DIGEST_STORE_GIT_BRANCH": "state", "DIGEST_STORE_STATE_KEY": b64encode(bytes(32)).decode()}
     (world.folder / "run").mkdir()
+    (world.folder / "digest.db").replace(world.folder / "before.db")
     killed = Branch(
         load_config(world.folder / "digest.toml", world.environ), world.clock, "killed", world.folder / "run"
     )
     killed.fetch(create=True)
     killed.take_lease()
     killed.store.close()
-    (world.folder / "digest.db").replace(world.folder / "run" / "digest.db")
+    (world.folder / "before.db").replace(world.folder / "run" / "digest.db")
     killed.store.reopen()
     killed.push()
     killed.store.close()
