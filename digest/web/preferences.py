@@ -22,7 +22,7 @@ from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_day, write_with_zone
-from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.errors import UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.messages import Digest, Links
 from digest.model.papers import ArxivId
@@ -49,9 +49,9 @@ from digest.people.preferences import (
     apply_signup_request,
     list_read_alone,
     load_preferences,
-    pause_own,
+    pause_digests,
     require_own,
-    resume_own,
+    resume_digests,
     save_query,
     undo_unsubscription,
 )
@@ -180,16 +180,15 @@ def _read_choices(choices: SignupRequest, form: Form) -> SignupRequest:
 
 def _pause(visit: Visit) -> str:
     own, day = require_own(visit.found), visit.form.get("until").strip()
-    try:
-        until = read_pause_end(day, _zone_of(own)) if day else None
-    except ConfigurationError as error:
-        raise UsageError(error.message, hint=error.hint) from error
-    pause_own(visit.conn, visit.found, until, at=visit.at)
+    until = read_pause_end(day, _zone_of(own)) if day else None
+    if until is not None and until <= visit.at:
+        raise UsageError("this day is over already", hint="Choose a later day.")
+    pause_digests(visit.conn, own, until, at=visit.at)
     return "Paused."
 
 
 def _resume(visit: Visit) -> str:
-    resume_own(visit.conn, visit.found, at=visit.at)
+    resume_digests(visit.conn, require_own(visit.found), at=visit.at)
     return "Resumed."
 
 
