@@ -39,6 +39,7 @@ from sqlalchemy import (
     TextClause,
     TypeDecorator,
     bindparam,
+    case,
     create_engine,
     event,
     func,
@@ -116,20 +117,9 @@ def _postgresql_clock(*_: object, **__: object) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
-class later(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
-    """The greater of two values that are both there."""
-
-    inherit_cache = True
-
-
-@compiles(later, "sqlite")
-def _sqlite_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    return f"max({compiler.process(element.clauses, **options)})"
-
-
-@compiles(later, "postgresql")
-def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    return f"greatest({compiler.process(element.clauses, **options)})"
+def later(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return the greater of two values that are both there."""
+    return case((one > other, one), else_=other)
 
 
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
