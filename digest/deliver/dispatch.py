@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Self
 
 from digest.deliver.step import DeliverReport, deliver_one, settle_one
 from digest.deliver.transports.registry import settling_times
@@ -117,11 +116,12 @@ class _Pass:
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._tidy_at = self._ask_at = self._tell_at = 0.0
+        self._leases = Leases(site.store)
 
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end."""
         with (
-            Leases(self._site.store) as self._leases,
+            give_signs(self._leases.renew, BEAT),
             ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
         ):
             while not self._is_over():
@@ -210,22 +210,12 @@ class _Pass:
 
 
 class Leases:
-    """Keeps claims alive from a thread of its own while its context lasts. All arguments are in seconds."""
+    """Claims in hand, kept alive each time they are renewed. All arguments are in seconds."""
 
-    def __init__(
-        self, store: Store, *, beat: float = BEAT, lease: float = CLAIM_LEASE, margin: float = MARGIN
-    ) -> None:
+    def __init__(self, store: Store, *, lease: float = CLAIM_LEASE, margin: float = MARGIN) -> None:
         self._store, self._lease, self._margin = store, lease, margin
         self._held: dict[tuple[int, int], float] = {}
         self._lock = threading.Lock()
-        self._signs = give_signs(self.renew, beat)
-
-    def __enter__(self) -> Self:
-        self._signs.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._signs.__exit__(None, None, None)
 
     def take(self, claimed: Iterable[Delivery], asked_at: float) -> None:
         """Begin to keep claims; `asked_at` is `monotonic()` from before they were asked for."""
