@@ -606,8 +606,6 @@ def _negate(node: Node | None) -> Node | None:
 
 
 def _join(kind: type[And | Or], operands: list[Node | None]) -> Node | None:
-    if len(operands) == 1:
-        return operands[0]
     present = [operand for operand in operands if operand is not None]
     if len(present) > 1:
         return kind(tuple(present))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 POST_SUFFIX = "/digest.md"
+
+Context: TypeAlias = "DataclassInstance"
+"""What a template sees: any of the dataclasses below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -645,7 +648,7 @@ class WorkflowContext:
     is_site: bool
 
 
-_TEMPLATES: dict[type[DataclassInstance], str] = {
+_TEMPLATES: dict[type[Context], str] = {
     MailContext: "email/subject.txt email/text.txt email/digest.html",
     MailPaperContext: "email/paper.html email/paper.txt email/title.html email/title.txt",
     AlarmContext: "email/alarm.txt slack/alarm.txt",
@@ -676,6 +679,6 @@ CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in n
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 
 
-def find_context(name: str) -> type[DataclassInstance] | None:
+def find_context(name: str) -> type[Context] | None:
     """Return what a template sees; None for style sheets, and for templates that Digest does not know."""
     return CONTEXTS.get(name) or (PostContext if name.endswith(POST_SUFFIX) else None)
