@@ -352,8 +352,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
     for unsubscribed in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
         save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
     change_address(conn, before.person, signup.address, at=at)
-    person = load_person(conn, signup.address)
-    assert person is not None  # noqa: S101 - stored just now
+    person = replace(before.person, address=signup.address)
     if before.choices.queries:
         apply_signup_request(conn, maker, person, before.choices, at=at)
     log_consent(conn, person.id, EVERYTHING, "moved", how=PAGE, at=at)

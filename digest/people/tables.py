@@ -105,11 +105,9 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
     """Count an address as confirmed by its owner; return who that is."""
     row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
     upsert = dialect_insert(conn, subscribers).values(row)
-    changed = {"state": row["state"], "how": how, "since": at}
-    conn.execute(upsert.on_conflict_do_update(index_elements=["address"], set_=changed))
-    person = load_person(conn, address)
-    assert person is not None  # noqa: S101 - written above
-    return person
+    confirmed = upsert.on_conflict_do_update(index_elements=["address"], set_=row).returning(subscribers)
+    person = conn.execute(confirmed).one()
+    return Person(person.id, person.address, person.since)
 
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
