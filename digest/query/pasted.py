@@ -140,8 +140,6 @@ _LONGEST_SHOWN = 200
 def normalise_signs(text: str) -> str:
     """Return a text without invisible signs, and with the language's own signs for those of other keyboards."""
     text = _ENTITY.sub(lambda found: unescape(found[0]), text)
-    if text.isascii():
-        return text
     return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
 
 

@@ -138,8 +138,6 @@ def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert
 
 def make_storable(text: str) -> str:
     """Return a text that others wrote as every database takes it: without NUL and without halves of characters."""
-    if text.isascii() and "\0" not in text:
-        return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
