@@ -27,6 +27,7 @@ from markupsafe import Markup
 from digest import __version__
 from digest.model.errors import TemplateError, count
 from digest.render.contexts import Context
+from digest.render.papers import mark_parts, star_parts, style_parts, write_mrkdwn
 from digest.render.terminal import cut_line
 from digest.render.text import (
     Markdown,
@@ -221,6 +222,7 @@ def _build_environment(
     )
     environment.globals.update(known)
     environment.filters.update(count_papers=partial(count, one="paper"), open_sentence=open_sentence)
+    environment.filters.update(starred=star_parts, marked=mark_parts, styled=style_parts, mrkdwn=write_mrkdwn)
     return environment
 
 
