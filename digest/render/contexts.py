@@ -1,8 +1,8 @@
 """What each template sees: a frozen dataclass, whose fields are the names that the template may use.
 
-Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large). Parts of a text, as
-`paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack), `|starred` (plain Unicode) and `|styled`
-(terminal).
+Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
+Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack), `|starred` (plain
+Unicode) and `|styled` (terminal).
 Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
 `cut_line(text, columns, lines)`. HTML templates have `read_style(name)` and `read_script(name)`.
 """

@@ -230,16 +230,12 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, _name_reader(visit.found))}
+    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, str(visit.found.person.destination))}
     if len(known) >= MOST_LIKES and paper.id not in known:
         raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
     liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
+    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=str(visit.found.person.destination))
     return ""
-
-
-def _name_reader(found: Preferences) -> str:
-    return str(found.person.destination)
 
 
 def _forget(visit: Visit) -> str:
@@ -247,7 +243,7 @@ def _forget(visit: Visit) -> str:
     if due is None:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
     paper = ArxivId.parse(visit.form.get("paper"))
-    delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
+    delete_like(visit.conn, due.id, paper, str(visit.found.person.destination))
     return "Undone."
 
 
@@ -390,7 +386,7 @@ def _view_likes(
     for name, due in list_read_alone(config, found).items():
         slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
-        likes = reversed(load_likes(conn, due.id, _name_reader(found)))
+        likes = reversed(load_likes(conn, due.id, str(found.person.destination)))
         papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
         yield name, due.subscription.title, last, tuple(papers)
 
@@ -405,7 +401,7 @@ def serve_likes(request: Request) -> Response:
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         due, digest = _find_digest(conn, shell.site.config, found, page)
-        likes = load_likes(conn, due.id, _name_reader(found))
+        likes = load_likes(conn, due.id, str(found.person.destination))
     context = PageContext(
         digest=view_digest(digest),
         groups=group_papers(digest, view_papers(digest)),
