@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -188,15 +189,13 @@ class _Pass:
 
     def _collect(self) -> None:
         """Wait a moment for sends to end, and note which have; raise the `StoreError` of one."""
-        try:
+        with suppress(Empty):
             future = self._done.get(timeout=_POLL_SECONDS)
             while True:
                 self._sending.discard(future)
                 self._looking.discard(future)
                 future.result()
                 future = self._done.get_nowait()
-        except Empty:
-            return
 
     def _wait_for_pace(self) -> bool:
         """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""

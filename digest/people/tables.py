@@ -156,7 +156,10 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     """Return the live subscriptions that write to a destination or were left by it: its own first."""
     places = subscription_destinations.c
     key = str(destination)
-    left = {row.subscription: row.since for row in conn.execute(select(suppressions).where(suppressions.c.destination == key))}
+    left = {
+        row.subscription: row.since
+        for row in conn.execute(select(suppressions).where(suppressions.c.destination == key))
+    }
     found = (
         select(subscriptions, places.is_joined)
         .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
@@ -236,7 +239,11 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         conn.execute(liked.values(source=write_likes_source(id_, new)))
     end_links(conn, person.destination)
     conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
-    conn.execute(delete(suppressions).where(suppressions.c.destination == old, suppressions.c.subscription.in_(mine.values())))
+    conn.execute(
+        delete(suppressions).where(
+            suppressions.c.destination == old, suppressions.c.subscription.in_(mine.values())
+        )
+    )
 
 
 def end_links(conn: Connection, destination: Destination) -> None:

@@ -386,7 +386,6 @@ def parse_query(text: str) -> Query:
     return replace(query, notes=(futile, *query.notes))
 
 
-
 class _Parser:
     """Reads the tokens of one query; None is for what was left out."""
 

@@ -136,7 +136,7 @@ class PaperView:
     @cached_property
     def title_html(self) -> Markup:
         """The whole title as HTML with what was met in `<mark>`."""
-        shown = show_html(self.entry.paper.title, self._title_marks)
+        shown = show_html(self.entry.paper.title, find_marks(self.entry, Field.TITLE))
         return shown if shown.striptags() else Markup.escape(UNTITLED)
 
     @property
@@ -144,16 +144,10 @@ class PaperView:
         """The whole title in parts, those that were met apart: for `|starred`, `|styled` and their like."""
         title = self.entry.paper.title
         return (
-            show_segments(title, self._title_marks) if show_plain(title) else (Segment(UNTITLED, is_marked=False),)
+            show_segments(title, find_marks(self.entry, Field.TITLE))
+            if show_plain(title)
+            else (Segment(UNTITLED, is_marked=False),)
         )
-
-    @cached_property
-    def _title_marks(self) -> Spans:
-        return find_marks(self.entry, Field.TITLE)
-
-    @cached_property
-    def _abstract_marks(self) -> Spans:
-        return find_marks(self.entry, Field.ABSTRACT)
 
     @cached_property
     def all_authors(self) -> tuple[str, ...]:
@@ -237,7 +231,10 @@ class PaperView:
         return self._choose_snippet(LONGEST_SNIPPET, 2 if self.form is Form.TWO_SENTENCES else 1)
 
     def _choose_snippet(self, limit: int, sentences: int) -> tuple[Segment, ...]:
-        spans = [*(find_reason_spans(one, Field.ABSTRACT) for one in self.entry.reasons), self._abstract_marks]
+        spans = [
+            *(find_reason_spans(one, Field.ABSTRACT) for one in self.entry.reasons),
+            find_marks(self.entry, Field.ABSTRACT),
+        ]
         paper = self.entry.paper
         return choose_snippet(paper.title, paper.abstract, spans, sentences=sentences, limit=limit)
 
@@ -254,7 +251,7 @@ class PaperView:
     @property
     def abstract_parts(self) -> tuple[Segment, ...]:
         """The whole abstract in parts, those that were met apart."""
-        return show_segments(self.entry.paper.abstract, self._abstract_marks)
+        return show_segments(self.entry.paper.abstract, find_marks(self.entry, Field.ABSTRACT))
 
     @cached_property
     def queries(self) -> str:
@@ -366,7 +363,7 @@ class PaperView:
             return ()
         if abstracts is Abstracts.SHORT:
             return (mark_parts(self.snippet_parts),) if self.snippet_parts else ()
-        return show_paragraphs(self.entry.paper.abstract, self._abstract_marks)
+        return show_paragraphs(self.entry.paper.abstract, find_marks(self.entry, Field.ABSTRACT))
 
 
 def _write_past(day: date, seen_from: date) -> str:

@@ -25,7 +25,6 @@ from digest.render.text import (
     apply_styles,
     clean_text,
     show_segments,
-    strip_styles,
     styled,
 )
 
@@ -145,7 +144,7 @@ def measure(text: str) -> int:
     """Return how many columns a text takes."""
     from rich.cells import cell_len  # noqa: PLC0415 - only those who print to a terminal pay for it
 
-    return cell_len(strip_styles(apply_styles(text, color=False)))
+    return cell_len(apply_styles(text, color=False))
 
 
 def _beginning(line: str) -> str:

@@ -135,7 +135,6 @@ def _write_change(change: StoredChange) -> dict[str, Any]:
     }
 
 
-
 def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
     keys = {row.version_id for row in rows} | {row.previous_version_id for row in rows} - {None}
     texts = load_versions(conn, sorted(keys))

@@ -185,7 +185,8 @@ class _Row:
 
     def add(self, piece: TexPiece, *, is_last: bool, has_blank_after: bool) -> None:
         role = piece.role
-        if role is not Role.SCRIPT or self._starts_operand():
+        starts_operand = self.left_role in _INFIX and self.blank is not None  # as in `- ^1P_1`
+        if role is not Role.SCRIPT or starts_operand:
             is_infix = role in _INFIX
             is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
             is_typed = has_blank_after or self.blank is not None
@@ -199,10 +200,6 @@ class _Row:
             self.left_is_spaced = is_spaced
         self.pieces.append(piece)
         self.blank = None
-
-    def _starts_operand(self) -> bool:
-        """Whether a script belongs to what follows it, as in `- ^1P_1`."""
-        return self.left_role in _INFIX and self.blank is not None
 
     def _wants_blank(self, piece: TexPiece, *, is_infix: bool, is_spaced: bool) -> bool:
         if piece.role in (Role.CLOSE, Role.PUNCTUATION):

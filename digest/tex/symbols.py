@@ -144,12 +144,8 @@ BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater",
 `\\alpha particles`."""
 
 
-def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, characters, strict=True))
-
-
 def _pairs(listed: Sequence[str]) -> dict[str, str]:
-    return _zip(listed[::2], listed[1::2])
+    return dict(zip(listed[::2], listed[1::2], strict=True))
 
 
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
@@ -207,13 +203,19 @@ BOLD = (
     | _block(_GREEK_LOWER, 0x1D6C2)
 )
 
-RAISED = _zip(
-    "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
-    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
+RAISED = dict(
+    zip(
+        "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
+        strict=True,
+    )
 )
-LOWERED = _zip(
-    "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
-    "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
+LOWERED = dict(
+    zip(
+        "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
+        "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
+        strict=True,
+    )
 )
 
 TEXT_ACCENTS = _pairs(_TEXT_ACCENTS.split())
