@@ -193,7 +193,13 @@ class _Reader:
             _advance(walk, fetched.page, start)
             yield self._give_out(walk, fetched)
             if walk.position >= walk.total or walk.found >= walk.total:
-                _check_complete(walk, self._query)
+                missing = (walk.first_total or 0) - walk.found
+                if missing > 0:
+                    raise ArxivShort(
+                        f"{self._query[:80]!r} has {walk.first_total:,} papers,"
+                        f" but {missing:,} of them never came",
+                        hint=ASKED_AGAIN,
+                    )
                 return True
             if walk.has_reached(self._until):
                 return True
@@ -282,16 +288,6 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
     walk.total = page.total
     walk.first_total = page.total if walk.first_total is None else walk.first_total
     walk.position = start + page.entries
-
-
-def _check_complete(walk: _Walk, query: str) -> None:
-    """Raise if papers are missing at the end of those there were at the beginning."""
-    missing = (walk.first_total or 0) - walk.found
-    if missing > 0:
-        raise ArxivShort(
-            f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
-            hint=ASKED_AGAIN,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,12 +124,7 @@ def later(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[A
 
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
-    return insert_into(conn.dialect.name, table)
-
-
-def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return the same for a database by its dialect's name."""
-    if dialect == "sqlite":
+    if conn.dialect.name == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
 
@@ -312,14 +307,9 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def key() -> Column[int]:
-    """Return the primary key `id`, numbered by the database."""
-    return Column("id", Big, primary_key=True)
-
-
-def explicit_key() -> Column[int]:
-    """Return the primary key `id`, numbered by us."""
-    return Column("id", Big, primary_key=True, autoincrement=False)
+def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
+    """Return the primary key `id`, numbered by the database; with `autoincrement=False` by us."""
+    return Column("id", Big, primary_key=True, **options)
 
 
 def name_key(name: str) -> Column[str]:

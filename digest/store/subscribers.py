@@ -7,12 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Insert,
     and_,
     bindparam,
     delete,
@@ -34,7 +32,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.store.dialect import Moment, dialect_insert, insert_into, later, make_storable
+from digest.store.dialect import Moment, dialect_insert, later, make_storable
 from digest.store.schema import (
     consents,
     deliveries,
@@ -135,20 +133,13 @@ def load_aliases(conn: Connection, destination: Destination) -> list[str]:
 
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
-    block = _blocking(conn.dialect.name)
-    conn.execute(block, [{"place": place, "until": until} for place in load_aliases(conn, destination)])
-
-
-@cache
-def _blocking(dialect: str) -> Insert:
-    """Build the statement that blocks a destination once: each post needs it, and building takes longer."""
-    asked_for = bindparam("until", type_=Moment)
-    standing = func.coalesce(destination_addresses.c.blocked_until, asked_for)
-    row = {"destination": bindparam("place"), "remote_address": "", "blocked_until": asked_for}
-    return (
-        insert_into(dialect, destination_addresses)
-        .values(row)
-        .on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": later(standing, asked_for)})
+    block = {"remote_address": "", "blocked_until": until}
+    rows = [{"destination": place, **block} for place in load_aliases(conn, destination)]
+    upsert = dialect_insert(conn, destination_addresses)
+    asked_for = upsert.excluded.blocked_until
+    latest = later(func.coalesce(destination_addresses.c.blocked_until, asked_for), asked_for)
+    conn.execute(
+        upsert.on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": latest}), rows
     )
 
 

@@ -43,10 +43,10 @@ def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by:
         pieces = _expand_fractions(pieces, is_script=is_script)
         kinds = [piece.kind for piece in pieces]
     for piece, after in zip(pieces, (*kinds[1:], None), strict=True):
-        if piece.kind is PieceKind.BLANK:
-            row.note_blank(piece)
-        else:
+        if piece.kind is not PieceKind.BLANK:
             row.add(piece, is_last=after is None, has_blank_after=after is PieceKind.BLANK)
+        elif row.blank is None or row.blank.role is Role.LOOSE:
+            row.blank = piece  # one that the author asked for outweighs one that was merely typed
     return _settle_scripts(row.pieces, followed_by)
 
 
@@ -177,11 +177,6 @@ class _Row:
         self.left_is_sign = False
         self.left_is_spaced = False
         self.blank: TexPiece | None = None
-
-    def note_blank(self, blank: TexPiece) -> None:
-        """Remember a blank; one the author asked for outweighs one that was merely typed."""
-        if self.blank is None or self.blank.role is Role.LOOSE:
-            self.blank = blank
 
     def add(self, piece: TexPiece, *, is_last: bool, has_blank_after: bool) -> None:
         role = piece.role
