@@ -394,7 +394,8 @@ def pause_digests(conn: Connection, due: DueSubscription, until: datetime | None
 def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> datetime | None:
     """Let a paused subscription go on; what waited comes with its next digest.
 
-    Return when that is due, None if only papers make it due. At once means as soon as may be if something waits.
+    Return when that is due, None if only papers make it due.
+    At once means as soon as may be if something waits.
     """
     wanted = due.subscription
     turn = next_due(wanted, at, due.last_slot) if wanted.has_digests else None

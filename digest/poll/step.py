@@ -91,7 +91,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
 def _ask(site: Site, run: RecordedRun, gaps: Sequence[Gap], *, one_by_one: bool) -> int:
     """Ask for missing ids and return how many were found.
 
-    Who is asked for a single one is the harvest's own interface, which knows a paper before the search does.
+    A single one is asked of the harvest's own interface, which knows a paper before the search does.
     """
     found = 0
     size = 1 if one_by_one else IDS_LIMIT

@@ -115,7 +115,8 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: 
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
-        # Excluded, neither is asked for: arXiv takes more names for one, and who handed a paper in for an author.
+        # Excluded, neither is asked for. arXiv takes more names for one than we do,
+        # and who handed a paper in for an author.
         case Prefix.AUTHOR if is_wanted:
             return _write_author(condition)
         case Prefix.PERSON if is_wanted:

@@ -184,7 +184,10 @@ def _write_out(found: re.Match[str]) -> str:
 
 
 def read_pasted(text: str) -> tuple[str, str] | None:
-    """Return the query that a pasted text is for and what was understood; None if it is a query as it is."""
+    """Return the query that a pasted text is for, and what was understood.
+
+    None if the text is a query as it is.
+    """
     stripped = text.strip()
     while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
         stripped = once

@@ -141,7 +141,7 @@ class PaperView:
 
     @property
     def title_parts(self) -> tuple[Segment, ...]:
-        """The whole title in parts, those that were met apart: for `|starred`, `|styled` and their like."""
+        """The whole title in parts, those that were met apart: for filters such as `|starred`."""
         title = self.entry.paper.title
         return (
             show_segments(title, find_marks(self.entry, Field.TITLE))
@@ -421,7 +421,7 @@ def mark_parts(parts: Iterable[Segment]) -> Markup:
 
 
 def write_mrkdwn(parts: Iterable[Segment]) -> Mrkdwn:
-    """Write parts of a text for Slack, with the words that were met in bold, as far as a section has room."""
+    """Write parts of a text for Slack, the words that were met in bold, as far as a section has room."""
     runs = groupby(_fit_words(_split_words(parts), _LONGEST_SECTION), key=lambda word: word[1])
     said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
     return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))

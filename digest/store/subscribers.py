@@ -385,7 +385,10 @@ def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collec
 
 
 def _lock_person(conn: Connection, key: str) -> int | None:
-    """Let changes of one person take turns: each locks the person before anything of theirs, and has their id."""
+    """Let changes of one person take turns: each locks the person before anything of theirs.
+
+    Return the person's id, None if nobody has this address.
+    """
     mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
     return conn.execute(select(subscribers.c.id).where(mine).with_for_update()).scalar()
 

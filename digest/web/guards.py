@@ -138,7 +138,10 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
 
 
 class EveryAnswer:
-    """Adds headers to every answer that does not say otherwise, and logs what was asked for, never its secret."""
+    """Adds headers to every answer that does not say otherwise, and logs every request.
+
+    It is logged by what was asked for, never by its secret.
+    """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
