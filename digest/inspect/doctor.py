@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import dns.exception
@@ -77,21 +77,26 @@ _KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a to
 _CHANNELS = ("C", "G")
 
 
-SCOPES = {
-    "chat:write": "to post digests",
-    "channels:read": "to find a channel by its name",
-    "channels:history": "to look up a post whose answer was lost",
-}
-"""What the Slack app may do, and what for."""
+class Scope(NamedTuple):
+    """A permission of the app: Slack's name for it, and for the same in private channels; what it is for."""
 
-_IN_PRIVATE = {"channels:read": "groups:read", "channels:history": "groups:history"}
-"""A scope -> what it is called for private channels."""
+    name: str
+    private: str
+    why: str
+
+
+SCOPES = (
+    Scope("chat:write", "", "to post digests"),
+    Scope("channels:read", "groups:read", "to find a channel by its name"),
+    Scope("channels:history", "groups:history", "to look up a post whose answer was lost"),
+)
 
 
 def list_scopes(*, is_private: bool) -> dict[str, str]:
     """Return the scopes that the app needs, each with what it is for."""
-    more = dict.fromkeys(_IN_PRIVATE.values(), "the same in private channels")
-    return SCOPES | (more if is_private else {})
+    scopes = {scope.name: scope.why for scope in SCOPES}
+    more = {scope.private: "the same in private channels" for scope in SCOPES if scope.private}
+    return scopes | (more if is_private else {})
 
 
 def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
@@ -360,9 +365,9 @@ def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport
     whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
     yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
     granted = {name.strip() for name in answer.headers.get("x-oauth-scopes", "").split(",")}
-    missing = [name for name in SCOPES if granted.isdisjoint({name, _IN_PRIVATE.get(name, name)})]
+    missing = [one for one in SCOPES if granted.isdisjoint({one.name, one.private or one.name})]
     if missing:
-        said = ", ".join(f"the scope {name} is missing ({SCOPES[name]})" for name in missing)
+        said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)
         todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
         yield Finding(Verdict.PROBLEM, "Slack", said, todo)
     else:

@@ -248,10 +248,8 @@ def _forget(visit: Visit) -> str:
 
 
 def _fresh(visit: Visit) -> str:
-    said = (
-        "A mail with a fresh link comes within minutes, unless you got three with a link today."
-        " It works once, for 30 minutes."
-    )
+    said = "A mail with a fresh link comes within minutes, unless you got three with a link today."
+    said += " It works once, for 30 minutes."
     return visit.request(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
 
 
