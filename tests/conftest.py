@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -91,12 +92,12 @@ jinja2.Environment.compile = _compile_once  # type: ignore[method-assign, assign
 _ask_over_http = RemoteClock._ask
 
 
-def _ask_clock(self: RemoteClock, query: str, method: str = "GET") -> dict[str, str]:
+def _ask_clock(self: RemoteClock, query: str, method: str = "GET") -> datetime:
     """Ask a clock of this process by a call: a command asks it a dozen times, and a thread would answer."""
     arxiv = RUNNING.get(self._url)
     if arxiv is None:
         return _ask_over_http(self, query, method)
-    return arxiv.ask_clock(query.removeprefix("?advance="))
+    return datetime.fromisoformat(arxiv.ask_clock(query.removeprefix("?advance="))["now"])
 
 
 RemoteClock._ask = _ask_clock  # type: ignore[method-assign]  # the same, only nearer

@@ -6,7 +6,6 @@ request, each retry among them, the gate is asked; afterwards it hears of the ou
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -32,13 +31,9 @@ from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
 from digest.wire import Wire
 
-__all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "ShortPage"]
-
 RETRIES: Final = 2
 """That many more times a request is made after a failure that may pass."""
 
-_GRANTS: Final = 3
-"""Grants in a row that may lapse before the request is begun."""
 
 WALL: Final = 10_000
 """Results of one search that arXiv gives out, by paging, at most."""
@@ -211,7 +206,7 @@ class ArxivClient:
         url, parameters = self._addresses.oai_url, {"verb": "Identify"}
         if source == "query":
             url, parameters = self._addresses.api_url, {"search_query": "all:electron", "max_results": "1"}
-        return self._try_once(_write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None)
+        return self._ask_once(_write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None)
 
     def _fetch(
         self,
@@ -221,35 +216,19 @@ class ArxivClient:
     ) -> Fetched[PageT]:
         for _ in range(RETRIES):
             try:
-                return self._try_once(asked, read, check)
+                return self._ask_once(asked, read, check)
             except _MAY_PASS as error:
                 if isinstance(error, ArxivHostile):
                     raise
-        return self._try_once(asked, read, check)
-
-    def _try_once(
-        self,
-        asked: ArxivRequest,
-        read: Callable[[bytes], PageT],
-        check: Callable[[Fetched[PageT]], None] | None,
-    ) -> Fetched[PageT]:
-        for _ in range(_GRANTS):
-            with contextlib.suppress(DeadlinePassed):
-                return self._ask_once(asked, read, check, self._gate.acquire())
-        error = ArxivUnreachable(
-            f"no request could start in time, {_GRANTS} times in a row",
-            hint="This machine was paused or too busy for half a minute each time. The next check tries again.",
-        )
-        _name_request(error, asked)
-        raise error
+        return self._ask_once(asked, read, check)
 
     def _ask_once(
         self,
         asked: ArxivRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
-        grant: Grant,
     ) -> Fetched[PageT]:
+        grant = self._gate.acquire()
         at, begun = self._clock.now(), monotonic()
         answer, ended = None, 0.0
         outcome, detail, was_made = GateOutcome(RequestOutcome.FAILED), "", True
@@ -261,11 +240,10 @@ class ArxivClient:
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
-        except DeadlinePassed:
-            was_made = False
-            raise
         except ArxivError as error:
-            _name_request(error, asked)
+            was_made = not isinstance(error, DeadlinePassed)
+            error.request = asked.name
+            error.args = (f"{asked.name}: {error.message}", *error.args[1:])
             outcome, detail = gate_outcome(error), error.message
             raise
         except BaseException as error:
@@ -303,8 +281,3 @@ def _name_page(token: str) -> str:
     since = f" from {fields['from'][0]}" if "from" in fields else ""
     skipped = fields.get("skip", [""])[0]
     return f"the harvest{since}, after {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
-
-
-def _name_request(error: ArxivError, asked: ArxivRequest) -> None:
-    error.request = asked.name
-    error.args = (f"{asked.name}: {error.message}", *error.args[1:])

@@ -139,7 +139,10 @@ class Document:
         for event, element in iterparse(BytesIO(body), ("start", "end")):  # noqa: S314 - see `check_body`
             if event == "start":
                 if not open_elements:
-                    self._take_root(element)
+                    self.root = element
+                    if element.tag != self._root:
+                        said = f"the XML is of another kind: its root element is {element.tag[:_SHOWN]}"
+                        raise ArxivUnreadable(said, hint=TRY_AGAIN)
                 open_elements.append(element)
                 if len(open_elements) > _DEEPEST:
                     raise ArxivTruncated(f"more than {_DEEPEST} elements are open", hint=TRY_AGAIN)
@@ -152,12 +155,6 @@ class Document:
                 del element[:]
             elif len(open_elements) < self._depth and any(child.tag == self._entry for child in element):
                 _refuse_text(element)
-
-    def _take_root(self, element: Element) -> None:
-        if element.tag != self._root:
-            shown = element.tag[:_SHOWN]
-            raise ArxivUnreadable(f"the XML is of another kind: its root element is {shown}", hint=TRY_AGAIN)
-        self.root = element
 
 
 def _refuse_text(holder: Element) -> None:

@@ -55,7 +55,7 @@ class ArxivRequest:
         return "GET" if self.form is None else "POST"
 
 
-class DeadlinePassed(Exception):
+class DeadlinePassed(ArxivUnreachable):
     """A request was not made, since the moment until which it might be begun has passed."""
 
 
@@ -67,7 +67,10 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
 
     def require_in_time() -> None:
         if monotonic() > not_after:  # it may have taken long until here, or this process was paused
-            raise DeadlinePassed
+            raise DeadlinePassed(
+                "the request could not start in time",
+                hint="This machine was paused or too busy for half a minute. The next check tries again.",
+            )
 
     url, headers = (asked.url, {}) if asked.form is None else (asked.url.partition("?")[0], _FORM)
     try:

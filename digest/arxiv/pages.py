@@ -86,10 +86,6 @@ def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int
         asked = fetched.page.token
 
 
-class SearchTooWide(ArxivRejected):
-    """A search has more results than arXiv gives out, and can't be cut into parts that have fewer."""
-
-
 @dataclass(slots=True)
 class _Walk:
     """How far the walk through one part has come: what it has met, and whether the order of dates still holds."""
@@ -150,7 +146,7 @@ def walk_search(
         size: papers to a page, at least `SMALLEST_PAGE`.
         asks_twice: an answer that there is nothing is asked for once more before it is believed.
 
-    Raise `SearchTooWide`: it can't be cut into parts that arXiv gives out.
+    Raise `ArxivRejected`: it can't be cut into parts that arXiv gives out.
     Raise `ArxivShort`: papers are missing, or the results move too fast to be read.
     """
     reader = _Reader(client, query, until, max(size, SMALLEST_PAGE))
@@ -162,7 +158,7 @@ def walk_search(
         window = waiting.pop(0)
         part = _Walk(window.confine(query), reader.size, window)
         if not (yield from reader.read(part, asks_twice=True)):
-            waiting[:0] = _divide(query, part, until)
+            waiting[:0] = _divide(query, part, window, until)
 
 
 def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetched[AtomPage]]:
@@ -197,7 +193,13 @@ class _Reader:
             _advance(walk, fetched.page, start)
             yield self._give_out(walk, fetched)
             if walk.position >= walk.total or walk.found >= walk.total:
-                _check_complete(walk, self._query)
+                missing = (walk.first_total or 0) - walk.found
+                if missing > 0:
+                    raise ArxivShort(
+                        f"{self._query[:80]!r} has {walk.first_total:,} papers,"
+                        f" but {missing:,} of them never came",
+                        hint=ASKED_AGAIN,
+                    )
                 return True
             if walk.has_reached(self._until):
                 return True
@@ -232,20 +234,17 @@ class _Reader:
         return replace(fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total)))
 
 
-def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
+def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Window]:
     """Cut a part that is too wide: evenly if all of it is wanted, else in halves."""
-    window = part.window
-    if window is None:
-        raise AssertionError("the whole search is cut at a date")
     if not (part.is_sorted or part.is_wanted_whole(until)):
-        raise SearchTooWide(
+        raise ArxivRejected(
             f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
             hint=ASKED_AGAIN,
         )
     parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
     windows = window.divide(parts)
     if len(windows) == 1:
-        raise SearchTooWide(
+        raise ArxivRejected(
             f"{query[:80]!r} has {part.total:,} papers of {window.first:%Y-%m-%d %H:%M}, "
             f"of which arXiv gives out {WALL:,}",
             hint="Narrow the search, for instance to fewer categories.",
@@ -289,16 +288,6 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
     walk.total = page.total
     walk.first_total = page.total if walk.first_total is None else walk.first_total
     walk.position = start + page.entries
-
-
-def _check_complete(walk: _Walk, query: str) -> None:
-    """Raise if papers are missing at the end of those there were at the beginning."""
-    missing = (walk.first_total or 0) - walk.found
-    if missing > 0:
-        raise ArxivShort(
-            f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
-            hint=ASKED_AGAIN,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ from digest.config import find_config, open_config_or_defaults, read_environment
 from digest.config.display import SettingRow
 from digest.config.replacement import read_config_file, read_file_before
 
-_WIDEST_VALUE = 80
-
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -33,7 +31,7 @@ class Settings:
 
 
 def _show(shown: Settings) -> Iterator[Part]:
-    rows = [(row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin) for row in shown.settings]
+    rows = [(row.key, cut(row.value, 80) or '""', row.origin) for row in shown.settings]
     yield table(("SETTING", "VALUE", "FROM"), rows, empty="")
     yield from (Aside(f"warning: {warning}") for warning in shown.warnings)
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 import click
-from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, find_here, load, opened, opened_store
@@ -202,11 +201,14 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
     until = _read_moment(sent_until, here.zone, here.now)
     settled: list[Settled] = []
 
-    def settle_backup(conn: Connection) -> None:
-        settled.append(settle(conn, until, source=config.arxiv.source, now=here.now))
-
     with showing_progress() as tell:
-        report = restore_backup(config.store.url, file, here.now, tell, settle=settle_backup)
+        report = restore_backup(
+            config.store.url,
+            file,
+            here.now,
+            tell,
+            settle=lambda conn: settled.append(settle(conn, until, source=config.arxiv.source, now=here.now)),
+        )
     return Settlement(here, until, settled[0], report)
 
 

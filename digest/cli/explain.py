@@ -38,7 +38,6 @@ from digest.store.subscribers import destination_key, load_statuses
 from digest.store.subscriptions import load_subscriptions
 from digest.tex import to_plain
 
-_LABEL = 9
 _MOST_PLACES = 3
 _NARROWEST = 40
 _AGAINST = frozenset({Verdict.DROPPED, Verdict.EXCLUDED, Verdict.OTHER_KIND, Verdict.EARLIER})
@@ -64,7 +63,7 @@ def _show(answer: Explanation | MatchHistory) -> Iterator[Part]:
         yield from _show_match(answer)
     elif answer.is_whole:
         yield _name_paper(answer, answer.subscriptions[0])
-        yield labelled(_list_steps(answer, answer.subscriptions[0]), width=_LABEL)
+        yield labelled(_list_steps(answer, answer.subscriptions[0]), width=9)
     else:
         yield from _show_all(answer)
 

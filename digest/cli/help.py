@@ -14,8 +14,6 @@ from digest.cli.output import cut, find_width
 from digest.config.values import suggest
 from digest.model.errors import UsageError
 
-_PAGES = Path(__file__).parents[1] / "manual"
-
 TOPICS = (
     "starting",
     "queries",
@@ -76,7 +74,7 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
 
 def read_page(topic: str) -> str:
     """Return a page of the manual, in Markdown."""
-    return (_PAGES / f"{topic}.md").read_text(encoding="utf-8")
+    return (Path(__file__).parents[1] / "manual" / f"{topic}.md").read_text(encoding="utf-8")
 
 
 def _list_topics() -> None:

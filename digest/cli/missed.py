@@ -46,7 +46,6 @@ from digest.store.runs import load_last_runs
 from digest.store.workers import lock_file
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
-_CATEGORIES = 3
 _KEPT_BEFORE = timedelta(days=180)
 """What was fetched is begun anew if it begins longer than this before what is wanted."""
 
@@ -110,7 +109,7 @@ def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Mi
             found = find_missed(site, held, first, follow="", followed_by=", ".join(names), **asked)
     if failure and not found.announced:
         raise OutsideError(failure, hint=_HINT)
-    often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
+    often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(3)
     added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
     follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
     found = replace(found, follow=follow if found.papers and not names else "")

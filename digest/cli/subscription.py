@@ -25,8 +25,8 @@ from digest.inspect.subscriptions import (
     list_subscriptions,
     load_detail,
 )
-from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
-from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
+from digest.model.cadences import choose_zone, read_pause_end
+from digest.model.errors import UnknownName, UsageError, count
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
@@ -37,11 +37,10 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.people.preferences import erase_person, export_records
+from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.plan.slots import first_due, next_due
 from digest.store.digests import FIRST_DIGEST_NEXT
-from digest.store.matches import load_pending_matches, owe_first_digest
+from digest.store.matches import owe_first_digest
 from digest.store.subscribers import (
     LETTERS,
     REFUSED,
@@ -50,7 +49,6 @@ from digest.store.subscribers import (
     destination_key,
     load_statuses,
 )
-from digest.store.subscriptions import pause_subscription, resume_subscription, set_next_due
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
@@ -222,20 +220,14 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
         moment = _read_day(until, bench.here, due) if until else None
-        pause_subscription(conn, due.id, moment)
-        if moment is not None:
-            turn = next_due(due.subscription, bench.here.now, due.last_slot, moment)
-            set_next_due(conn, due.id, turn)
+        pause_digests(conn, due, moment, at=bench.here.now)
     say(f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
 def _read_day(text: str, here: Here, due: DueSubscription) -> datetime:
     subscription = due.subscription
-    try:
-        moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
-    except ConfigurationError as error:  # here it was typed, not written in the file
-        raise UsageError(error.message, hint=error.hint) from error
+    moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
     if moment <= here.now:
         raise UsageError(f"{text} is over already.", hint="Write a later date.")
     return moment
@@ -248,23 +240,11 @@ def resume(ctx: click.Context, name: str) -> None:
     """End the pause of NAME; what waits comes with its next digest."""
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         due = require_subscription(bench.config, conn, name)
-        has_waiting = bool(load_pending_matches(conn, due.id, due.plan_after))
-        turn = _next_slot(due, bench.here.now, has_waiting=has_waiting)
-        has_changed = resume_subscription(conn, due.id, turn, bench.here.now)
-    if not has_changed:
+        turn = resume_digests(conn, due, at=bench.here.now)
+    if due.state != SubscriptionState.PAUSED:
         say(f"{name} is not paused.")
     else:
         say(f"{name} goes on. {_describe_slot(bench.here, turn)}")
-
-
-def _next_slot(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
-    """Return when a subscription that goes on is due; at once means as soon as may be if something waits."""
-    if not due.subscription.has_digests:
-        return None
-    turn = next_due(due.subscription, now, due.last_slot)
-    if turn is None and due.subscription.cadence.kind is CadenceKind.AT_ONCE and has_waiting:
-        return first_due(due.subscription, now, due.last_slot)
-    return turn
 
 
 def _describe_slot(here: Here, turn: datetime | None) -> str:

@@ -16,8 +16,6 @@ from digest.model.errors import UnknownName, UsageError, count
 from digest.render.check import TemplateEntry, list_seen, list_templates, write_extension
 from digest.render.templates import Templates, find_shipped_templates
 
-_FOLDER = "templates"
-
 _ALL = "`digest templates list` shows them all."
 
 
@@ -104,7 +102,7 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
     replaced.
     """  # noqa: D301 - click reads the backspace, which must be one
     config = open_config_or_defaults(ctx.obj["config_path"])
-    target = folder or config.templates or config.folder / _FOLDER
+    target = folder or config.templates or config.folder / "templates"
     files = _gather(_open_templates(None), names, extend=extend)
     if not force and (there := [name for name in files if (target / name).exists()]):
         raise UsageError(

@@ -9,8 +9,6 @@ import click
 from digest.cli.commands import CommandGroup
 from digest.config.values import write_signing_key
 
-_KEY_BYTES = 32
-
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -23,4 +21,4 @@ def secret() -> None:
 
     The receiver needs the same. It is not kept anywhere.
     """
-    click.echo(write_signing_key(secrets.token_bytes(_KEY_BYTES)))
+    click.echo(write_signing_key(secrets.token_bytes(32)))

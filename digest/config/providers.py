@@ -49,46 +49,6 @@ def add_login(server: str, login: str) -> str:
     return f"{scheme}://{quote(login, safe='@')}@{host}" if login else server
 
 
-GMAIL = Provider(
-    *("gmail", "Gmail", "smtp+starttls://smtp.gmail.com:587", "App password"),
-    *("https://myaccount.google.com/apppasswords", _TWO_STEP, ("gmail.com", "googlemail.com")),
-    spf="_spf.google.com",
-    selector="google",
-)
-FASTMAIL = Provider(
-    *("fastmail", "Fastmail", "smtps://smtp.fastmail.com:465", "App password"),
-    *("https://app.fastmail.com/settings/security", ("Your usual password does not work.",)),
-    ("fastmail.com", "fastmail.fm"),
-    spf="spf.messagingengine.com",
-    selector="fm1",
-)
-ICLOUD = Provider(
-    *("icloud", "iCloud", "smtp+starttls://smtp.mail.me.com:587", "App-specific password"),
-    *("https://account.apple.com/", _TWO_STEP, ("icloud.com", "me.com", "mac.com")),
-    spf="icloud.com",
-    selector="sig1",
-)
-SES = Provider(
-    *("ses", "Amazon SES", "smtp+starttls://email-smtp.{region}.amazonaws.com:587", "SMTP password"),
-    "https://console.aws.amazon.com/ses/home#/smtp",
-    (_VERIFIED, "A new account also sends only to verified addresses."),
-    login="SMTP user name",
-    spf="amazonses.com",
-)
-POSTMARK = Provider(
-    *("postmark", "Postmark", "smtp+starttls://smtp.postmarkapp.com:587", "Secret key"),
-    "https://account.postmarkapp.com/servers",
-    ("Make an SMTP token: a message stream's settings, SMTP.", _VERIFIED),
-    login="Access key",
-    spf="spf.mtasv.net",
-)
-MAILGUN = Provider(
-    *("mailgun", "Mailgun", "smtp+starttls://smtp.mailgun.org:587", "SMTP password"),
-    "https://app.mailgun.com/mg/sending/domains",
-    (_VERIFIED, "Is your domain in the EU? Then choose your own server: smtp.eu.mailgun.org."),
-    login="SMTP login",
-    spf="mailgun.org",
-)
 OWN = Provider("own", "your own server, or another provider", "", "Password")
 OUTLOOK = Provider(
     *("outlook", "Outlook or Microsoft 365", "", "", ""),
@@ -99,7 +59,51 @@ OUTLOOK = Provider(
     ("outlook.com", "hotmail.com", "live.com", "msn.com"),
 )
 
-PROVIDERS = {one.key: one for one in (GMAIL, FASTMAIL, ICLOUD, SES, POSTMARK, MAILGUN, OWN, OUTLOOK)}
+_OFFERED = (
+    Provider(
+        *("gmail", "Gmail", "smtp+starttls://smtp.gmail.com:587", "App password"),
+        *("https://myaccount.google.com/apppasswords", _TWO_STEP, ("gmail.com", "googlemail.com")),
+        spf="_spf.google.com",
+        selector="google",
+    ),
+    Provider(
+        *("fastmail", "Fastmail", "smtps://smtp.fastmail.com:465", "App password"),
+        *("https://app.fastmail.com/settings/security", ("Your usual password does not work.",)),
+        ("fastmail.com", "fastmail.fm"),
+        spf="spf.messagingengine.com",
+        selector="fm1",
+    ),
+    Provider(
+        *("icloud", "iCloud", "smtp+starttls://smtp.mail.me.com:587", "App-specific password"),
+        *("https://account.apple.com/", _TWO_STEP, ("icloud.com", "me.com", "mac.com")),
+        spf="icloud.com",
+        selector="sig1",
+    ),
+    Provider(
+        *("ses", "Amazon SES", "smtp+starttls://email-smtp.{region}.amazonaws.com:587", "SMTP password"),
+        "https://console.aws.amazon.com/ses/home#/smtp",
+        (_VERIFIED, "A new account also sends only to verified addresses."),
+        login="SMTP user name",
+        spf="amazonses.com",
+    ),
+    Provider(
+        *("postmark", "Postmark", "smtp+starttls://smtp.postmarkapp.com:587", "Secret key"),
+        "https://account.postmarkapp.com/servers",
+        ("Make an SMTP token: a message stream's settings, SMTP.", _VERIFIED),
+        login="Access key",
+        spf="spf.mtasv.net",
+    ),
+    Provider(
+        *("mailgun", "Mailgun", "smtp+starttls://smtp.mailgun.org:587", "SMTP password"),
+        "https://app.mailgun.com/mg/sending/domains",
+        (_VERIFIED, "Is your domain in the EU? Then choose your own server: smtp.eu.mailgun.org."),
+        login="SMTP login",
+        spf="mailgun.org",
+    ),
+    OWN,
+    OUTLOOK,
+)
+PROVIDERS = {one.key: one for one in _OFFERED}
 """All of them by key, in the order in which they are offered."""
 
 

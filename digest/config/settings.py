@@ -11,12 +11,15 @@ from datetime import timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
+from digest.config.addresses import ChooseProxy
+from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
+from digest.model.people import Signup
 from digest.model.subscriptions import (
     FORMS,
     Abstracts,
@@ -28,12 +31,6 @@ from digest.model.subscriptions import (
     Subscription,
     WhenEmpty,
 )
-
-if TYPE_CHECKING:
-    from digest.config.addresses import ChooseProxy
-    from digest.model.announcements import Kind
-    from digest.model.people import Signup
-
 
 _METADATA = "setting"
 

@@ -10,11 +10,11 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Self
 
 from digest.deliver.step import DeliverReport, deliver_one, settle_one
 from digest.deliver.transports.registry import settling_times
@@ -117,11 +117,12 @@ class _Pass:
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._tidy_at = self._ask_at = self._tell_at = 0.0
+        self._leases = Leases(site.store)
 
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end."""
         with (
-            Leases(self._site.store) as self._leases,
+            give_signs(self._leases.renew, BEAT),
             ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
         ):
             while not self._is_over():
@@ -188,15 +189,13 @@ class _Pass:
 
     def _collect(self) -> None:
         """Wait a moment for sends to end, and note which have; raise the `StoreError` of one."""
-        try:
+        with suppress(Empty):
             future = self._done.get(timeout=_POLL_SECONDS)
             while True:
                 self._sending.discard(future)
                 self._looking.discard(future)
                 future.result()
                 future = self._done.get_nowait()
-        except Empty:
-            return
 
     def _wait_for_pace(self) -> bool:
         """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
@@ -210,22 +209,12 @@ class _Pass:
 
 
 class Leases:
-    """Keeps claims alive from a thread of its own while its context lasts. All arguments are in seconds."""
+    """Claims in hand, kept alive each time they are renewed. All arguments are in seconds."""
 
-    def __init__(
-        self, store: Store, *, beat: float = BEAT, lease: float = CLAIM_LEASE, margin: float = MARGIN
-    ) -> None:
+    def __init__(self, store: Store, *, lease: float = CLAIM_LEASE, margin: float = MARGIN) -> None:
         self._store, self._lease, self._margin = store, lease, margin
         self._held: dict[tuple[int, int], float] = {}
         self._lock = threading.Lock()
-        self._signs = give_signs(self.renew, beat)
-
-    def __enter__(self) -> Self:
-        self._signs.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._signs.__exit__(None, None, None)
 
     def take(self, claimed: Iterable[Delivery], asked_at: float) -> None:
         """Begin to keep claims; `asked_at` is `monotonic()` from before they were asked for."""

@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -129,18 +130,16 @@ def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
             todo = "Make the folder and let this account write to it, or change `store.url`."
             yield Finding(Verdict.PROBLEM, "database", f"it can't be made in {path.parent}", todo)
         return
-    store = open_store(config.store.url)
-    try:
-        with store.begin() as conn:
-            check_writable(conn)
-        said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
-        yield Finding(Verdict.OK, "database", said, more=store.url_masked)
-        with store.read() as conn:
-            yield from _check_work(conn, config, clock)
-    except StoreBusy as error:
-        yield Finding(Verdict.WARNING, "database", error.message, error.hint)
-    finally:
-        store.close()
+    with closing(open_store(config.store.url)) as store:
+        try:
+            with store.begin() as conn:
+                check_writable(conn)
+            said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
+            yield Finding(Verdict.OK, "database", said, more=store.url_masked)
+            with store.read() as conn:
+                yield from _check_work(conn, config, clock)
+        except StoreBusy as error:
+            yield Finding(Verdict.WARNING, "database", error.message, error.hint)
 
 
 def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Finding]:
@@ -230,11 +229,8 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     """Connect to the mail server as digests do, and log in; nothing is sent."""
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.MAIL].configure(config, clock))
-    transport = SmtpTransport(**settings, timeouts=Timeouts(command=_PATIENCE))
-    try:
+    with closing(SmtpTransport(**settings, timeouts=Timeouts(command=_PATIENCE))) as transport:
         transport.log_in()
-    finally:
-        transport.close()
     server = urlsplit(config.mail.smtp)
     encrypted = "not encrypted" if server.scheme == "smtp" else "encrypted"
     login = "logged in" if server.username else "no login asked for"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
-from itertools import islice
 
 from sqlalchemy import Connection
 
@@ -19,7 +18,6 @@ from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock
 from digest.model.errors import UnknownName, count
 from digest.model.messages import Coverage, Delivery, Digest, Links, Message, Occasion, Receipt
-from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
@@ -182,11 +180,8 @@ def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, sho
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
     """
-    found: list[Paper] = []
-    looked_at = total = 0
-    for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
-        looked_at, total = len(fetched.page.papers), fetched.page.total
-        found += select_meant(query, fetched.page.papers)
+    page = next(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS)).page
+    found = select_meant(query, page.papers)
     now = clock.now()
     candidates = [
         StoredChange(number, Kind.KNOWN, paper, None, (), 0, now, number)
@@ -202,7 +197,7 @@ def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, sho
         title="preview",
     )
     chosen = choose_first_digest(candidates, days, now)
-    is_cut = len(chosen) == len(found) and total > looked_at
+    is_cut = len(chosen) == len(found) and page.total > len(page.papers)
     return plan_digest(
         DueSubscription(0, subscription, "active", None, 0, "", now, (revision,)),
         chosen,
@@ -211,11 +206,11 @@ def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, sho
         Coverage(
             None,
             is_complete=True,
-            compared=looked_at,
+            compared=len(page.papers),
             matched=len(found),
             checked_at=now,
             source="query",
-            total=total if is_cut else 0,
+            total=page.total if is_cut else 0,
         ),
         slot="run:0",
         occasion=Occasion.TRIAL,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from digest.model.errors import ConfigurationError
+from digest.model.errors import ConfigurationError, UsageError
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WORKING_DAYS = frozenset(range(5))
@@ -207,11 +207,11 @@ def read_pause_end(text: str, zone: str) -> datetime:
         if moment.year <= LAST_YEAR:
             return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ConfigurationError(
+        raise UsageError(
             f"{text!r} is not a date",
             hint="Write year, month and day: 2026-11-30; with a time if it matters: 2026-11-30T09:00.",
         ) from None
-    raise ConfigurationError(
+    raise UsageError(
         f"{text!r} is after the year {LAST_YEAR}, the last one a pause may end in",
         hint=f"Write {LAST_YEAR}-12-31 for a pause without an end. You can resume at any time.",
     )

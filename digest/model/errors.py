@@ -20,11 +20,10 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
     │   ├── ArxivRejected        the request itself is wrong and stays wrong
     │   ├── ArxivFaulted         500, or an error feed that may pass
     │   ├── ArxivMoved           a redirect: the configured address is out of date
-    │   └── ArxivUnreadable      the body is not what was asked for
+    │   └── ArxivUnreadable      the body is not what was asked for, or contradicts what was seen before
     │       ├── ArxivTruncated   it breaks off, or is not well-formed
     │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
-    │       ├── ArxivShort       fewer entries than the counts say, or none
-    │       └── ArxivDoubtful    all of it came, but it contradicts what was seen before
+    │       └── ArxivShort       fewer entries than the counts say, or none
     └── DeliveryError            a message could not be handed over
 """
 
@@ -197,10 +196,6 @@ class ArxivHostile(ArxivUnreadable):
 
 class ArxivShort(ArxivUnreadable):
     """Fewer entries came than the answer's own counts promise."""
-
-
-class ArxivDoubtful(ArxivUnreadable):
-    """All of the answer came, but it contradicts what arXiv had shown before."""
 
 
 class Refusal(StrEnum):

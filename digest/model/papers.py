@@ -74,9 +74,10 @@ class ArxivId:
                 f"{text.strip()[:80]!r} is not an arXiv identifier",
                 hint="Identifiers look like 2603.10026, 2603.10026v2 or hep-th/9901001.",
             )
+        century = 1900 if int(match["yymm"][:2]) >= _FIRST_YEAR_OF_CENTURY else 2000
         return (
             cls(
-                month=_read_month(match["yymm"]),
+                month=century * 100 + int(match["yymm"]),
                 number=int(match["number"]),
                 archive=match.groupdict().get("archive") or "",
                 digits=len(match["number"]),
@@ -105,11 +106,6 @@ class ArxivId:
         yymm = f"{self.month % 10_000:04d}"
         number = f"{self.number:0{self.digits}d}"
         return f"{self.archive}/{yymm}{number}" if self.archive else f"{yymm}.{number}"
-
-
-def _read_month(yymm: str) -> int:
-    century = 1900 if int(yymm[:2]) >= _FIRST_YEAR_OF_CENTURY else 2000
-    return century * 100 + int(yymm)
 
 
 class Field(StrEnum):

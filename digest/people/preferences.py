@@ -349,8 +349,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
     for unsubscribed in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
         save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
     change_address(conn, before.person, signup.address, at=at)
-    person = load_person(conn, signup.address)
-    assert person is not None  # noqa: S101 - stored just now
+    person = replace(before.person, address=signup.address)
     if before.choices.queries:
         apply_signup_request(conn, maker, person, before.choices, at=at)
     log_consent(conn, person.id, EVERYTHING, "moved", how=PAGE, at=at)
@@ -382,24 +381,26 @@ def join_subscription(conn: Connection, config: Config, person: Person, name: st
     log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
-def pause_own(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:
-    """Pause a person's own subscription; what matches meanwhile waits."""
-    own = require_own(preferences)
-    if until is not None and until <= at:
-        raise UsageError("this day is over already", hint="Choose a later day.")
-    pause_subscription(conn, own.id, until)
+def pause_digests(conn: Connection, due: DueSubscription, until: datetime | None, *, at: datetime) -> None:
+    """Pause a subscription; what matches meanwhile waits. None: until somebody resumes it."""
+    pause_subscription(conn, due.id, until)
     if until is not None:
-        set_next_due(conn, own.id, next_due(own.subscription, at, own.last_slot, until))
+        set_next_due(conn, due.id, next_due(due.subscription, at, due.last_slot, until))
 
 
-def resume_own(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
-    """Let a person's own subscription go on; what waited comes with its next digest."""
-    own = require_own(preferences)
-    turn = next_due(own.subscription, at, own.last_slot)
-    is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
-    if turn is None and is_at_once and load_pending_matches(conn, own.id, own.plan_after):
-        turn = first_due(own.subscription, at, own.last_slot)
-    resume_subscription(conn, own.id, turn, at)
+def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> datetime | None:
+    """Let a paused subscription go on; what waited comes with its next digest.
+
+    Return when that is due, None if only papers make it due.
+    At once means as soon as may be if something waits.
+    """
+    wanted = due.subscription
+    turn = next_due(wanted, at, due.last_slot) if wanted.has_digests else None
+    is_at_once = wanted.has_digests and wanted.cadence.kind is CadenceKind.AT_ONCE
+    if is_at_once and load_pending_matches(conn, due.id, due.plan_after):
+        turn = first_due(wanted, at, due.last_slot)
+    resume_subscription(conn, due.id, turn, at)
+    return turn
 
 
 def require_own(preferences: Preferences) -> DueSubscription:

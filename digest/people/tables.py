@@ -103,11 +103,9 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
     """Count an address as confirmed by its owner; return who that is."""
     row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
     upsert = dialect_insert(conn, subscribers).values(row)
-    changed = {"state": row["state"], "how": how, "since": at}
-    conn.execute(upsert.on_conflict_do_update(index_elements=["address"], set_=changed))
-    person = load_person(conn, address)
-    assert person is not None  # noqa: S101 - written above
-    return person
+    confirmed = upsert.on_conflict_do_update(index_elements=["address"], set_=row).returning(subscribers)
+    person = conn.execute(confirmed).one()
+    return Person(person.id, person.address, person.since)
 
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
@@ -148,7 +146,10 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     """Return the live subscriptions that write to a destination or were left by it: its own first."""
     places = subscription_destinations.c
     key = str(destination)
-    left = {row.subscription: row.since for row in conn.execute(select(suppressions).where(_is_at(key)))}
+    left = {
+        row.subscription: row.since
+        for row in conn.execute(select(suppressions).where(suppressions.c.destination == key))
+    }
     found = (
         select(subscriptions, places.is_joined)
         .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
@@ -228,7 +229,11 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         conn.execute(liked.values(source=write_likes_source(id_, new)))
     end_links(conn, person.destination)
     conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
-    conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
+    conn.execute(
+        delete(suppressions).where(
+            suppressions.c.destination == old, suppressions.c.subscription.in_(mine.values())
+        )
+    )
 
 
 def end_links(conn: Connection, destination: Destination) -> None:
@@ -243,7 +248,7 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
     `person_id` is 0 if nobody with this address is stored: a request may be, or that they want no letters.
     """
     key = str(Destination(DestinationKind.MAIL, address))
-    found = _list_theirs(address, person_id) | {suppressions: _is_at(key)}
+    found = _list_theirs(address, person_id) | {suppressions: suppressions.c.destination == key}
     found[subscription_destinations] |= subscription_destinations.c.destination == key
     hidden = {"token", "hash", "body", "owner", "lease_until"}
     return {
@@ -275,7 +280,7 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
     for table, which in _list_theirs(address, person_id).items():
         conn.execute(delete(table).where(which))
     if not keep_suppressions:
-        conn.execute(delete(suppressions).where(_is_at(str(destination))))
+        conn.execute(delete(suppressions).where(suppressions.c.destination == str(destination)))
 
 
 def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
@@ -312,7 +317,3 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
         consents: consents.c.subscriber_id == person_id,
         subscribers: subscribers.c.id == person_id,
     }
-
-
-def _is_at(key: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own type of a condition
-    return suppressions.c.destination == key

@@ -29,7 +29,7 @@ from digest.model.announcements import (
     estimate_announcements,
     latest_announcement,
 )
-from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
+from digest.model.errors import ArxivError, ArxivRejected, ArxivUnreadable, count
 from digest.model.messages import Coverage
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
@@ -414,7 +414,7 @@ class RecordedRun:
 
     def _doubt(self, reason: str) -> None:
         if reason:
-            raise ArxivDoubtful(reason, hint="What came is kept. The next check asks again.")
+            raise ArxivUnreadable(reason, hint="What came is kept. The next check asks again.")
 
     def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
         report = self._report

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from sqlalchemy import Connection
 
@@ -119,8 +119,7 @@ def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, rule: Novel
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, rule=rule)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
-        for page in islice(pages, 1):
-            run.store_page(page)
+        run.store_page(next(pages))
     site.progress.end("poll", run.summary())
     return not run.stops_all
 

@@ -79,10 +79,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
         site.progress.begin("poll", f"{count(known, 'id')} missing between stored ones")
     run = RecordedRun(site, report, Source.GAPS, rule=make_novelty_rule(read_known_before(cursor)))
     with run.recording(window_from=min((gap.missed_at for gap in due), default=now).date()):
-        if one_by_one:
-            found += _ask_one_by_one(site, run, asked)
-        else:
-            found += _ask_together(site, run, asked)
+        found += _ask(site, run, asked, one_by_one=one_by_one)
         unasked = [gap for gap in due if gap.asked_at is None and gap not in asked]
         if unasked:
             run.note_shortfall(f"{count(len(unasked), 'id')} could not be asked for yet")
@@ -91,22 +88,19 @@ def check_gaps(site: Site, report: PollReport) -> None:
         site.progress.end("poll", run.summary() if run.failure else said)
 
 
-def _ask_one_by_one(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> int:
-    """Ask the harvest's own interface, which knows a paper before the search does; return how many it knew."""
+def _ask(site: Site, run: RecordedRun, gaps: Sequence[Gap], *, one_by_one: bool) -> int:
+    """Ask for missing ids and return how many were found.
+
+    A single one is asked of the harvest's own interface, which knows a paper before the search does.
+    """
     found = 0
-    for gap in gaps:
+    size = 1 if one_by_one else IDS_LIMIT
+    for first in range(0, len(gaps), size):
+        some = gaps[first : first + size]
+        ids = [gap.id for gap in some]
         with suppress(UnknownPaper):  # what is not found is noted below
-            run.store_page(site.client.get_record(gap.id))
-        found += _settle(site, [gap])
-    return found
-
-
-def _ask_together(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> int:
-    found = 0
-    for first in range(0, len(gaps), IDS_LIMIT):
-        some = gaps[first : first + IDS_LIMIT]
-        for page in fetch_papers(site.client, [gap.id for gap in some]):
-            run.store_page(page)
+            for page in map(site.client.get_record, ids) if one_by_one else fetch_papers(site.client, ids):
+                run.store_page(page)
         found += _settle(site, some)
     return found
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from digest.model import taxonomy
 from digest.query.canonical import canonicalise
@@ -67,6 +67,8 @@ ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives 
 ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
 nesses ous ously ousness s sses tion tional tionally tions y
 """
+_ENDINGS = tuple((suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix)))
+"""The endings that Porter takes away as what has begun of each, and what follows."""
 
 
 def to_arxiv(query: Query | Node) -> str:
@@ -113,9 +115,12 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: 
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
-        case Prefix.AUTHOR | Prefix.PERSON:
-            write = _write_author if condition.prefix is Prefix.AUTHOR else _write_person
-            return write(condition, is_wanted=is_wanted)
+        # Excluded, neither is asked for. arXiv takes more names for one than we do,
+        # and who handed a paper in for an author.
+        case Prefix.AUTHOR if is_wanted:
+            return _write_author(condition)
+        case Prefix.PERSON if is_wanted:
+            return _write_person(condition)
         case Prefix.CATEGORY:
             return _write_category(condition)
         case Prefix.SUBMITTED:
@@ -199,17 +204,11 @@ def find_shorter_stems(beginning: str) -> tuple[str, ...]:
     """
     folded = fold(beginning)
     words: dict[str, str] = {}
-    for begun, ending in (("", ""), ("", "ed"), ("", "ing"), *_endings()):
+    for begun, ending in (("", ""), ("", "ed"), ("", "ing"), *_ENDINGS):
         found = stem(folded + ending) if folded.endswith(begun) else folded
         if not found.startswith(folded):
             words.setdefault(found, beginning + ending)
     return tuple(words.values())
-
-
-@cache
-def _endings() -> tuple[tuple[str, str], ...]:
-    """Return the endings that Porter takes away as what has begun of each, and what follows."""
-    return tuple((suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix)))
 
 
 def _write_all(condition: Condition, *, is_wanted: bool) -> str:
@@ -226,9 +225,7 @@ def _write_all(condition: Condition, *, is_wanted: bool) -> str:
     return _pair_any(clauses)
 
 
-def _write_author(condition: Condition, *, is_wanted: bool) -> str:
-    if not is_wanted:
-        return _NOTHING  # arXiv takes more names for one than we do, and who handed a paper in for an author
+def _write_author(condition: Condition) -> str:
     if condition.shape is Shape.BEGINNING:
         return f"au:{fold_as_arxiv(fold(condition.text))}*"
     name = NamePattern.parse(condition.text)
@@ -241,10 +238,8 @@ def _write_author(condition: Condition, *, is_wanted: bool) -> str:
     return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])
 
 
-def _write_person(condition: Condition, *, is_wanted: bool) -> str:
+def _write_person(condition: Condition) -> str:
     """Ask for the last name with the first initial, and for both names in any order if all are written out."""
-    if not is_wanted:
-        return _NOTHING
     person = PersonPattern.parse(condition.text)
     clauses = []
     for last in sorted(person.last_names):

@@ -69,13 +69,6 @@ class PlainText:
         self.plain = "".join([piece.text for piece in self._pieces])
 
     @cached_property
-    def _shift(self) -> int | None:
-        """How far after its plain place each character is in the raw text; None if that varies."""
-        first = self._pieces[0]
-        is_whole = len(self._pieces) == 1 and first.text == self._raw[first.start : first.end]
-        return first.start if is_whole else None
-
-    @cached_property
     def _starts(self) -> list[int]:
         starts, place = [], 0
         for piece in self._pieces:
@@ -85,8 +78,6 @@ class PlainText:
 
     def find_raw(self, start: int, end: int) -> tuple[int, int]:
         """Return the raw code points (end exclusive) that show as `start` to `end` of the plain text."""
-        if self._shift is not None:  # no TeX in it, as in most
-            return start + self._shift, end + self._shift
         return self._find_raw(start)[0], self._find_raw(end - 1)[1]
 
     def _find_raw(self, place: int) -> tuple[int, int]:

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 from itertools import chain, compress, count, islice
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from digest.model import taxonomy
+from digest.model.papers import Paper
 from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, read_name
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
@@ -30,10 +31,7 @@ from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, re
 from digest.tex import parse_tex, parse_words
 from digest.tex.tokens import DROPPED
 
-if TYPE_CHECKING:
-    from digest.model.papers import Paper
-
-    _Said = TypeVar("_Said")
+_Said = TypeVar("_Said")
 
 
 _MOST: Final = 4_000

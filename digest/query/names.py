@@ -173,9 +173,7 @@ class NamePattern:
         return tuple(sorted(found))
 
     def _find_last_and_given(self, name: Sequence[str]) -> tuple[int, ...]:
-        end = len(name)
-        while end > 1 and name[end - 1] in GENERATIONS:
-            end -= 1
+        end = len(_drop_generation(name))
         start = end - len(self.last)
         if start < len(self.given) or not all(map(_meets, name[start:end], self.last)):
             return ()

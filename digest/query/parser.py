@@ -372,23 +372,18 @@ def parse_query(text: str) -> Query:
 
     Raise `QueryError`: it can't be read; `position` says where, `hint` what to do.
     """
-    source, pasted = _open_source(text)
+    written = normalise_signs(text)
+    pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
+    source = QuerySource(pasted[0] if pasted else written)
+    if pasted:
+        source.note(NoteKind.READ_AS, 0, pasted[1])
     tree = _Parser(source).parse()
-    query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted)
+    pasted_as = "" if source.text == text else source.text
+    query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
     if not query.futility or any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes):
         return query
     futile = Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}")
     return replace(query, notes=(futile, *query.notes))
-
-
-def _open_source(text: str) -> tuple[QuerySource, str]:
-    """Return the text to read: the text itself, or the query made of something pasted, to be read again."""
-    written = normalise_signs(text)
-    pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
-    source = QuerySource(written if pasted is None else pasted.text)
-    if pasted is not None:
-        source.note(NoteKind.READ_AS, 0, pasted.message)
-    return source, "" if source.text == text else source.text
 
 
 class _Parser:
@@ -606,8 +601,6 @@ def _negate(node: Node | None) -> Node | None:
 
 
 def _join(kind: type[And | Or], operands: list[Node | None]) -> Node | None:
-    if len(operands) == 1:
-        return operands[0]
     present = [operand for operand in operands if operand is not None]
     if len(present) > 1:
         return kind(tuple(present))

@@ -27,7 +27,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
-from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from digest.model import taxonomy
@@ -140,8 +139,6 @@ _LONGEST_SHOWN = 200
 def normalise_signs(text: str) -> str:
     """Return a text without invisible signs, and with the language's own signs for those of other keyboards."""
     text = _ENTITY.sub(lambda found: unescape(found[0]), text)
-    if text.isascii():
-        return text
     return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
 
 
@@ -186,15 +183,11 @@ def _write_out(found: re.Match[str]) -> str:
     return f"cat:({' OR '.join(names)}){' ' * bool(found['tail'])}" if is_row else whole
 
 
-class Pasted(NamedTuple):
-    """What was made of a pasted text: the query, and what was understood, in a sentence."""
+def read_pasted(text: str) -> tuple[str, str] | None:
+    """Return the query that a pasted text is for, and what was understood.
 
-    text: str
-    message: str
-
-
-def read_pasted(text: str) -> Pasted | None:
-    """Return the query that a pasted text is for; None if the text is a query as it is."""
+    None if the text is a query as it is.
+    """
     stripped = text.strip()
     while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
         stripped = once
@@ -212,12 +205,12 @@ def read_pasted(text: str) -> Pasted | None:
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
-def _describe(described: str, query: str, lost: Sequence[str] = ()) -> Pasted:
+def _describe(described: str, query: str, lost: Sequence[str] = ()) -> tuple[str, str]:
     shown = " ".join(query.split())
     if len(shown) > _LONGEST_SHOWN:
         shown = f"{shown[: _LONGEST_SHOWN - 1]}…"
     not_kept = f"; not kept: {', '.join(dict.fromkeys(lost))}" if lost else ""
-    return Pasted(query, f"{described}, read as {shown}{not_kept}")
+    return query, f"{described}, read as {shown}{not_kept}"
 
 
 def _read_parameters(query: str) -> dict[str, str] | None:

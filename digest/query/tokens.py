@@ -199,10 +199,7 @@ class Scanner:
         return self._place
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        match = pattern.match(self._text, self._place)
-        if match is None:  # callers have seen the next character
-            self._source.fail(self._place, f"{self._next()!r} cannot be used here")
-        return match
+        return pattern.match(self._text, self._place)  # type: ignore[return-value]  # callers saw the next character
 
     def _next(self) -> str:
         return self._text[self._place : self._place + 1]

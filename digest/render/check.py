@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Feed, Links
 from digest.model.subscriptions import Destination
-from digest.render.contexts import CONTEXTS, POST_SUFFIX, find_context
+from digest.render.contexts import CONTEXTS, POST_SUFFIX, Context, find_context
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
@@ -21,9 +21,6 @@ from digest.render.renderer import Renderer, write_post
 from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, list_samples
 from digest.render.slack import SlackParts, compile_blocks, make_payload, write_slack_payload
 from digest.render.templates import SHIPPED_PREFIX, SLACK_FOLDER, Templates
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _PARTS = {
     "email/style.css": "the mail's styles, written into each element",
@@ -143,7 +140,7 @@ def _list_attempts(renderer: Renderer) -> Iterator[Callable[[], object]]:
                 yield partial(_try_template, templates, name, sample)
 
 
-def _try_template(templates: Templates, name: str, context: DataclassInstance) -> None:
+def _try_template(templates: Templates, name: str, context: Context) -> None:
     rendered = templates.render(name, context)
     if name.startswith(SLACK_FOLDER):
         make_payload(name, compile_blocks(rendered))

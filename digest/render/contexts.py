@@ -1,6 +1,8 @@
 """What each template sees: a frozen dataclass, whose fields are the names that the template may use.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
+Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack), `|starred` (plain
+Unicode) and `|styled` (terminal).
 Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
 `cut_line(text, columns, lines)`. HTML templates have `read_style(name)` and `read_script(name)`.
 """
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 POST_SUFFIX = "/digest.md"
+
+Context: TypeAlias = "DataclassInstance"
+"""What a template sees: any of the dataclasses below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -647,7 +652,7 @@ class WorkflowContext:
     has_history: bool
 
 
-_TEMPLATES: dict[type[DataclassInstance], str] = {
+_TEMPLATES: dict[type[Context], str] = {
     MailContext: "email/subject.txt email/text.txt email/digest.html",
     MailPaperContext: "email/paper.html email/paper.txt email/title.html email/title.txt",
     AlarmContext: "email/alarm.txt slack/alarm.txt",
@@ -678,6 +683,6 @@ CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in n
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 
 
-def find_context(name: str) -> type[DataclassInstance] | None:
+def find_context(name: str) -> type[Context] | None:
     """Return what a template sees; None for style sheets, and for templates that Digest does not know."""
     return CONTEXTS.get(name) or (PostContext if name.endswith(POST_SUFFIX) else None)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from lxml import etree
 from markupsafe import escape
 
 from digest.model.messages import FEED_BYTES, FEED_DAYS, Feed, FeedEntry
@@ -19,9 +19,7 @@ from digest.render.templates import Templates
 from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
 
 _ATOM = "http://www.w3.org/2005/Atom"
-# The default namespace has no prefix, which lxml asks to be written so and its stubs do not know.
-_NAMESPACES: dict[str, str] = {None: _ATOM}  # type: ignore[dict-item]  # see above
-_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
 _REFERENCES = {
     "bib": ("application/x-bibtex", "BibTeX"),
     "ris": ("application/x-research-info-systems", "RIS"),
@@ -52,8 +50,7 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     Titles are plain Unicode, as readers differ on HTML in titles. The content is HTML as escaped text, which every
     reader understands.
     """
-    root = etree.Element(_name("feed"), nsmap=_NAMESPACES)
-    root.set(_XML_LANG, LANGUAGE)
+    root = Element("feed", {"xmlns": _ATOM, "xml:lang": LANGUAGE})
     _add(root, "id", feed.id)
     _add(root, "title", clean_text(feed.title), type="text")
     if subtitle := write_subtitle(feed):
@@ -68,11 +65,15 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
         _add_notice(root, feed)
     for entry in feed.entries:
         _add_entry(root, templates, feed, entry)
-    etree.indent(root)
-    return etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    indent(root)
+    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    # Elements without text keep their spelling, so that a feed that did not change has the same bytes. No text
+    # holds a bare >.
+    short = document.replace(b" />", b"/>").replace(b'<summary type="text"/>', b'<summary type="text"></summary>')
+    return short + b"\n"
 
 
-def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
+def _add_entry(root: Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
     paper, view = entry.entry.paper, PaperView(entry.entry, number=1)
     element = _add(root, "entry")
     _add(element, "id", entry.id)
@@ -93,7 +94,7 @@ def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: Fe
     _add(element, "content", write_content(templates, feed, view), type="html")
 
 
-def _add_notice(root: etree._Element, feed: Feed) -> None:
+def _add_notice(root: Element, feed: Feed) -> None:
     element = _add(root, "entry")
     _add(element, "id", name_notice(feed))
     _add(element, "title", NOTICE_TITLE, type="text")
@@ -102,19 +103,15 @@ def _add_notice(root: etree._Element, feed: Feed) -> None:
     _add(element, "content", clean_text(feed.notice), type="text")
 
 
-def _add(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
-    element = etree.SubElement(parent, _name(name), attributes)
+def _add(parent: Element, name: str, text: str | None = None, **attributes: str) -> Element:
+    element = SubElement(parent, name, attributes)
     element.text = text
     return element
 
 
-def _add_link(parent: etree._Element, href: str, **attributes: str) -> None:
+def _add_link(parent: Element, href: str, **attributes: str) -> None:
     if href:
-        etree.SubElement(parent, _name("link"), {**attributes, "href": href})
-
-
-def _name(local: str) -> str:
-    return f"{{{_ATOM}}}{local}"
+        SubElement(parent, "link", {**attributes, "href": href})
 
 
 def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:

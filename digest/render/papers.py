@@ -136,30 +136,18 @@ class PaperView:
     @cached_property
     def title_html(self) -> Markup:
         """The whole title as HTML with what was met in `<mark>`."""
-        shown = show_html(self.entry.paper.title, self._title_marks)
+        shown = show_html(self.entry.paper.title, find_marks(self.entry, Field.TITLE))
         return shown if shown.striptags() else Markup.escape(UNTITLED)
 
-    @cached_property
-    def title_styled(self) -> str:
-        """The whole title for a terminal, in bold, with marks for what was met."""
-        return _style_segments(self._title_segments, "bold") or UNTITLED
-
     @property
-    def title_starred(self) -> str:
-        """The whole title in plain Unicode, with what was met between asterisks."""
-        return _star_segments(self._title_segments) or UNTITLED
-
-    @property
-    def _title_segments(self) -> tuple[Segment, ...]:
-        return show_segments(self.entry.paper.title, self._title_marks)
-
-    @cached_property
-    def _title_marks(self) -> Spans:
-        return find_marks(self.entry, Field.TITLE)
-
-    @cached_property
-    def _abstract_marks(self) -> Spans:
-        return find_marks(self.entry, Field.ABSTRACT)
+    def title_parts(self) -> tuple[Segment, ...]:
+        """The whole title in parts, those that were met apart: for filters such as `|starred`."""
+        title = self.entry.paper.title
+        return (
+            show_segments(title, find_marks(self.entry, Field.TITLE))
+            if show_plain(title)
+            else (Segment(UNTITLED, is_marked=False),)
+        )
 
     @cached_property
     def all_authors(self) -> tuple[str, ...]:
@@ -238,50 +226,32 @@ class PaperView:
         return (" & " if len(authors) == 2 else "\u00a0… ").join(names) + more  # noqa: PLR2004 - two are a pair
 
     @cached_property
-    def _snippet(self) -> tuple[Segment, ...]:
+    def snippet_parts(self) -> tuple[Segment, ...]:
+        """What is shown of the abstract, in parts: a sentence of at most 200 characters, or two."""
         return self._choose_snippet(LONGEST_SNIPPET, 2 if self.form is Form.TWO_SENTENCES else 1)
 
     def _choose_snippet(self, limit: int, sentences: int) -> tuple[Segment, ...]:
-        spans = [*(find_reason_spans(one, Field.ABSTRACT) for one in self.entry.reasons), self._abstract_marks]
+        spans = [
+            *(find_reason_spans(one, Field.ABSTRACT) for one in self.entry.reasons),
+            find_marks(self.entry, Field.ABSTRACT),
+        ]
         paper = self.entry.paper
         return choose_snippet(paper.title, paper.abstract, spans, sentences=sentences, limit=limit)
 
     @property
     def snippet(self) -> str:
         """What is shown of the abstract, in plain Unicode: a sentence of at most 200 characters, or two."""
-        return "".join(segment.text for segment in self._snippet)
-
-    @cached_property
-    def snippet_html(self) -> Markup:
-        """`snippet` as HTML with what was met in `<mark>`."""
-        return Markup("").join(
-            Markup("<mark>{}</mark>").format(text) if is_marked else Markup.escape(text)
-            for text, is_marked in self._snippet
-        )
+        return "".join(segment.text for segment in self.snippet_parts)
 
     def style_snippet(self, columns: int) -> str:
         """Return one sentence for two lines of `columns` columns, with marks for what was met."""
         room = 2 * columns - 6  # lines are broken between words
-        return _style_segments(self._choose_snippet(min(room, LONGEST_SNIPPET), sentences=1))
-
-    @cached_property
-    def snippet_mrkdwn(self) -> Mrkdwn:
-        """`snippet` for Slack, with the words that were met in bold."""
-        return _write_mrkdwn(_split_words(self._snippet))
+        return style_parts(self._choose_snippet(min(room, LONGEST_SNIPPET), sentences=1))
 
     @property
-    def _abstract_segments(self) -> tuple[Segment, ...]:
-        return show_segments(self.entry.paper.abstract, self._abstract_marks)
-
-    @property
-    def abstract_styled(self) -> str:
-        """The whole abstract for a terminal, with marks for what was met."""
-        return _style_segments(self._abstract_segments)
-
-    @cached_property
-    def abstract_mrkdwn(self) -> Mrkdwn:
-        """The abstract for Slack, with the words that were met in bold, as far as a section has room."""
-        return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))
+    def abstract_parts(self) -> tuple[Segment, ...]:
+        """The whole abstract in parts, those that were met apart."""
+        return show_segments(self.entry.paper.abstract, find_marks(self.entry, Field.ABSTRACT))
 
     @cached_property
     def queries(self) -> str:
@@ -296,7 +266,7 @@ class PaperView:
 
     def write_mentions(self, abstracts: Abstracts = Abstracts.NONE) -> str:
         """Return what was met, but is neither in the title nor in what is shown of the abstract."""
-        seen = (*self._title_segments, *(self._snippet if abstracts == Abstracts.SHORT else ()))
+        seen = (*self.title_parts, *(self.snippet_parts if abstracts == Abstracts.SHORT else ()))
         stems = {word for segment in seen if segment.is_marked for word in _stem_words(segment.text)}
         # To whom asks for `planet*`, "planetary" tells nothing.
         entry = replace(self.entry, reasons=tuple(one for one in self.entry.reasons if "*" not in one.clause))
@@ -389,19 +359,13 @@ class PaperView:
         verb = _DATED.get(kind, "announced")
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
-    def write_abstract(self, abstracts: Abstracts) -> str:
-        """Return as much of the abstract as the digest shows, in plain Unicode, with *what was met* so marked."""
-        if abstracts is Abstracts.NONE:
-            return ""
-        return _star_segments(self._abstract_segments if abstracts is Abstracts.FULL else self._snippet)
-
     def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
         """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`."""
         if abstracts is Abstracts.NONE:
             return ()
         if abstracts is Abstracts.SHORT:
-            return (self.snippet_html,) if self._snippet else ()
-        return show_paragraphs(self.entry.paper.abstract, self._abstract_marks)
+            return (mark_parts(self.snippet_parts),) if self.snippet_parts else ()
+        return show_paragraphs(self.entry.paper.abstract, find_marks(self.entry, Field.ABSTRACT))
 
 
 def _write_past(day: date, seen_from: date) -> str:
@@ -451,19 +415,29 @@ def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
     return tuple(clean_text(one.text) for one in segments if one.is_marked)
 
 
-def _write_mrkdwn(words: Iterable[tuple[str, bool]]) -> Mrkdwn:
-    runs = groupby(words, key=lambda word: word[1])
+def mark_parts(parts: Iterable[Segment]) -> Markup:
+    """Write parts of a text as HTML, with what was met in `<mark>`."""
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(text) if is_marked else Markup.escape(text) for text, is_marked in parts
+    )
+
+
+def write_mrkdwn(parts: Iterable[Segment]) -> Mrkdwn:
+    """Write parts of a text for Slack, the words that were met in bold, as far as a section has room."""
+    runs = groupby(_fit_words(_split_words(parts), _LONGEST_SECTION), key=lambda word: word[1])
     said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
     return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))
 
 
-def _star_segments(segments: Iterable[Segment]) -> str:
-    return clean_text("".join(f"*{one.text}*" if one.is_marked else one.text for one in segments))
+def star_parts(parts: Iterable[Segment]) -> str:
+    """Write parts of a text in plain Unicode, with what was met between asterisks."""
+    return clean_text("".join(f"*{one.text}*" if one.is_marked else one.text for one in parts))
 
 
-def _style_segments(segments: Iterable[Segment], usual: str = "") -> str:
-    parts = [(clean_text(f"|{one.text}|")[1:-1], "mark" if one.is_marked else usual) for one in segments]
-    return "".join(styled(text, style) if text and style else text for text, style in parts).strip()
+def style_parts(parts: Iterable[Segment], usual: str = "") -> str:
+    """Write parts of a text for a terminal, in a usual style, with marks for what was met."""
+    found = [(clean_text(f"|{one.text}|")[1:-1], "mark" if one.is_marked else usual) for one in parts]
+    return "".join(styled(text, style) if text and style else text for text, style in found).strip()
 
 
 def _fit_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[str, bool]]:

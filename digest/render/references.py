@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from digest.model.papers import ArxivId, Author, Paper
 from digest.query.names import PARTICLES, is_generation
@@ -138,12 +139,8 @@ def _write_formula(raw: str) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    depth = 0
-    for letter in text:
-        depth += (letter == "{") - (letter == "}")
-        if depth < 0:
-            return False
-    return depth == 0
+    depths = [*accumulate(((letter == "{") - (letter == "}") for letter in text), initial=0)]
+    return min(depths) == depths[-1] == 0
 
 
 def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from digest.config.settings import MailSettings
 from digest.model.errors import DigestError, TemplateError
@@ -19,6 +18,7 @@ from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.render.contexts import (
     POST_SUFFIX,
     AlarmContext,
+    Context,
     LetterContext,
     PageContext,
     PostContext,
@@ -40,9 +40,6 @@ from digest.render.templates import Templates, find_shipped_templates
 from digest.render.terminal import NARROWEST, lay_out_lines
 from digest.render.text import clean_markup, clean_text
 from digest.render.webhook import write_alarm_event, write_digest_event
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 CONSOLE_WIDTH = 80
 LONGEST_POST = 2000
@@ -156,7 +153,7 @@ class Renderer:
         """Render a feed as JSON Feed 1.1."""
         return fit_feed(partial(write_json_feed, self.templates), feed)
 
-    def render_web(self, name: str, context: DataclassInstance) -> str:
+    def render_web(self, name: str, context: Context) -> str:
         """Render a page of the web shell, such as `error.html`, from its context."""
         return self.templates.render(f"web/{name}", context)
 

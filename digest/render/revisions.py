@@ -175,8 +175,7 @@ def join_summaries(revisions: Sequence[RevisionView]) -> str:
 
 def find_withdrawal_reason(paper: Paper) -> str:
     """Return why a paper was withdrawn, as its authors say."""
-    reason = _WITHDRAWN.sub("", show_plain(paper.comment))
-    return reason or "the authors give no reason"
+    return _WITHDRAWN.sub("", show_plain(paper.comment)) or "the authors give no reason"
 
 
 def _say_comment(before: Paper, after: Paper) -> str:

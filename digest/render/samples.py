@@ -195,6 +195,7 @@ _KNOWN: dict[object, list[Any]] = {
     Mapping[str, Sequence[str]]: [
         dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
     ],
+    Mapping[Kind, str]: [{Kind.NEW: "<i>"}, {}],
     Mapping[str, str]: [dict.fromkeys(("", "when", "kinds", "move", "erase", "<i>"), "<i>"), {}],
 }
 
@@ -209,9 +210,7 @@ def list_samples(kind: Any) -> list[Any]:  # noqa: ANN401 - any type that a temp
         return [(values[0], values[-1]), ()]
     if get_origin(kind) is tuple:
         return [tuple(list_samples(one)[0] for one in inner)]
-    if get_origin(kind) is Mapping:
-        key, value = map(list_samples, inner)
-        return [{key[0]: value[0]}, {}]
+
     if inner:
         return [*list_samples(inner[0]), None]
     return _vary(kind) if is_dataclass(kind) else list(kind)

@@ -15,7 +15,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import css_inline
 import jinja2
@@ -26,6 +26,8 @@ from markupsafe import Markup
 
 from digest import __version__
 from digest.model.errors import TemplateError, count
+from digest.render.contexts import Context
+from digest.render.papers import mark_parts, star_parts, style_parts, write_mrkdwn
 from digest.render.terminal import cut_line
 from digest.render.text import (
     Markdown,
@@ -38,9 +40,6 @@ from digest.render.text import (
     styled,
     styled_link,
 )
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 ESCAPED_SUFFIXES = (".html", ".xml", ".css", ".svg")
 TEXT_SUFFIXES = (".txt", ".js", ".yml", ".env")
@@ -59,14 +58,13 @@ class Templates:
         self._shipped = shipped
         by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: jinja2.FileSystemLoader(shipped)}, delimiter=":")
         self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
-        self._text = _build_environment(self._plain)
-        self._text.globals.update(styled=styled, link=styled_link, cut_line=cut_line)
-        self._slack = _build_environment(self._plain, finalize=slack_escape)
-        self._slack.globals.update(link=link, Mrkdwn=Mrkdwn)
-        self._markdown = _build_environment(self._plain, finalize=markdown_escape)
-        self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
-        self._escaped = _build_environment(self._plain, autoescape=True)
-        self._escaped.globals.update(read_style=self._read_style, read_script=self._read_style)
+        build = partial(_build_environment, self._plain)
+        self._slack = build(finalize=slack_escape, link=link, Mrkdwn=Mrkdwn)
+        self._by_suffixes = {
+            ESCAPED_SUFFIXES: build(autoescape=True, read_style=self._read_style, read_script=self._read_style),
+            TEXT_SUFFIXES: build(styled=styled, link=styled_link, cut_line=cut_line),
+            MARKDOWN_SUFFIXES: build(finalize=markdown_escape, link=markdown_link, Markdown=Markdown),
+        }
 
     def names(self) -> list[str]:
         """Return the names of all templates, sorted."""
@@ -97,7 +95,7 @@ class Templates:
         """Return the names of a template's blocks, in order."""
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
-    def render(self, name: str, context: DataclassInstance) -> str:
+    def render(self, name: str, context: Context) -> str:
         """Render a template with the fields of a context dataclass as its names."""
         seen = {field.name: getattr(context, field.name) for field in fields(context)}
         return self._run(name, seen)
@@ -166,12 +164,9 @@ class Templates:
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):
             return self._slack
-        if name.endswith(ESCAPED_SUFFIXES):
-            return self._escaped
-        if name.endswith(TEXT_SUFFIXES):
-            return self._text
-        if name.endswith(MARKDOWN_SUFFIXES):
-            return self._markdown
+        for suffixes, environment in self._by_suffixes.items():
+            if name.endswith(suffixes):
+                return environment
         raise TemplateError(
             f"{name}: a template's suffix decides how it is escaped, and this one is unknown",
             hint=f"Use one of {' '.join(_SUFFIXES)}.",
@@ -209,8 +204,13 @@ class _Unknown(jinja2.StrictUndefined):
 
 
 def _build_environment(
-    loader: jinja2.BaseLoader, *, autoescape: bool = False, finalize: Callable[[object], str] | None = None
+    loader: jinja2.BaseLoader,
+    *,
+    autoescape: bool = False,
+    finalize: Callable[[object], str] | None = None,
+    **known: object,
 ) -> jinja2.Environment:
+    """Return how templates of one kind are rendered; `known` are names that each of them may use."""
     environment = jinja2.Environment(
         loader=loader,
         autoescape=autoescape,  # noqa: S701 - each of them says whether it escapes
@@ -220,7 +220,9 @@ def _build_environment(
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals.update(known)
     environment.filters.update(count_papers=partial(count, one="paper"), open_sentence=open_sentence)
+    environment.filters.update(starred=star_parts, marked=mark_parts, styled=style_parts, mrkdwn=write_mrkdwn)
     return environment
 
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
-from digest.render.papers import PaperView
+from digest.render.papers import PaperView, style_parts
 from digest.render.text import (
     END,
     LINK_END,
@@ -25,7 +25,6 @@ from digest.render.text import (
     apply_styles,
     clean_text,
     show_segments,
-    strip_styles,
     styled,
 )
 
@@ -52,7 +51,11 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
         snippet = view.style_snippet(width - len(_INDENT))
         said = (view.change, view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
         about = styled(" · ".join(filter(None, said)), "dim")
-        written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
+        written = [
+            f"  {view.id:<12}{style_parts(view.title_parts, 'bold')}",
+            cut_line(_INDENT + snippet, width, 2),
+            _INDENT + about,
+        ]
         lines += filter(str.strip, written)
     return lay_out_lines("\n".join(lines), width, color=color) if lines else ""
 
@@ -141,7 +144,7 @@ def measure(text: str) -> int:
     """Return how many columns a text takes."""
     from rich.cells import cell_len  # noqa: PLC0415 - only those who print to a terminal pay for it
 
-    return cell_len(strip_styles(apply_styles(text, color=False)))
+    return cell_len(apply_styles(text, color=False))
 
 
 def _beginning(line: str) -> str:

@@ -230,17 +230,12 @@ def styled_link(url: str, text: object) -> str:
     return f"{_URL}{url}{_URL_END}{text}{LINK_END}" if _ADDRESS.fullmatch(url) else str(text)
 
 
-def strip_styles(text: str) -> str:
-    """Return text without any style or link."""
-    return STYLE.sub("", text)
-
-
 def apply_styles(text: str, *, color: bool) -> str:
     """Return text for the terminal: with ANSI sequences and OSC 8 links, or with what was met as [met]."""
     if color:
         linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text).replace(LINK_END, "\x1b]8;;\x1b\\")
         return linked.translate(_SEQUENCES)
-    return strip_styles(_MARKED.sub(r"[\1]", text))
+    return STYLE.sub("", _MARKED.sub(r"[\1]", text))
 
 
 def open_sentence(text: str) -> str:

@@ -172,8 +172,7 @@ def load_sent_until(conn: Connection) -> datetime | None:
     The keys of its messages begin with it. A restored database may make another digest for a slot that the lost
     one had a digest for: a key that the other side knows would make it a duplicate.
     """
-    moment: datetime | None = conn.execute(select(installation.c.sent_until)).scalar()
-    return moment
+    return conn.execute(select(installation.c.sent_until)).scalar()
 
 
 def set_sent_until(conn: Connection, until: datetime) -> None:

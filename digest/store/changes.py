@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select, tuple_, update
+from sqlalchemy import Connection, Row, func, select, tuple_, update
 
 from digest.model.announcements import Change, Kind, StoredChange, find_announcement
 from digest.model.papers import Paper
@@ -83,7 +83,7 @@ def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange
 def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
     """Return the changes found after one, in order, at most `limit`."""
     found = select(changes_table).where(changes_table.c.id > change_id)
-    return _read_changes(conn, found.order_by(changes_table.c.id).limit(limit))
+    return _assemble(conn, conn.execute(found.order_by(changes_table.c.id).limit(limit)).all())
 
 
 def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
@@ -108,7 +108,7 @@ def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
     first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after).scalar_subquery()
     found = select(changes_table).where(changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST)
-    return _read_changes(conn, found.order_by(changes_table.c.id))
+    return _assemble(conn, conn.execute(found.order_by(changes_table.c.id)).all())
 
 
 def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:
@@ -116,7 +116,7 @@ def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[in
     history: dict[int, tuple[StoredChange, ...]] = {}
     for chunk in in_chunks(paper_keys):
         found = select(changes_table).where(changes_table.c.paper_id.in_(chunk)).order_by(changes_table.c.id)
-        for change in _read_changes(conn, found):
+        for change in _assemble(conn, conn.execute(found).all()):
             history[change.paper_key] = (*history.get(change.paper_key, ()), change)
     return history
 
@@ -133,10 +133,6 @@ def _write_change(change: StoredChange) -> dict[str, Any]:
         "found_at": change.found_at,
         "announced_on": change.announced_on,
     }
-
-
-def _read_changes(conn: Connection, found: Select[Any]) -> list[StoredChange]:
-    return _assemble(conn, conn.execute(found).all())
 
 
 def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:

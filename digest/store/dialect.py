@@ -39,6 +39,7 @@ from sqlalchemy import (
     TextClause,
     TypeDecorator,
     bindparam,
+    case,
     create_engine,
     event,
     func,
@@ -116,30 +117,14 @@ def _postgresql_clock(*_: object, **__: object) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
-class later(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
-    """The greater of two values that are both there."""
-
-    inherit_cache = True
-
-
-@compiles(later, "sqlite")
-def _sqlite_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    return f"max({compiler.process(element.clauses, **options)})"
-
-
-@compiles(later, "postgresql")
-def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    return f"greatest({compiler.process(element.clauses, **options)})"
+def later(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return the greater of two values that are both there."""
+    return case((one > other, one), else_=other)
 
 
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
-    return insert_into(conn.dialect.name, table)
-
-
-def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return the same for a database by its dialect's name."""
-    if dialect == "sqlite":
+    if conn.dialect.name == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
 
@@ -148,8 +133,6 @@ def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert
 
 def make_storable(text: str) -> str:
     """Return a text that others wrote as every database takes it: without NUL and without halves of characters."""
-    if text.isascii() and "\0" not in text:
-        return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -324,14 +307,9 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def key() -> Column[int]:
-    """Return the primary key `id`, numbered by the database."""
-    return Column("id", Big, primary_key=True)
-
-
-def explicit_key() -> Column[int]:
-    """Return the primary key `id`, numbered by us."""
-    return Column("id", Big, primary_key=True, autoincrement=False)
+def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
+    """Return the primary key `id`, numbered by the database; with `autoincrement=False` by us."""
+    return Column("id", Big, primary_key=True, **options)
 
 
 def name_key(name: str) -> Column[str]:

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
@@ -263,11 +263,8 @@ def open_store(url: str, *, create: bool = False, pool: int = POOL) -> Store:
 
 def migrate(url: str) -> MigrationReport:
     """Bring the database at a URL to this release's schema; see `upgrade`."""
-    store = connect(url, create=True)
-    try:
+    with closing(connect(url, create=True)) as store:
         return upgrade(store)
-    finally:
-        store.close()
 
 
 def connect(url: str, *, create: bool = False, pool: int = POOL) -> Store:

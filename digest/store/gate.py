@@ -169,9 +169,9 @@ class StoreGate:
     def _choose_wait(self, patience: float) -> float:
         """Return how long to sleep before asking again, having seen why it was refused."""
         with self._store.read() as conn:
-            row, now = _look(conn, self._clock)
-        if row.breaker_until - now > patience:
-            seconds = row.breaker_until - now
+            row = _look(conn, self._clock)
+        seconds = row.breaker_until - row.now
+        if seconds > patience:
             asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
             said = f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest"
             raise ArxivThrottled(said, hint=GOES_ON, retry_after=seconds)
@@ -180,7 +180,7 @@ class StoreGate:
                 f"{row.holder or 'another process'} asked arXiv for longer than {self._patience:.0f} s",
                 hint="All processes together make one request at a time. Try again later.",
             )
-        wait = max(row.lease_until, row.next_at, row.breaker_until) - now
+        wait = max(row.lease_until, row.next_at, row.breaker_until) - row.now
         longest = patience if self._clock.is_simulated else min(_LONGEST_WAIT, patience)
         return float(min(max(wait, 0.001), longest))
 
@@ -231,8 +231,8 @@ def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passe
 
 def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
     """Return the state of the circuit breaker; the clock matters if it is simulated."""
-    row, now = _look(conn, clock)
-    return Breaker(max(row.breaker_until - now, 0.0), row.breaker_reason, row.breaker_failures)
+    row = _look(conn, clock)
+    return Breaker(max(row.breaker_until - row.now, 0.0), row.breaker_reason, row.breaker_failures)
 
 
 def create_standalone(path: Path) -> engine.Store:
@@ -254,6 +254,5 @@ def _now(clock: Clock | None) -> ColumnElement[float]:
     return database_clock()
 
 
-def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
-    row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)).one()
-    return row, row.now
+def _look(conn: Connection, clock: Clock | None) -> Row[Any]:
+    return conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)).one()

@@ -64,7 +64,7 @@ versions = dialect.table(
 
 changes = dialect.table(
     "changes",
-    dialect.explicit_key(),
+    dialect.key(autoincrement=False),
     dialect.reference("paper_id", "papers.id"),
     dialect.reference("version_id", "versions.id", index=True),
     dialect.reference("previous_version_id", "versions.id", nullable=True, index=True),
@@ -467,7 +467,7 @@ tokens = dialect.table(
 
 installation = dialect.table(
     "installation",
-    dialect.explicit_key(),
+    dialect.key(autoincrement=False),
     dialect.text("secret"),
     dialect.moment("created_at"),
     dialect.moment("sent_until", nullable=True),

@@ -7,12 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Insert,
     and_,
     bindparam,
     delete,
@@ -37,7 +35,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.store.dialect import Moment, dialect_insert, insert_into, later, make_storable
+from digest.store.dialect import Moment, dialect_insert, later, make_storable
 from digest.store.schema import (
     attempts,
     consents,
@@ -144,20 +142,13 @@ def load_aliases(conn: Connection, destination: Destination) -> list[str]:
 
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
-    block = _blocking(conn.dialect.name)
-    conn.execute(block, [{"place": place, "until": until} for place in load_aliases(conn, destination)])
-
-
-@cache
-def _blocking(dialect: str) -> Insert:
-    """Build the statement that blocks a destination once: each post needs it, and building takes longer."""
-    asked_for = bindparam("until", type_=Moment)
-    standing = func.coalesce(destination_addresses.c.blocked_until, asked_for)
-    row = {"destination": bindparam("place"), "remote_address": "", "blocked_until": asked_for}
-    return (
-        insert_into(dialect, destination_addresses)
-        .values(row)
-        .on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": later(standing, asked_for)})
+    block = {"remote_address": "", "blocked_until": until}
+    rows = [{"destination": place, **block} for place in load_aliases(conn, destination)]
+    upsert = dialect_insert(conn, destination_addresses)
+    asked_for = upsert.excluded.blocked_until
+    latest = later(func.coalesce(destination_addresses.c.blocked_until, asked_for), asked_for)
+    conn.execute(
+        upsert.on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": latest}), rows
     )
 
 
@@ -236,7 +227,7 @@ def save_unsubscription(
 ) -> bool:
     """Stop writing to a destination from this commit on, and suppress what waits; False if it had left already."""
     key = destination_key(destination)
-    _lock_person(conn, key)
+    person_id = _lock_person(conn, key)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
     leaving = dialect_insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
     is_first = conn.execute(leaving, row).first() is not None
@@ -248,9 +239,16 @@ def save_unsubscription(
     )
     waiting = deliveries.c.destination == key
     suppress_waiting(conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at)
-    _stop_slots(conn, ids)
-    if is_first:
-        _log_unsubscribe(conn, key, subscription, how, at)
+    # A subscription that nobody receives any more has no next turn.
+    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
+    conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
+    if (
+        is_first and person_id is not None
+    ):  # of a channel, or who never was a subscriber, the suppression says it all
+        if subscription == EVERYTHING:
+            left = {"state": SubscriberState.UNSUBSCRIBED, "how": how, "since": at}
+            conn.execute(update(subscribers).where(subscribers.c.id == person_id).values(left))
+        log_consent(conn, person_id, subscription, "unsubscribed", how=how, at=at)
     return is_first
 
 
@@ -297,29 +295,26 @@ def save_resubscription(
     too, stays left, and all of it if everything was.
     """
     key = destination_key(destination)
-    _lock_person(conn, key)
+    person_id = _lock_person(conn, key)
     is_it = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
     still_left = load_unsubscribed(conn, key)
     ids = [] if EVERYTHING in still_left else _subscriptions_of(conn, key, subscription, but=still_left)
     idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
-    if idle:
-        newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
-        conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
+    newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
+    conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
     conn.execute(
         update(subscription_destinations)
         .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
         .values(state=DestinationState.ACTIVE, reason=how, since=at)
     )
-    mine = subscribers.c.address == key.removeprefix("mailto:")
     is_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
     if EVERYTHING not in still_left:
-        returning = update(subscribers).where(mine, is_left)
+        returning = update(subscribers).where(subscribers.c.id == person_id, is_left)
         conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
-    subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
-    if subscriber_id is not None:
-        log_consent(conn, subscriber_id, subscription, "returned", how=how, at=at)
+    if person_id is not None:
+        log_consent(conn, person_id, subscription, "returned", how=how, at=at)
     return True
 
 
@@ -403,10 +398,13 @@ def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collec
     return list(conn.execute(found).scalars())
 
 
-def _lock_person(conn: Connection, key: str) -> None:
-    """Let changes of one person take turns: each locks the person before anything of theirs."""
+def _lock_person(conn: Connection, key: str) -> int | None:
+    """Let changes of one person take turns: each locks the person before anything of theirs.
+
+    Return the person's id, None if nobody has this address.
+    """
     mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
-    conn.execute(select(subscribers.c.id).where(mine).with_for_update())
+    return conn.execute(select(subscribers.c.id).where(mine).with_for_update()).scalar()
 
 
 def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
@@ -420,23 +418,6 @@ def _has_active_destination(conn: Connection, subscription_id: int) -> bool:
         places.subscription_id == subscription_id, places.state == DestinationState.ACTIVE
     )
     return any(not Destination.parse(text).is_pulled for text in conn.execute(active).scalars())
-
-
-def _stop_slots(conn: Connection, ids: list[int]) -> None:
-    """A subscription that nobody receives any more has no next turn."""
-    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
-    if idle:
-        conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
-
-
-def _log_unsubscribe(conn: Connection, key: str, subscription: str, how: str, at: datetime) -> None:
-    mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
-    subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
-    if subscriber_id is None:
-        return  # a channel, or an address that never was a subscriber: the suppression says it all
-    if subscription == EVERYTHING:
-        conn.execute(update(subscribers).where(mine).values(state=SubscriberState.UNSUBSCRIBED, how=how, since=at))
-    log_consent(conn, subscriber_id, subscription, "unsubscribed", how=how, at=at)
 
 
 def log_consent(

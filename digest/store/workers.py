@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -132,8 +132,7 @@ def end_job(conn: Connection, owner: str, job: str, at: datetime) -> None:
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
 
 
-@contextmanager
-def lock_worker(store: Store) -> Iterator[None]:
+def lock_worker(store: Store) -> AbstractContextManager[None]:
     """Be the one process that polls, plans and delivers on this database, for as long as the block lasts.
 
     On PostgreSQL any number of processes may work, and nothing is held.
@@ -141,8 +140,7 @@ def lock_worker(store: Store) -> Iterator[None]:
     Raise `AnotherWorker`: another process is the worker; its number is named.
     Raise `StoreError`: the lock's file can't be written.
     """
-    with lock_file(store.path) if store.path else nullcontext():
-        yield
+    return lock_file(store.path) if store.path else nullcontext()
 
 
 @contextmanager

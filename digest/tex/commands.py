@@ -56,10 +56,11 @@ _WORDS = frozenset(
     }
 )
 _PRINTED = {
-    **dict.fromkeys("%$#_", Role.WORD),
-    "&": Role.INFIX,
-    "{": Role.OPEN,
-    "}": Role.CLOSE,
+    **{sign: (sign, Role.WORD) for sign in "%$#_"},
+    "&": ("&", Role.INFIX),
+    "{": ("{", Role.OPEN),
+    "}": ("}", Role.CLOSE),
+    "|": ("‖", Role.BAR),
 }
 _BLANKS = frozenset(",;:>")
 _NOTHING = frozenset("!/-@")
@@ -253,7 +254,9 @@ def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
         return [token.blank(setting)]
     if character in _STRUCTURE:
         return _STRUCTURE[character](reader, token, setting)
-    symbol, role = _find_symbol(character)
+    # A letter beyond ASCII stood for a command before some form converted it: `\λ` was `\lambda`.
+    letter = character if character.isalpha() else ""
+    symbol, role = _PRINTED.get(character, (letter, Role.VARIABLE))
     return [token.symbol(symbol, setting, role) if symbol else reader.typed(token)]
 
 
@@ -263,15 +266,6 @@ def _read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     reader.take_option()
     sign = [token.symbol(setting.row_break, setting, Role.PUNCTUATION)] if setting.row_break else []
     return [*sign, token.blank(setting)]
-
-
-def _find_symbol(character: str) -> tuple[str, Role]:
-    if character == "|":
-        return "‖", Role.BAR
-    if character in _PRINTED:
-        return character, _PRINTED[character]
-    # A letter beyond ASCII stood for a command before some form converted it: `\λ` was `\lambda`.
-    return (character, Role.VARIABLE) if character.isalpha() else ("", Role.WORD)
 
 
 def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:

@@ -43,10 +43,10 @@ def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by:
         pieces = _expand_fractions(pieces, is_script=is_script)
         kinds = [piece.kind for piece in pieces]
     for piece, after in zip(pieces, (*kinds[1:], None), strict=True):
-        if piece.kind is PieceKind.BLANK:
-            row.note_blank(piece)
-        else:
+        if piece.kind is not PieceKind.BLANK:
             row.add(piece, is_last=after is None, has_blank_after=after is PieceKind.BLANK)
+        elif row.blank is None or row.blank.role is Role.LOOSE:
+            row.blank = piece  # one that the author asked for outweighs one that was merely typed
     return _settle_scripts(row.pieces, followed_by)
 
 
@@ -178,14 +178,10 @@ class _Row:
         self.left_is_spaced = False
         self.blank: TexPiece | None = None
 
-    def note_blank(self, blank: TexPiece) -> None:
-        """Remember a blank; one the author asked for outweighs one that was merely typed."""
-        if self.blank is None or self.blank.role is Role.LOOSE:
-            self.blank = blank
-
     def add(self, piece: TexPiece, *, is_last: bool, has_blank_after: bool) -> None:
         role = piece.role
-        if role is not Role.SCRIPT or self._starts_operand():
+        starts_operand = self.left_role in _INFIX and self.blank is not None  # as in `- ^1P_1`
+        if role is not Role.SCRIPT or starts_operand:
             is_infix = role in _INFIX
             is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
             is_typed = has_blank_after or self.blank is not None
@@ -199,10 +195,6 @@ class _Row:
             self.left_is_spaced = is_spaced
         self.pieces.append(piece)
         self.blank = None
-
-    def _starts_operand(self) -> bool:
-        """Whether a script belongs to what follows it, as in `- ^1P_1`."""
-        return self.left_role in _INFIX and self.blank is not None
 
     def _wants_blank(self, piece: TexPiece, *, is_infix: bool, is_spaced: bool) -> bool:
         if piece.role in (Role.CLOSE, Role.PUNCTUATION):

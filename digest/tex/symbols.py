@@ -143,13 +143,24 @@ BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater",
 """Outside formulas, a blank after these names only ends the name: `S\\o ren`. After other names, authors mean it:
 `\\alpha particles`."""
 
-
-def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, characters, strict=True))
+RAISED = dict(
+    zip(
+        "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
+        strict=True,
+    )
+)
+LOWERED = dict(
+    zip(
+        "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
+        "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
+        strict=True,
+    )
+)
 
 
 def _pairs(listed: Sequence[str]) -> dict[str, str]:
-    return _zip(listed[::2], listed[1::2])
+    return dict(zip(listed[::2], listed[1::2], strict=True))
 
 
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
@@ -205,15 +216,6 @@ BOLD = (
     | _block(_DIGITS, 0x1D7CE)
     | _block(_GREEK_UPPER, 0x1D6A8)
     | _block(_GREEK_LOWER, 0x1D6C2)
-)
-
-RAISED = _zip(
-    "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
-    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
-)
-LOWERED = _zip(
-    "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
-    "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
 )
 
 TEXT_ACCENTS = _pairs(_TEXT_ACCENTS.split())

@@ -97,16 +97,12 @@ def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
 
 def _cut(pieces: Sequence[TexPiece], marks: _Marks) -> Iterator[_Cut]:
     for piece in pieces:
-        if not marks.starts:
-            yield _Cut(piece, piece.text, is_marked=False)
-            continue
         if piece.kind is not PieceKind.TEXT:
             yield _Cut(piece, piece.text, marks.touch(piece.start, piece.end))
-            continue
-        edges = marks.edges_within(piece.start, piece.end)
-        for start, end in pairwise(edges):
-            text = piece.text[start - piece.start : end - piece.start]
-            yield _Cut(piece, text, marks.touch(start, end))
+        else:
+            for start, end in pairwise(marks.edges_within(piece.start, piece.end)):
+                text = piece.text[start - piece.start : end - piece.start]
+                yield _Cut(piece, text, marks.touch(start, end))
 
 
 def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:

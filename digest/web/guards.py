@@ -82,36 +82,13 @@ class KnownHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it; health is shown by any name, to programs that watch the machine."""
-        if scope["type"] != "http" or not self._hosts or scope["path"] in _HEALTH:
-            await self._app(scope, receive, send)
-            return
-        asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
-        if [match and (match[1] or match[2]) in self._hosts for match in asked] == [True]:
-            await self._app(scope, receive, send)
-            return
-        hint = "A proxy in front of it has to pass on the Host that it was asked for."
-        await self._fail(400, "This service does not go by that name.", hint)(scope, receive, send)
-
-
-class SecurityHeaders:
-    """Adds headers to every answer that does not say otherwise."""
-
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app = app
-        self._headers = [
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
-        ]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back with the headers."""
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in given)]
-            await send(message)
-
-        await self._app(scope, receive, send_guarded)
+        answer: ASGIApp = self._app
+        if scope["type"] == "http" and self._hosts and scope["path"] not in _HEALTH:
+            asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
+            if [match and (match[1] or match[2]) in self._hosts for match in asked] != [True]:
+                hint = "A proxy in front of it has to pass on the Host that it was asked for."
+                answer = self._fail(400, "This service does not go by that name.", hint)
+        await answer(scope, receive, send)
 
 
 class BodyLimit:
@@ -160,27 +137,35 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
             return bytes(body)
 
 
-class AccessLog:
-    """Logs every request by what was asked for, never by its secret."""
+class EveryAnswer:
+    """Adds headers to every answer that does not say otherwise, and logs every request.
 
-    def __init__(self, app: ASGIApp) -> None:
+    It is logged by what was asked for, never by its secret.
+    """
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
+        self._headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and log how it was answered."""
+        """Pass a request on, its answer back with the headers, and log how it was answered."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began, status = monotonic(), 500
 
-        async def send_noted(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in given)]
             await send(message)
 
         try:
-            await self._app(scope, receive, send_noted)
+            await self._app(scope, receive, send_guarded)
         finally:
             milliseconds = round((monotonic() - began) * 1000)
             fields = {"status": status, "milliseconds": milliseconds}

@@ -22,7 +22,7 @@ from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_day, write_with_zone
-from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.errors import UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.messages import Digest, Links
 from digest.model.papers import ArxivId
@@ -49,9 +49,9 @@ from digest.people.preferences import (
     apply_signup_request,
     list_read_alone,
     load_preferences,
-    pause_own,
+    pause_digests,
     require_own,
-    resume_own,
+    resume_digests,
     save_query,
     undo_unsubscription,
 )
@@ -180,16 +180,15 @@ def _read_choices(choices: SignupRequest, form: Form) -> SignupRequest:
 
 def _pause(visit: Visit) -> str:
     own, day = require_own(visit.found), visit.form.get("until").strip()
-    try:
-        until = read_pause_end(day, _zone_of(own)) if day else None
-    except ConfigurationError as error:
-        raise UsageError(error.message, hint=error.hint) from error
-    pause_own(visit.conn, visit.found, until, at=visit.at)
+    until = read_pause_end(day, _zone_of(own)) if day else None
+    if until is not None and until <= visit.at:
+        raise UsageError("this day is over already", hint="Choose a later day.")
+    pause_digests(visit.conn, own, until, at=visit.at)
     return "Paused."
 
 
 def _resume(visit: Visit) -> str:
-    resume_own(visit.conn, visit.found, at=visit.at)
+    resume_digests(visit.conn, require_own(visit.found), at=visit.at)
     return "Resumed."
 
 
@@ -231,16 +230,12 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, _name_reader(visit.found))}
+    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, str(visit.found.person.destination))}
     if len(known) >= MOST_LIKES and paper.id not in known:
         raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
     liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
+    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=str(visit.found.person.destination))
     return ""
-
-
-def _name_reader(found: Preferences) -> str:
-    return str(found.person.destination)
 
 
 def _forget(visit: Visit) -> str:
@@ -248,7 +243,7 @@ def _forget(visit: Visit) -> str:
     if due is None:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
     paper = ArxivId.parse(visit.form.get("paper"))
-    delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
+    delete_like(visit.conn, due.id, paper, str(visit.found.person.destination))
     return "Undone."
 
 
@@ -392,7 +387,7 @@ def _view_likes(
     for name, due in list_read_alone(config, found).items():
         slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
-        likes = reversed(load_likes(conn, due.id, _name_reader(found)))
+        likes = reversed(load_likes(conn, due.id, str(found.person.destination)))
         papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
         yield name, due.subscription.title, last, tuple(papers)
 
@@ -407,7 +402,7 @@ def serve_likes(request: Request) -> Response:
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         due, digest = _find_digest(conn, shell.site.config, found, page)
-        likes = load_likes(conn, due.id, _name_reader(found))
+        likes = load_likes(conn, due.id, str(found.person.destination))
     context = PageContext(
         digest=view_digest(digest),
         groups=group_papers(digest, view_papers(digest)),

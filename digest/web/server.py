@@ -23,7 +23,7 @@ from digest.web import archive, endpoints, preferences, private, signup
 from digest.web.connections import HEAD_LIMIT, Connection, Searches, count_room
 from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedCache
-from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
+from digest.web.guards import BodyLimit, EveryAnswer, KnownHosts, find_hosts, write_headers
 
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""
@@ -65,7 +65,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.state.shell = Shell(site, FeedCache(site), QueryTrials(site), Searches(), render, pulse, made, secret)
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=made.fail)
-    return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=made.fail), headers))
+    return EveryAnswer(KnownHosts(limited, find_hosts(web), fail=made.fail), headers)
 
 
 def _load_secret(site: Site) -> str:

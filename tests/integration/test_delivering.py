@@ -120,7 +120,7 @@ def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with
     assert "Nothing new to send" in done.stdout
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "sqlalchemy" in loaded
-    assert loaded & {"httpx", "jinja2", "lxml", "numpy", "rich.console", "slack_sdk", "smtplib"} == set()
+    assert loaded & {"httpx", "jinja2", "numpy", "rich.console", "slack_sdk", "smtplib"} == set()
 
 
 READERS = ("mailto:ada@example.org", "mailto:ben@example.org", "mailto:cam@example.org")

@@ -11,6 +11,7 @@ from digest.store import Store
 from digest.store.attempts import begin_sending, claim_unknown
 from digest.store.outbox import CLAIM_LEASE, claim_deliveries, release_claims
 from digest.store.schema import deliveries
+from digest.store.workers import give_signs
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 ENOUGH = 0.6
@@ -26,7 +27,8 @@ def claim(store: Store, lease: float = 60.0) -> Delivery:
 def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store) -> None:
     store_digest(store)
     delivery = claim(store, lease=0.3)
-    with Leases(store, beat=0.05, lease=0.3, margin=0.05) as leases:
+    leases = Leases(store, lease=0.3, margin=0.05)
+    with give_signs(leases.renew, 0.05):
         leases.take([delivery], monotonic())
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
@@ -41,36 +43,36 @@ def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(st
     store_digest(store)
     asked_at = monotonic()
     delivery = claim(store)
-    with Leases(store, beat=60.0) as leases:
-        leases.take([delivery], asked_at - CLAIM_LEASE + 10.5)
-        assert leases.is_ours(delivery)
-        leases.take([delivery], asked_at - CLAIM_LEASE + 10.0)
-        assert not leases.is_ours(delivery)
-        leases.renew()
-        assert leases.is_ours(delivery)
+    leases = Leases(store)
+    leases.take([delivery], asked_at - CLAIM_LEASE + 10.5)
+    assert leases.is_ours(delivery)
+    leases.take([delivery], asked_at - CLAIM_LEASE + 10.0)
+    assert not leases.is_ours(delivery)
+    leases.renew()
+    assert leases.is_ours(delivery)
 
 
 def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
-    with Leases(store, beat=60.0) as leases:
-        leases.take([delivery], monotonic())
-        with store.begin() as conn:
-            release_claims(conn, MORNING)
-        leases.renew()
-        assert not leases.is_ours(delivery)
+    leases = Leases(store)
+    leases.take([delivery], monotonic())
+    with store.begin() as conn:
+        release_claims(conn, MORNING)
+    leases.renew()
+    assert not leases.is_ours(delivery)
 
 
 def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
-    with Leases(store, beat=60.0) as leases:
-        leases.take([delivery], monotonic())
-        leases.drop(delivery)
-        assert not leases.is_ours(delivery)
-        with store.begin() as conn:
-            conn.execute(update(deliveries).values(lease_until=0.0))
-        leases.renew()
+    leases = Leases(store)
+    leases.take([delivery], monotonic())
+    leases.drop(delivery)
+    assert not leases.is_ours(delivery)
+    with store.begin() as conn:
+        conn.execute(update(deliveries).values(lease_until=0.0))
+    leases.renew()
     with store.begin() as conn:
         assert release_claims(conn, MORNING, only_expired=True) == (0, 1)
         assert claim_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN

@@ -40,7 +40,8 @@ from digest.people.preferences import (
     erase_person,
     export_records,
     load_preferences,
-    pause_own,
+    pause_digests,
+    require_own,
     save_query,
     undo_unsubscription,
 )
@@ -521,7 +522,7 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
     office.ask(SignupRequest(old_address=ADA), RequestKind.MOVE, to="ada@new.example.org")
     office.queue()
     with office.store.begin() as conn:
-        pause_own(conn, office.load(), None, at=office.now)
+        pause_digests(conn, require_own(office.load()), None, at=office.now)
     moved = office.press(office.links("ada@new.example.org")[-1])
     office.open({**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib", "not_like": "zotero:7"})
     assert people_own is not None

@@ -12,8 +12,8 @@ import pytest
 from digest.arxiv import pages
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import ArxivClient, Fetched
-from digest.arxiv.pages import SearchTooWide, walk_search
-from digest.model.errors import ArxivShort
+from digest.arxiv.pages import walk_search
+from digest.model.errors import ArxivRejected, ArxivShort
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
@@ -155,7 +155,7 @@ def test_more_papers_of_one_minute_than_arxiv_gives_out_are_an_error(
 ) -> None:
     for second in range(WALL + 1):
         library.add(NOW - timedelta(days=1, seconds=second % 30))
-    with pytest.raises(SearchTooWide, match=r"101 papers of 2026-11-19 11:29, of which arXiv gives out 100"):
+    with pytest.raises(ArxivRejected, match=r"101 papers of 2026-11-19 11:29, of which arXiv gives out 100"):
         walk(client, NOW - timedelta(days=2))
 
 
@@ -171,7 +171,7 @@ def test_without_any_order_what_is_recent_comes_and_the_rest_is_an_error(
         for fetched in walk_search(client, "cat:cs.PF", until=until, size=20):
             came.update(paper.id.number for paper in fetched.page.papers)
 
-    with pytest.raises(SearchTooWide, match="in no order"):
+    with pytest.raises(ArxivRejected, match="in no order"):
         keep_walking()
     assert came >= {number for number, submitted, _ in library.papers if submitted >= until}
 

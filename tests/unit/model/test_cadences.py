@@ -18,7 +18,7 @@ from digest.model.cadences import (
     choose_zone,
     read_pause_end,
 )
-from digest.model.errors import ConfigurationError
+from digest.model.errors import ConfigurationError, UsageError
 
 ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
 CLOCK_CADENCES = st.builds(
@@ -266,13 +266,13 @@ def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: str, moment: str) 
 
 @pytest.mark.parametrize("value", ["soon", "", "2026-13-01", "0001-01-01T00:00+14:00"])
 def test_a_pause_ends_at_no_other_words(value: str) -> None:
-    with pytest.raises(ConfigurationError, match="is not a date"):
+    with pytest.raises(UsageError, match="is not a date"):
         read_pause_end(value, "UTC")
 
 
 @pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "3000-01-01"])
 def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: str) -> None:
-    with pytest.raises(ConfigurationError, match="after the year 2999") as caught:
+    with pytest.raises(UsageError, match="after the year 2999") as caught:
         read_pause_end(value, "UTC")
     assert "2999-12-31" in caught.value.hint
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from digest.model.announcements import Kind
 from digest.model.papers import Author, Field, Reason
 from digest.model.subscriptions import Abstracts
-from digest.render.papers import LONGEST_TITLE, PaperView
+from digest.render.papers import LONGEST_TITLE, PaperView, mark_parts, star_parts
 from digest.render.samples import make_entry
 
 MANY = tuple(Author(f"A{number}") for number in range(20))
@@ -79,11 +79,8 @@ def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
     view = PaperView(make_entry(abstract="It is slow. It is cheap.", found=((Field.ABSTRACT, "cheap"),)), 1)
     assert view.show_abstract(Abstracts.SHORT) == ("It is <mark>cheap</mark>.",)
     assert view.show_abstract(Abstracts.FULL) == ("It is slow. It is <mark>cheap</mark>.",)
-    assert [view.write_abstract(abstracts) for abstracts in Abstracts] == [
-        "It is *cheap*.",
-        "It is slow. It is *cheap*.",
-        "",
-    ]
+    assert star_parts(view.snippet_parts) == "It is *cheap*."
+    assert star_parts(view.abstract_parts) == "It is slow. It is *cheap*."
     assert view.show_abstract(Abstracts.NONE) == ()
 
 
@@ -93,7 +90,7 @@ def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_wh
     assert view.write_why(Abstracts.NONE) == "perf · mentions programs, pages"
     assert view.write_why(Abstracts.FULL) == "perf · mentions pages"
     shown = PaperView(make_entry(found=((Field.ABSTRACT, "copy"), (Field.ABSTRACT, "programs"))), 1)
-    assert "<mark>copy</mark>" in shown.snippet_html
+    assert "<mark>copy</mark>" in mark_parts(shown.snippet_parts)
     assert shown.write_why(Abstracts.SHORT) == "perf · mentions programs"
     assert (
         PaperView(make_entry(found=((Field.AUTHORS, "Solheim"),)), 1, is_of_one_query=True).write_mentions() == ""
@@ -113,7 +110,7 @@ def test_words_that_a_beginning_stands_for_are_not_told_beside_each_paper() -> N
 def test_a_word_met_in_the_abstract_is_marked_in_the_title_too_whatever_it_ends_in() -> None:
     entry = make_entry(title="A GPU for GPUs", abstract="Of GPUs. The mean.", found=((Field.ABSTRACT, "GPUs"),))
     assert PaperView(entry, 1).title_html == "A <mark>GPU</mark> for <mark>GPUs</mark>"
-    assert PaperView(entry, 1).title_starred == "A *GPU* for *GPUs*"
+    assert star_parts(PaperView(entry, 1).title_parts) == "A *GPU* for *GPUs*"
 
 
 def test_paragraphs_of_an_abstract_stay_apart_with_their_marks_in_place() -> None:

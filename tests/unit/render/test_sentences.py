@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.papers import Field
-from digest.render.papers import PaperView
+from digest.render.papers import PaperView, mark_parts, write_mrkdwn
 from digest.render.samples import make_entry
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet, split_sentences
 from digest.render.text import show_plain
@@ -167,6 +167,6 @@ def test_sentences_leave_out_blanks_alone(text: str) -> None:
 def test_a_paper_has_its_snippet_for_each_medium() -> None:
     view = PaperView(make_entry(abstract="Is 2 < 3 on a GPU/CPU?", found=((Field.ABSTRACT, "GPU"),)), 1)
     assert view.snippet == "Is 2 < 3 on a GPU/CPU?"
-    assert view.snippet_html == "Is 2 &lt; 3 on a <mark>GPU</mark>/CPU?"
+    assert mark_parts(view.snippet_parts) == "Is 2 &lt; 3 on a <mark>GPU</mark>/CPU?"
     assert view.style_snippet(80) == "Is 2 < 3 on a \x13GPU\x0f/CPU?"
-    assert view.snippet_mrkdwn == "Is 2 &lt; 3 on a *GPU/CPU?*"
+    assert write_mrkdwn(view.snippet_parts) == "Is 2 &lt; 3 on a *GPU/CPU?*"
