@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from time import process_time
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -151,7 +152,8 @@ def test_letters_that_must_not_be_shown_are_left_out() -> None:
 def test_what_is_shown_is_short_and_a_part_of_the_abstract(text: str, places: list[tuple[int, int]]) -> None:
     spans = [((start, min(start + length, len(text))),) for start, length in places if start < len(text)]
     runs = (choose_snippet("A title", text, spans, sentences=count) for count in (1, 2))
-    said, both = ("".join(one.text for one in run) for run in runs)
+    # A highlight may end between a letter and its accent, which screens draw together all the same.
+    said, both = (normalize("NFC", "".join(one.text for one in run)) for run in runs)
     assert len(said) <= LONGEST_SNIPPET
     assert said.removeprefix("…\u00a0").removesuffix("\u00a0…") in show_plain(text)
     assert said.strip("…\u00a0") in both
