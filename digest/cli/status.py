@@ -119,7 +119,7 @@ def _describe_outbox(status: Status) -> str:
         "waiting": counts.get(DeliveryState.READY, 0),
         "sending": sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING)),
         "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
-        "need you": counts.get(DeliveryState.HELD, 0),
+        "waiting for you": counts.get(DeliveryState.HELD, 0),
         "failed": counts.get(DeliveryState.DEAD, 0),
     }
     words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")

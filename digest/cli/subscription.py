@@ -98,7 +98,7 @@ def describe_next_digest(
     here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
 ) -> str:
     """Say when a subscription's next digest comes, or why none does, and what waits for it."""
-    waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
+    waits = f", {count(line.waiting, 'paper')}" if line.waiting else ""
     if line.state is SubscriptionState.ENDED:
         return "never: it has ended, since digest.toml no longer names it"
     if not line.is_active(here.now):
@@ -109,7 +109,7 @@ def describe_next_digest(
         return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
     comes = (write or here.write)(line.next_due_at) if line.next_due_at else "as papers come"
     if line.awaits_check:
-        comes = f"once checked, else {comes}"
+        comes = f"{comes}, or once checked" if line.waiting else "as soon as arXiv is checked"
     return f"{comes}{waits}"
 
 

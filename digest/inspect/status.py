@@ -191,7 +191,7 @@ def _advise(group: Sequence[Delivery], here: Here) -> str:
     if first.state is DeliveryState.READY:
         return f"It is {again}. Sooner: {command}."
     if first.state is DeliveryState.HELD and first.refusal in PROBED:
-        return f"Mend it. It is {again}, or when the next message is due there. Sooner: {command}."
+        return f"It is {again}, or when the next message is due there. Sooner: {command}."
     return f"Once it is mended: {command}."
 
 

@@ -301,8 +301,8 @@ def _decide_open(
     )
     if subscription.when_empty is WhenEmpty.SKIP or turn.is_noted:
         return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
-    state = replace(state, unchecked=(replace(turn, is_noted=True),))
-    return SlotDecision(SlotOutcome.MAKE, f"{_UNCHECKED}{last.name}", state, closed)
+    state = replace(state, unchecked=(*closed, replace(turn, is_noted=True)))
+    return SlotDecision(SlotOutcome.MAKE, f"{_UNCHECKED}{last.name}", state)
 
 
 def next_due(

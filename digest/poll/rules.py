@@ -328,7 +328,7 @@ def assess_coverage(
 
 
 def find_unchecked(polls: Sequence[PollSummary]) -> Iterator[UncheckedTurn]:
-    """Yield the announcements of the last days that were not checked to their end before the next one came.
+    """Yield the announcements of the last days that were checked to their end only after the next one came.
 
     `polls` are the finished ones of some days, of one source, the oldest first; each turn is due when its
     announcement went out.
@@ -338,8 +338,8 @@ def find_unchecked(polls: Sequence[PollSummary]) -> Iterator[UncheckedTurn]:
         seen_from = sent + VISIBLE_AFTER[polls[0].source]
         closing = announcement_moment(next_announcement(sent))
         made = [poll for poll in polls if seen_from <= poll.started_at < closing]
-        is_over = closing <= polls[-1].finished_at
-        if is_over and not any(poll.is_complete for poll in made):
+        is_later = any(poll.is_complete for poll in polls if poll.started_at >= closing)
+        if is_later and not any(poll.is_complete for poll in made):
             yield UncheckedTurn(sent, TurnFailure.ARXIV_FAILED if made else TurnFailure.DID_NOT_RUN)
 
 

@@ -337,7 +337,7 @@ class ArchiveContext(WebContext):
         go_on: the address of what is older, "" if there is nothing more.
         is_public: everybody may find it.
         is_shared: it has digests of several subscriptions.
-        coverage: on which days of the last week nothing was checked; "" for none.
+        coverage: which announcements of the last week were checked late; "" for none.
     """
 
     title: str

@@ -157,7 +157,7 @@ def view_digest(digest: Digest) -> DigestView:
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
-        introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
+        introduction=clean_text(write_introduction(digest)),
         is_first_digest=digest.occasion.is_of_past,
         coverage=coverage,
         queries=tuple(view_query(name, text) for name, text in digest.queries),
@@ -196,7 +196,7 @@ def _tell_unchecked(digest: Digest) -> str:
     """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
     if not digest.unchecked or digest.slot.startswith("run:"):
         return ""
-    said = say_unchecked(digest.unchecked, digest.zone, "No digest came")
+    said = say_unchecked(digest.unchecked, digest.zone, "No digest came on {}")
     last = max(turn.due_at for turn in digest.unchecked)
     if any(announcement_moment(entry.announced) <= last for entry in digest.entries):
         whose = "Its" if len(digest.unchecked) == 1 else "Their"
@@ -205,14 +205,18 @@ def _tell_unchecked(digest: Digest) -> str:
 
 
 def say_unchecked(
-    turns: Iterable[UncheckedTurn], zone: str = EASTERN.key, what: str = "Nothing was checked"
+    turns: Iterable[UncheckedTurn],
+    zone: str = EASTERN.key,
+    what: str = "What arXiv announced on {} was checked late",
 ) -> str:
-    """Say on which days something failed, and why: `Nothing was checked on Friday 3 June: …`."""
+    """Say on which days something failed, and why: `No digest came on Friday 3 June: …`."""
     days: dict[TurnFailure, list[date]] = {}
     for turn in turns:
         local = turn.due_at.astimezone(ZoneInfo(zone))
         days.setdefault(turn.failure, []).append(local.date())
-    return " ".join(f"{what} on {_join_days(ones)}: {_FAILURES[failure]}." for failure, ones in days.items())
+    return " ".join(
+        f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items()
+    )
 
 
 def _join_days(days: Sequence[date]) -> str:
@@ -401,7 +405,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
     if coverage.announcement is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return CoverageView(CoverageState.INCOMPLETE, "arXiv is late today. Your papers come when it is out")
+        return CoverageView(CoverageState.INCOMPLETE, "arXiv's newest announcement is late. Its papers come when it is out")
     days = write_day(coverage.announcement, coverage.announcement)
     days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
     if coverage.is_complete:
@@ -415,8 +419,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
 
 def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
     local = moment.astimezone(zone)
-    day = "" if local.date() == coverage.announcement else f"{write_day(local, coverage.announcement or local)} "
-    return f"{day}{local:%H:%M} {name_zone(local)}"
+    return f"{write_day(local, coverage.announcement or local)} {local:%H:%M} {name_zone(local)}"
 
 
 def name_slot(digest: Digest) -> tuple[str, str]:

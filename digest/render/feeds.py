@@ -130,7 +130,7 @@ def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
 
 
 def write_subtitle(feed: Feed) -> str:
-    """Say on which days of the last week nothing was checked, and how many papers a feed leaves out."""
+    """Say what was checked late in the last week, and how many papers a feed leaves out."""
     said = say_unchecked(feed.unchecked)
     if len(feed.entries) < feed.papers:
         shown = f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."

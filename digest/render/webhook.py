@@ -49,6 +49,7 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "occasion": str(digest.occasion),
         "planned_at": write_moment(digest.planned_at),
         "headline": view.headline,
+        "introduction": view.introduction,
         "group_by": str(digest.group_by),
         "groups": [{"title": one.title, "count": one.count, "form": str(one.form)} for one in digest.groups],
         "coverage": {

@@ -156,6 +156,24 @@ def test_a_failed_check_is_noted_once_and_then_what_came_of_it(
     assert digests_at(here, clock, nine + timedelta(hours=5)) == []
 
 
+def test_a_note_of_a_failed_check_tells_no_day_before_it_but_the_next_digest_tells_all(
+    arxiv: DemoArxiv, clock: ManualClock, install: Install
+) -> None:
+    here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
+    begin(arxiv, here, clock)
+    edit(here, (NO_SAMPLE, f'{NO_SAMPLE}\nwhen_empty = "note"'))
+    fail(arxiv)
+    for day in (0, 1):
+        announce(arxiv, TUESDAY + timedelta(days=day), 22 + day)
+        (note,) = digests_at(here, clock, TUESDAY + timedelta(days=day) + NINE)
+        assert note.unchecked == ()
+    arxiv.faults.clear()
+    announce(arxiv, TUESDAY + timedelta(days=2), 24)
+    (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=2) + NINE)
+    assert numbers(digest) == [22, 23, 24]
+    assert failures(digest) == [(4, TurnFailure.ARXIV_FAILED), (5, TurnFailure.ARXIV_FAILED)]
+
+
 def test_a_paused_list_is_not_told_of_the_days_of_its_pause(
     arxiv: DemoArxiv, clock: ManualClock, install: Install
 ) -> None:
@@ -243,12 +261,12 @@ def test_at_once_a_feed_and_a_site_say_it_with_what_was_checked(
     announce(arxiv, TUESDAY + timedelta(days=1), 23)
     (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=1) + NINE)
     assert (numbers(digest), failures(digest)) == ([22, 23], [(4, TurnFailure.ARXIV_FAILED)])
-    said = "Nothing was checked on Tuesday 3 March: arXiv did not answer."
+    said = "What arXiv announced on Tuesday 3 March was checked late: arXiv did not answer."
     view = view_digest(digest)
     assert said.removesuffix(".") in view.coverage.sentence
     assert view.introduction == ""
     assert f">{said}</subtitle>" in (here.folder / "feeds/perf.atom").read_text()
-    assert f'<p class="coverage">{said}</p>' in (here.folder / "site/index.html").read_text()
+    assert f'<p class="coverage complete">{said}</p>' in (here.folder / "site/index.html").read_text()
     announce(arxiv, TUESDAY + timedelta(days=2), 24)
     (following,) = digests_at(here, clock, TUESDAY + timedelta(days=2) + NINE)
     assert following.unchecked == (), "it is said once"

@@ -21,7 +21,7 @@ FOLLOWS = "What is missing comes in your next digest"
 def test_an_announcement_that_is_not_out_yet_is_late() -> None:
     view = describe_coverage(make_coverage(3, is_complete=False, is_awaited=True, since=date(2026, 11, 16)))
     assert view.state is CoverageState.INCOMPLETE
-    assert view.sentence == "arXiv is late today. Your papers come when it is out"
+    assert view.sentence == "arXiv's newest announcement is late. Its papers come when it is out"
 
 
 def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> None:
@@ -75,7 +75,7 @@ def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
         (  # even if an earlier part was complete
             make_coverage(0, failure="arXiv has not answered", failing_since=EVENING),
             CoverageState.FAILED,
-            f"papers may be missing. arXiv has not answered since 22:47 ET. {FOLLOWS}",
+            f"papers may be missing. arXiv has not answered since Thu 19 Nov 22:47 ET. {FOLLOWS}",
         ),
         (  # a look by search, after midnight
             make_coverage(1, source="query", checked_at=datetime(2026, 11, 20, 6, 10, tzinfo=UTC)),
@@ -92,7 +92,7 @@ def test_a_look_is_told_as_what_it_was(coverage: Coverage, state: CoverageState,
 @pytest.mark.parametrize(
     ("zone", "checked"),
     [
-        ("America/New_York", "22:47 ET"),
+        ("America/New_York", "Thu 19 Nov 22:47 ET"),
         ("Europe/Berlin", "Fri 20 Nov 04:47 CET"),
         ("Asia/Tokyo", "Fri 20 Nov 12:47 JST"),
         ("Asia/Kathmandu", "Fri 20 Nov 09:32 UTC+5:45"),
