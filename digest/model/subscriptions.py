@@ -292,21 +292,24 @@ class UncheckedTurn:
     Attributes:
         due_at: when it came (UTC).
         is_noted: its readers had a note that the check failed.
+        is_late: its digest came, but hours later.
     """
 
     due_at: datetime
     failure: TurnFailure
     is_noted: bool = False
+    is_late: bool = False
 
     @classmethod
     def parse(cls, line: str) -> Self:
         """Read what `str` wrote."""
-        moment, failure, *noted = line.split()
-        return cls(datetime.fromisoformat(moment), TurnFailure(failure), bool(noted))
+        moment, failure, *marks = line.split()
+        return cls(datetime.fromisoformat(moment), TurnFailure(failure), "noted" in marks, "late" in marks)
 
     def __str__(self) -> str:
         noted = " noted" if self.is_noted else ""
-        return f"{self.due_at.isoformat()} {self.failure}{noted}"
+        late = " late" if self.is_late else ""
+        return f"{self.due_at.isoformat()} {self.failure}{noted}{late}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,9 @@ _UNCHECKED = "unchecked:"
 
 _INSTANT = timedelta(microseconds=1)
 
+_LATE = timedelta(hours=6)
+"""So much after its turn a digest says why it is late."""
+
 _EARLY, _AGAIN, _CROWDED = 25, 90, 15
 """So many minutes before a turn a run is started, since it may start late; and never at a quarter, as many are."""
 
@@ -260,7 +263,7 @@ def _decide_turn(subscription: Subscription | Timing, last: Slot, facts: SlotFac
         told = tuple(one for one in closed if one.due_at != before.due_at)
         return SlotDecision(SlotOutcome.MAKE, before.name, state, told, is_missed=True)
     if waits_until is not None:
-        unchecked = (*closed, *_record_open(last, facts))
+        unchecked = (*closed, *_record_open(subscription, last, facts))
         state = TurnState(waits_until, facts.state.taken, awaits_check=True, unchecked=unchecked)
         return SlotDecision(SlotOutcome.WAIT, "", state)
     if facts.newest_run or facts.is_checked:
@@ -284,7 +287,8 @@ def _decide_taken(
     following = _find_next(subscription, facts.now, taken)
     is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
     if facts.newest_run or is_quiet_day or subscription.when_empty is WhenEmpty.ALWAYS:
-        return SlotDecision(SlotOutcome.MAKE, last.name, TurnState(following, taken), closed)
+        told = (*closed, *_find_late(subscription, last, facts))
+        return SlotDecision(SlotOutcome.MAKE, last.name, TurnState(following, taken), told)
     return SlotDecision(SlotOutcome.PASS, "", TurnState(following, taken, unchecked=closed))
 
 
@@ -292,7 +296,7 @@ def _decide_open(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
 ) -> SlotDecision:
     """Leave a turn open that has nothing to send and was not checked; say so once to who wants to hear it."""
-    (turn,) = _record_open(last, facts)
+    (turn,) = _record_open(subscription, last, facts)
     state = TurnState(
         next_due_at=_find_following(subscription, last, facts),
         taken=facts.state.taken,
@@ -361,7 +365,8 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     Those that came while Digest did not run are among them, if something was announced since the turn before.
     """
     cadence, quiet, source = subscription.cadence, subscription.quiet_hours, facts.coverage.source
-    closed = [one for one in facts.state.unchecked if one.due_at != last.due_at]
+    opened = _find_opened(subscription, last, facts)
+    closed = [one for one in facts.state.unchecked if one != opened]
     known = {one.due_at for one in closed}
     first = latest_slot(cadence, quiet, facts.due_at)
     if first == last:
@@ -379,11 +384,38 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     return tuple(closed)
 
 
-def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+def _find_opened(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> UncheckedTurn | None:
+    """Return the last turn as it was left open, though its hour may be another since; None if it was not."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    mine = (one for one in facts.state.unchecked if nearest_slot(cadence, quiet, one.due_at) == last)
+    return next(mine, None)
+
+
+def _find_late(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> tuple[UncheckedTurn, ...]:
+    """Return the turn of a digest that is made hours after it, and why; nothing if it is not late.
+
+    A run that starts within a day is as late as its schedule wants it.
+    """
+    if facts.now - last.due_at < _LATE:
+        return ()
+    opened = _find_opened(subscription, last, facts)
+    if opened is None and facts.due_at <= last.due_at <= facts.now - _DAY_SLOTS:
+        opened = UncheckedTurn(last.due_at, TurnFailure.DID_NOT_RUN)
+    return (replace(opened, is_late=True),) if opened else ()
+
+
+def _record_open(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> tuple[UncheckedTurn, ...]:
     """Return what is kept of the last turn while it is open; nothing if it was checked."""
     if facts.is_checked:
         return ()
-    is_noted = any(one.is_noted for one in facts.state.unchecked if one.due_at == last.due_at)
+    opened = _find_opened(subscription, last, facts)
+    is_noted = opened is not None and opened.is_noted
     is_missing = facts.coverage.is_awaited and facts.coverage.failing_since is None
     failure = TurnFailure.NOT_ANNOUNCED if is_missing else TurnFailure.ARXIV_FAILED
     return (UncheckedTurn(last.due_at, failure, is_noted),)
@@ -420,8 +452,7 @@ def _find_rest(subscription: Subscription | Timing, last: Slot, facts: SlotFacts
     """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     closing = _find_closing(cadence, last, facts)
-    was_left_open = any(one.due_at == last.due_at for one in facts.state.unchecked)
-    if not was_left_open or facts.now < closing:
+    if _find_opened(subscription, last, facts) is None or facts.now < closing:
         return None
     hours = _list_hours(cadence)
     if hours is not None and latest_slot(hours, quiet, facts.now).due_at >= closing:

@@ -196,12 +196,13 @@ def _tell_unchecked(digest: Digest) -> str:
     """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
     if not digest.unchecked or digest.slot.startswith("run:"):
         return ""
-    said = say_unchecked(digest.unchecked, digest.zone, "No digest came on {}")
-    last = max(turn.due_at for turn in digest.unchecked)
-    if any(announcement_moment(entry.announced) <= last for entry in digest.entries):
-        whose = "Its" if len(digest.unchecked) == 1 else "Their"
+    late = [turn for turn in digest.unchecked if turn.is_late]
+    closed = [turn for turn in digest.unchecked if not turn.is_late]
+    said = say_unchecked(closed, digest.zone, "No digest came on {}")
+    if closed and any(announcement_moment(one.announced) <= closed[-1].due_at for one in digest.entries):
+        whose = "Its" if len(closed) == 1 else "Their"
         said += f" {whose} papers are below."
-    return said
+    return f"{said} {say_unchecked(late, digest.zone, 'This digest was due on {}')}".strip()
 
 
 def say_unchecked(

@@ -174,6 +174,48 @@ def test_a_note_of_a_failed_check_tells_no_day_before_it_but_the_next_digest_tel
     assert failures(digest) == [(4, TurnFailure.ARXIV_FAILED), (5, TurnFailure.ARXIV_FAILED)]
 
 
+def test_a_digest_that_comes_hours_after_its_turn_says_when_it_was_due_and_why_it_is_late(
+    arxiv: DemoArxiv, clock: ManualClock, install: Install
+) -> None:
+    here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
+    begin(arxiv, here, clock)
+    fail(arxiv)
+    announce(arxiv, TUESDAY, 22)
+    assert digests_at(here, clock, TUESDAY + NINE) == []
+    arxiv.faults.clear()
+    (digest,) = digests_at(here, clock, TUESDAY + NINE + timedelta(hours=8))
+    assert (failures(digest), digest.unchecked[0].is_late) == ([(4, TurnFailure.ARXIV_FAILED)], True)
+    said = "This digest was due on Wednesday 4 March: arXiv did not answer."
+    assert view_digest(digest).introduction == said
+
+
+def test_a_weekly_digest_that_comes_days_after_its_turn_says_that_digest_did_not_run(
+    arxiv: DemoArxiv, clock: ManualClock, install: Install
+) -> None:
+    here = install(arxiv, when="wednesdays at 09:00 Europe/Berlin", extra=NO_SAMPLE)
+    begin(arxiv, here, clock)
+    announce(arxiv, TUESDAY, 22)
+    (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=2) + NINE)
+    assert (failures(digest), digest.unchecked[0].is_late) == ([(4, TurnFailure.DID_NOT_RUN)], True)
+    assert numbers(digest) == [22]
+
+
+@pytest.mark.parametrize("hour", ["08:30", "09:10", "10:00"])
+def test_an_open_turn_stays_the_same_turn_when_its_hour_is_edited(
+    hour: str, arxiv: DemoArxiv, clock: ManualClock, install: Install
+) -> None:
+    here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
+    begin(arxiv, here, clock)
+    fail(arxiv)
+    announce(arxiv, TUESDAY, 22)
+    assert digests_at(here, clock, TUESDAY + NINE) == []
+    edit(here, ("at 09:00", f"at {hour}"))
+    arxiv.faults.clear()
+    (digest,) = digests_at(here, clock, TUESDAY + NINE + timedelta(hours=8))
+    assert numbers(digest) == [22]
+    assert [turn.is_late for turn in digest.unchecked] == [True], "no word of another digest that did not come"
+
+
 def test_a_paused_list_is_not_told_of_the_days_of_its_pause(
     arxiv: DemoArxiv, clock: ManualClock, install: Install
 ) -> None:
@@ -244,7 +286,8 @@ def test_a_weekly_digest_that_failed_comes_on_the_next_day_at_its_hour(
     arxiv.faults.clear()
     assert digests_at(here, clock, TUESDAY + timedelta(days=1, hours=4)) == []
     (digest,) = digests_at(here, clock, TUESDAY + timedelta(days=1) + NINE)
-    assert (digest.slot, numbers(digest), digest.unchecked) == ("2026-W10", [22, 23], ())
+    assert (digest.slot, numbers(digest)) == ("2026-W10", [22, 23])
+    assert [turn.is_late for turn in digest.unchecked] == [True]
 
 
 def test_at_once_a_feed_and_a_site_say_it_with_what_was_checked(

@@ -210,7 +210,8 @@ class Watch:
         forgotten |= packed - {row.arxiv_id for row in rows}
         self._forgotten |= forgotten
         for id_, states in self.life.papers.items():
-            public = [n for n, state in enumerate(states) if reached and state.announced <= reached]
+            # A check that begins at the very moment of an announcement may not have seen it.
+            public = [n for n, state in enumerate(states) if reached and state.announced < reached]
             if id_ in forgotten:
                 if not public or self.life.clock.now() - states[public[-1]].announced < _TEXTS_KEPT:
                     fail("texts are kept for their time", id_)

@@ -78,6 +78,10 @@ def decide(
     return decide_slot(subscription, facts)
 
 
+def _late(turns: tuple[UncheckedTurn, ...]) -> tuple[UncheckedTurn, ...]:
+    return tuple(replace(turn, is_late=True) for turn in turns)
+
+
 def failed(due: str, *, noted: bool = False) -> UncheckedTurn:
     return UncheckedTurn(utc(due), TurnFailure.ARXIV_FAILED, noted)
 
@@ -173,7 +177,7 @@ def test_an_open_turn_is_taken_by_papers_or_by_a_complete_check(
     assert turn.outcome is outcome
     assert (turn.state.taken == "2026-11-20") == (outcome is not SlotOutcome.STAY_OPEN)
     assert turn.state.unchecked == (opened if outcome is SlotOutcome.STAY_OPEN else ())
-    assert turn.unchecked == ()
+    assert turn.unchecked == (_late(opened) if outcome is SlotOutcome.MAKE else ())
 
 
 def test_an_announcement_that_was_visible_when_the_turn_came_decides_alone() -> None:
@@ -212,7 +216,7 @@ def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_
     failing = decide(weekly, due="2026-11-17T08:00", now="2026-11-17T08:00", coverage=INCOMPLETE, run=0, **facts)  # type: ignore[arg-type]  # the same
     assert failing.state == TurnState(utc("2026-11-18T08:00"), "2026-W46", unchecked=opened)
     late = decide(weekly, due="2026-11-18T08:00", now="2026-11-18T08:00", **facts)  # type: ignore[arg-type]  # the same
-    assert (late.outcome, late.slot, late.unchecked) == (SlotOutcome.MAKE, "2026-W47", ())
+    assert (late.outcome, late.slot, late.unchecked) == (SlotOutcome.MAKE, "2026-W47", _late(opened))
 
 
 @pytest.mark.parametrize("when_empty", [WhenEmpty.NOTE, WhenEmpty.ALWAYS])
