@@ -384,18 +384,14 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     return tuple(closed)
 
 
-def _find_opened(
-    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
-) -> UncheckedTurn | None:
+def _find_opened(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> UncheckedTurn | None:
     """Return the last turn as it was left open, though its hour may be another since; None if it was not."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     mine = (one for one in facts.state.unchecked if nearest_slot(cadence, quiet, one.due_at) == last)
     return next(mine, None)
 
 
-def _find_late(
-    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
-) -> tuple[UncheckedTurn, ...]:
+def _find_late(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     """Return the turn of a digest that is made hours after it, and why; nothing if it is not late.
 
     A run that starts within a day is as late as its schedule wants it.
@@ -408,9 +404,7 @@ def _find_late(
     return (replace(opened, is_late=True),) if opened else ()
 
 
-def _record_open(
-    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
-) -> tuple[UncheckedTurn, ...]:
+def _record_open(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     """Return what is kept of the last turn while it is open; nothing if it was checked."""
     if facts.is_checked:
         return ()

@@ -32,6 +32,7 @@ _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _OLDER = "older paper"
 """What is counted of a paper that its reader meets at a later version."""
 
+_IT_IS_LATE = "arXiv's newest announcement is late. Its papers come when it is out"
 _IT_FOLLOWS = "What is missing comes in your next digest"
 _NAMED_DAYS = 3
 _FAILURES = {
@@ -215,9 +216,7 @@ def say_unchecked(
     for turn in turns:
         local = turn.due_at.astimezone(ZoneInfo(zone))
         days.setdefault(turn.failure, []).append(local.date())
-    return " ".join(
-        f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items()
-    )
+    return " ".join(f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items())
 
 
 def _join_days(days: Sequence[date]) -> str:
@@ -406,7 +405,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
     if coverage.announcement is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return CoverageView(CoverageState.INCOMPLETE, "arXiv's newest announcement is late. Its papers come when it is out")
+        return CoverageView(CoverageState.INCOMPLETE, _IT_IS_LATE)
     days = write_day(coverage.announcement, coverage.announcement)
     days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
     if coverage.is_complete:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, not_, select, true, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, not_, or_, select, true, update
 
 from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
@@ -234,8 +234,9 @@ def load_last_total(conn: Connection, source: str) -> int | None:
 
 
 def load_last_checks(conn: Connection, source: str) -> LastChecks:
-    """Return when a source was last checked, and the outcome; runs whose process died do not count.
+    """Return when a source was last checked, and the outcome.
 
+    Runs whose process died do not count, nor do those that failed without a request since arXiv rests.
     New papers of a search do not count: a second check soon after would prove nothing.
     """
     ended = (
@@ -244,6 +245,7 @@ def load_last_checks(conn: Connection, source: str) -> LastChecks:
             poll_runs.c.source == source,
             poll_runs.c.finished_at.is_not(None),
             poll_runs.c.failure != ABANDONED,
+            or_(poll_runs.c.outcome.not_in(_FAILED), poll_runs.c.requests > 0),
         )
         .order_by(poll_runs.c.id.desc())
         .limit(_FAILURES_COUNTED)

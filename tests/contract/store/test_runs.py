@@ -50,12 +50,17 @@ def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: 
 
 
 def finish(
-    store: Store, run_id: int, outcome: str = "complete", *, at: datetime = MORNING, failure: str = ""
+    store: Store,
+    run_id: int,
+    outcome: str = "complete",
+    *,
+    at: datetime = MORNING,
+    failure: str = "",
+    requests: int = 2,
 ) -> bool:
+    found = {"pages": 2, "papers": 412, "new": 298, "changed": 114}
     with store.begin() as conn:
-        return finish_run(
-            conn, run_id, outcome=outcome, at=at, pages=2, papers=412, new=298, changed=114, failure=failure
-        )
+        return finish_run(conn, run_id, outcome=outcome, at=at, failure=failure, requests=requests, **found)
 
 
 def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
@@ -76,6 +81,7 @@ def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
         total=None,
         new=298,
         changed=114,
+        requests=2,
         highest_id="",
         is_bootstrap=True,
         failure="",
@@ -122,6 +128,14 @@ def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
     finish(store, start(store), "empty")
     with store.read() as conn:
         assert load_last_checks(conn, "harvest").failure is None
+
+
+def test_a_failure_that_asked_nothing_does_not_count(store: Store) -> None:
+    finish(store, start(store), "failed", failure="arXiv asked us to wait (429)")
+    later = MORNING + timedelta(hours=1)
+    finish(store, start(store), "failed", at=later, failure="the next request is sent in 2 h", requests=0)
+    with store.read() as conn:
+        assert load_last_checks(conn, "harvest") == LastChecks(failure=MORNING, failures=1)
 
 
 def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(store: Store) -> None:
