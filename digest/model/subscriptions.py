@@ -291,25 +291,22 @@ class UncheckedTurn:
 
     Attributes:
         due_at: when it came (UTC).
-        is_noted: its readers had a note that the check failed.
         is_late: its digest came, but hours later.
     """
 
     due_at: datetime
     failure: TurnFailure
-    is_noted: bool = False
     is_late: bool = False
 
     @classmethod
     def parse(cls, line: str) -> Self:
         """Read what `str` wrote."""
-        moment, failure, *marks = line.split()
-        return cls(datetime.fromisoformat(moment), TurnFailure(failure), "noted" in marks, "late" in marks)
+        moment, failure, *late = line.split()
+        return cls(datetime.fromisoformat(moment), TurnFailure(failure), bool(late))
 
     def __str__(self) -> str:
-        noted = " noted" if self.is_noted else ""
         late = " late" if self.is_late else ""
-        return f"{self.due_at.isoformat()} {self.failure}{noted}{late}"
+        return f"{self.due_at.isoformat()} {self.failure}{late}"
 
 
 @dataclass(frozen=True, slots=True)

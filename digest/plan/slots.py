@@ -117,7 +117,7 @@ def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot |
 
 
 def _kind_of(name: str) -> str:
-    if name.startswith((_ANNOUNCEMENT, _RUN)):
+    if name.startswith((_ANNOUNCEMENT, _RUN, _UNCHECKED)):
         return name.partition(":")[0]
     return "week" if "-W" in name else "day"
 
@@ -263,7 +263,7 @@ def _decide_turn(subscription: Subscription | Timing, last: Slot, facts: SlotFac
         told = tuple(one for one in closed if one.due_at != before.due_at)
         return SlotDecision(SlotOutcome.MAKE, before.name, state, told, is_missed=True)
     if waits_until is not None:
-        unchecked = (*closed, *_record_open(subscription, last, facts))
+        unchecked = (*closed, *_record_open(last, facts))
         state = TurnState(waits_until, facts.state.taken, awaits_check=True, unchecked=unchecked)
         return SlotDecision(SlotOutcome.WAIT, "", state)
     if facts.newest_run or facts.is_checked:
@@ -296,17 +296,16 @@ def _decide_open(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
 ) -> SlotDecision:
     """Leave a turn open that has nothing to send and was not checked; say so once to who wants to hear it."""
-    (turn,) = _record_open(subscription, last, facts)
     state = TurnState(
         next_due_at=_find_following(subscription, last, facts),
         taken=facts.state.taken,
         awaits_check=facts.now < _find_closing(subscription.cadence, last, facts),
-        unchecked=(*closed, turn),
+        unchecked=(*closed, *_record_open(last, facts)),
     )
-    if subscription.when_empty is WhenEmpty.SKIP or turn.is_noted:
+    note = f"{_UNCHECKED}{last.name}"
+    if subscription.when_empty is WhenEmpty.SKIP or is_taken(facts.state.taken, note):
         return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
-    state = replace(state, unchecked=(*closed, replace(turn, is_noted=True)))
-    return SlotDecision(SlotOutcome.MAKE, f"{_UNCHECKED}{last.name}", state)
+    return SlotDecision(SlotOutcome.MAKE, note, replace(state, taken=take_slot(state.taken, note)))
 
 
 def next_due(
@@ -404,15 +403,13 @@ def _find_late(subscription: Subscription | Timing, last: Slot, facts: SlotFacts
     return (replace(opened, is_late=True),) if opened else ()
 
 
-def _record_open(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     """Return what is kept of the last turn while it is open; nothing if it was checked."""
     if facts.is_checked:
         return ()
-    opened = _find_opened(subscription, last, facts)
-    is_noted = opened is not None and opened.is_noted
     is_missing = facts.coverage.is_awaited and facts.coverage.failing_since is None
     failure = TurnFailure.NOT_ANNOUNCED if is_missing else TurnFailure.ARXIV_FAILED
-    return (UncheckedTurn(last.due_at, failure, is_noted),)
+    return (UncheckedTurn(last.due_at, failure),)
 
 
 def _find_closing(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:

@@ -557,7 +557,8 @@ def _plan_slots(
         is_greeted = due.id in owed or any(one.occasion is Occasion.FIRST_DIGEST for one in had)
         if (is_greeted and not coverage.failure) or (has_note and is_already_sent(coverage, had)):
             decided = made.pop(due.id)
-            untold = (*decided.unchecked, *decided.state.unchecked)
+            closed = (turn for turn in decided.unchecked if not turn.is_late)
+            untold = (*closed, *decided.state.unchecked)
             states[due.id] = replace(decided.state, unchecked=untold)
             report.quiet.append(due.subscription.name)
     chosen = [

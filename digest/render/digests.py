@@ -32,7 +32,6 @@ _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _OLDER = "older paper"
 """What is counted of a paper that its reader meets at a later version."""
 
-_IT_IS_LATE = "arXiv's newest announcement is late. Its papers come when it is out"
 _IT_FOLLOWS = "What is missing comes in your next digest"
 _NAMED_DAYS = 3
 _FAILURES = {
@@ -405,7 +404,10 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
     if coverage.announcement is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return CoverageView(CoverageState.INCOMPLETE, _IT_IS_LATE)
+        return CoverageView(
+            CoverageState.INCOMPLETE,
+            "arXiv's newest announcement is late. Its papers come when it is out",
+        )
     days = write_day(coverage.announcement, coverage.announcement)
     days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
     if coverage.is_complete:

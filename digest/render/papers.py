@@ -322,11 +322,6 @@ class PaperView:
         return show_plain(self.entry.paper.comment)
 
     @cached_property
-    def short_comment(self) -> str:
-        """The authors' comment, at most 240 characters."""
-        return shorten(self.comment, LONGEST_NOTE)
-
-    @cached_property
     def comment_html(self) -> Markup:
         """The authors' comment as HTML with what was met in `<mark>`; "" if there is none."""
         return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))

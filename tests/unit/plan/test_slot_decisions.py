@@ -82,8 +82,8 @@ def _late(turns: tuple[UncheckedTurn, ...]) -> tuple[UncheckedTurn, ...]:
     return tuple(replace(turn, is_late=True) for turn in turns)
 
 
-def failed(due: str, *, noted: bool = False) -> UncheckedTurn:
-    return UncheckedTurn(utc(due), TurnFailure.ARXIV_FAILED, noted)
+def failed(due: str) -> UncheckedTurn:
+    return UncheckedTurn(utc(due), TurnFailure.ARXIV_FAILED)
 
 
 def take(outcome: SlotOutcome, slot: str, due: str, taken: str, *, is_missed: bool = False) -> SlotDecision:
@@ -225,12 +225,14 @@ def test_a_failed_check_is_noted_once_and_takes_no_turn(when_empty: WhenEmpty) -
     waiting = decide(reader, now="2026-11-20T09:29", coverage=INCOMPLETE, run=0)
     assert (waiting.outcome, waiting.state.next_due_at) == (SlotOutcome.WAIT, utc("2026-11-20T09:30"))
     note = decide(reader, now="2026-11-20T09:30", coverage=INCOMPLETE, run=0)
-    noted = failed("2026-11-20T08:00", noted=True)
+    opened = (failed("2026-11-20T08:00"),)
     assert (note.outcome, note.slot) == (SlotOutcome.MAKE, "unchecked:2026-11-20")
-    assert (note.state.taken, note.state.unchecked) == ("2026-11-19", (noted,))
-    again = decide(reader, now="2026-11-20T11:00", coverage=INCOMPLETE, run=0, unchecked=(noted,))
-    assert (again.outcome, again.state.unchecked) == (SlotOutcome.STAY_OPEN, (noted,))
-    checked = decide(reader, now="2026-11-20T13:05", run=0, unchecked=(noted,))
+    taken = "2026-11-19 unchecked:2026-11-20"
+    assert (note.state.taken, note.state.unchecked) == (taken, opened)
+    noted = {"taken": taken, "unchecked": opened, "run": 0}
+    again = decide(reader, now="2026-11-20T11:00", coverage=INCOMPLETE, **noted)  # type: ignore[arg-type]  # as decide takes them
+    assert (again.outcome, again.state.unchecked) == (SlotOutcome.STAY_OPEN, opened)
+    checked = decide(reader, now="2026-11-20T13:05", **noted)  # type: ignore[arg-type]  # the same
     assert (checked.outcome, checked.slot, checked.state.unchecked) == (SlotOutcome.MAKE, "2026-11-20", ())
 
 
