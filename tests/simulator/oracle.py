@@ -41,7 +41,7 @@ _ANNOUNCED_WITHIN = timedelta(days=5)
 
 
 _COVERAGE_LINE = re.compile(
-    rb"<subtitle[^>]*>Nothing was checked [^<]*</subtitle>\s*|Nothing was checked on [^:]*: [^.]*\. "
+    rb"<subtitle[^>]*>What arXiv announced on [^<]*</subtitle>\s*|What arXiv announced on [^:]*: [^.]*\. "
 )
 """What a feed says of days that failed: it follows from checks alone."""
 

@@ -98,8 +98,8 @@ class TurnBook:
         """Note which turns a digest tells, and return what is wrong with that; "" for nothing."""
         content: Mapping[str, Any] = json.loads(row.content)
         told = [datetime.fromisoformat(line.split()[0]) for line in content["unchecked"]]
-        is_scheduled = row.occasion == "scheduled" and not row.slot.startswith("run:")
-        if not is_scheduled:
+        is_turn = row.occasion == "scheduled" and not row.slot.startswith(("run:", "unchecked:"))
+        if not is_turn:
             return ""
         self.told[name].update(told)
         twice = [at for at, times in self.told[name].items() if times > 1]
