@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -43,7 +43,12 @@ _OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail end
 _OF_US = re.compile(
     r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
     r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
-    r"|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
+    r"|send[- ]?as(?! (?:plain|text|html|soon))|as this sender|outboundspam|blocked for (?:spam|abuse)"
+    r"|\byour (?:\w+ )?(?:account|domain|plan|subscription)\b"
+    r"|sending(?: \w+){0,2} (?:paused|suspended|disabled|blocked|stopped)|(?:blocked|restricted) from sending"
+    r"|identit(?:y|ies)(?: \w+)? (?:failed|not)|not verified|unverified|sending domain|unregistered domain"
+    r"|\bnot (?:\w+ )?(?:allowed|permitted|authori[sz]ed) to (?:send|use)(?: \w+){0,2} (?:as|from)\b"
+    r"|\bcredentials\b|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
     r"|(?<!recipient address rejected: )access denied",
     re.IGNORECASE,
 )
@@ -196,6 +201,10 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     return _OF_US.search(said) is not None or (not has_read and _OF_US_BY_CODE.match(said) is not None)
 
 
-def is_of_all(answers: Mapping[str, str]) -> bool:
-    """Whether refusals of mail, by address, are for a reason of ours: several, and alike."""
-    return len(answers) > 1 and len({OF_ONE.sub("", answer) for answer in answers.values()}) == 1
+def is_of_all(given_up: Iterable[str], answers: Mapping[str, str]) -> bool:
+    """Whether mails are given up for a reason of ours.
+
+    All answers to them are alike, and so is another of all `answers`, by address.
+    """
+    alike = {OF_ONE.sub("", answer) for answer in given_up}
+    return len(alike) == 1 and sum(OF_ONE.sub("", one) in alike for one in answers.values()) > 1

@@ -220,12 +220,11 @@ def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> 
         return error
     if isinstance(error, DigestError) and not is_begun:
         # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
-        is_general = isinstance(error, ConfigurationError)
         refusal = Refusal.SETTINGS if isinstance(error, TemplateError) else None
         return DeliveryError(
             error.message,
             permanent=True,
-            whole_transport=is_general,
+            whole_transport=isinstance(error, ConfigurationError),
             refusal=refusal,
             hint=error.hint,
         )
@@ -338,16 +337,17 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
 def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
     """Hold mails that a pass gave up if all were refused alike, and it is not said for what.
 
-    It may be for us.
+    It may be for us. What is tried again counts, too, if it was refused alike.
     """
-    mail = DestinationKind.MAIL
-    refused = {
+    answered = {
         one.delivery: one
         for one in report.failures
-        if one.destination.kind is mail and one.step is Step.GIVE_UP and one.refusal is None
+        if one.destination.kind is DestinationKind.MAIL and one.refusal is None
     }
-    if mail in report.sent or not is_of_all(
-        {str(one.destination): one.reason for one in refused.values()},
+    refused = {id_: one for id_, one in answered.items() if one.step is Step.GIVE_UP}
+    if DestinationKind.MAIL in report.sent or not is_of_all(
+        (one.reason for one in refused.values()),
+        {str(one.destination): one.reason for one in answered.values()},
     ):
         return
     now = site.clock.now()

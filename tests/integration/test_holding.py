@@ -332,6 +332,79 @@ def test_a_refusal_of_all_readers_alike_is_held_for_each_and_given_up_after_seve
     assert sorted(str(one.destination) for one in given_up) == sorted(READERS)
 
 
+@pytest.mark.parametrize(
+    ("step", "reply"),
+    [
+        (
+            "END",
+            "554 Message rejected: Email address is not verified. The following identities failed the check",
+        ),
+        ("END", "554 Transaction failed: Sending paused for this account."),
+        ("END", "554 5.2.252 SendAsDenied; me@example.org not allowed to send as you@example.org"),
+        ("END", "554 5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException.MapiException"),
+        ("END", "554 5.2.0 STOREDRV.Submission.Exception:OutboundSpamException; Failed to process"),
+        ("END", "550 5.7.1 [OVH] Account has been blocked for spam"),
+    ],
+)
+def test_a_sender_that_is_refused_after_the_data_is_held_with_one_reader_too_and_sent_once_mended(
+    days: World, step: str, reply: str
+) -> None:
+    write(days, READERS[0])
+    days.mail.script.reply(step, reply)
+    live(days, MORNINGS[0])
+    assert held(days) == {(READERS[0], Refusal.PLACE)}
+    live(days, MORNINGS[1])
+    assert read_mails(days, "ada") == list(TITLES[:2])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "550 5.7.1 <ada@example.org>: Recipient address rejected: the list is limited to members",
+        "550 5.7.1 Recipient address rejected: daily limit of this list exceeded",
+        "452 4.5.3 Too many messages",
+        "550 Quota exceeded",
+        "550 Sorry, this user's daily incoming mail limit has been reached",
+    ],
+)
+@pytest.mark.parametrize("connections", ["1", "4"])
+def test_a_limit_that_one_readers_server_names_for_days_keeps_nobody_elses_mail_back_and_ends(
+    days: World, reply: str, connections: str
+) -> None:
+    days.environ["DIGEST_MAIL_CONNECTIONS"] = connections
+    write(days, *READERS)
+    days.mail.script.reply("RCPT", reply, match="ada@", times=10_000)
+    for number, moment in enumerate(MORNINGS, start=1):
+        live(days, moment)
+        for name in ("bo", "cy"):
+            assert read_mails(days, name) == list(TITLES[:number])
+    live(days, *(MORNINGS[3] + number * 6 * HOUR for number in range(1, 40)))
+    assert read_mails(days, "ada") == []
+    states = {one.delivery.state for one in stored(days) if "ada" in str(one.delivery.destination)}
+    assert states == {DeliveryState.DEAD}
+    assert {name for name, _ in held(days)} == set()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "452 4.5.3 Too many messages",
+        "550 Quota exceeded",
+        "550 5.4.5 Daily user sending limit exceeded",
+    ],
+)
+def test_a_limit_of_all_readers_alike_that_stands_for_longer_than_the_usual_time_loses_no_mail(
+    days: World, reply: str
+) -> None:
+    write(days, *READERS)
+    days.mail.script.reply("RCPT", reply, times=10_000)
+    live(days, *MORNINGS, *(MORNINGS[3] + number * 6 * HOUR for number in range(1, 28)))
+    days.mail.script.clear()
+    live(days, *(MORNINGS[3] + 8 * DAY + number * 6 * HOUR for number in range(4)))
+    for name in ("ada", "bo", "cy"):
+        assert sorted(read_mails(days, name)) == sorted(TITLES)
+
+
 def test_an_address_that_does_not_exist_is_given_up_at_once_and_alone(days: World) -> None:
     write(days, *READERS)
     days.mail.script.reply("RCPT", "550 5.1.1 no such user", match="ada@")

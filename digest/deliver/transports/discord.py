@@ -33,13 +33,12 @@ class DiscordTransport(HookPoster[str]):
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
-        refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
         failure = classify_status(
             _WHO,
             answer.status,
             answer.retry_after,
             is_post=True,
-            refusal=refused,
+            refusal=Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE,
         )
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False

@@ -168,8 +168,10 @@ def holds(path: Path, data: bytes) -> bool:
 
 def classify_disk_error(path: Path, error: OSError) -> DeliveryError:
     """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
-    reason = error.strerror or str(error)
-    return DeliveryError(f"{path} can't be written: {reason}", hint=_HINTS.get(error.errno or 0, ""))
+    return DeliveryError(
+        f"{path} can't be written: {error.strerror or error}",
+        hint=_HINTS.get(error.errno or 0, ""),
+    )
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -106,9 +106,12 @@ class HookPoster(Generic[T]):
         self._hooks = dict(hooks)
         self._timeout = timeout
         self._now = now
-        agent = {"User-Agent": f"preprint-digest/{__version__}"}
         self._wire = Wire(
-            agent, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy, now=now
+            {"User-Agent": f"preprint-digest/{__version__}"},
+            deadline=WHOLE * timeout,
+            limit=_LARGEST_ANSWER,
+            choose_proxy=choose_proxy,
+            now=now,
         )
 
     def resolve(self, destination: Destination) -> str:
@@ -135,11 +138,15 @@ class HookPoster(Generic[T]):
         unread: Container[int] = (),
     ) -> HttpAnswer:
         """Make one request with JSON, and return its answer, or its status alone if that is one of `unread`."""
-        sent = {"Content-Type": "application/json", **(headers or {})}
-        check = partial(require_ours, is_ours)
         try:
             return self._wire.ask(
-                "POST", url, silence=self._timeout, body=body, headers=sent, check=check, unread=unread
+                "POST",
+                url,
+                silence=self._timeout,
+                body=body,
+                headers={"Content-Type": "application/json", **(headers or {})},
+                check=partial(require_ours, is_ours),
+                unread=unread,
             )
         except ExchangeError as error:
             raise classify_exchange_error(who, error, is_post=True) from error

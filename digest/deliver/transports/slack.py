@@ -196,9 +196,8 @@ class SlackTransport:
             _LOGGER.warning("Slack took a message for %s and warns: %s", destination, ", ".join(warnings))
         if not answer.text("ts"):
             raise DeliveryError("Slack said ok, but named no message", ambiguous=True)
-        is_repeat = answer.get("is_duplicate") is True
-        detail = ", ".join(["was there already" if is_repeat else "posted", *warnings])
-        return Receipt(answer.text("ts"), detail)
+        did = "was there already" if answer.get("is_duplicate") is True else "posted"
+        return Receipt(answer.text("ts"), ", ".join([did, *warnings]))
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Search a channel or a thread, a day around, for a post with this message's metadata."""
@@ -394,9 +393,11 @@ def classify_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> Deliv
 
 
 def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
-    is_restricted = code.startswith("restricted_action")
-    forbids = "A setting of the workspace or channel forbids posting there." if is_restricted else ""
-    hint = (WORKSPACE | DESTINATION | THREAD).get(code, forbids)
+    forbidden = "A setting of the workspace or channel forbids posting there."
+    hint = (WORKSPACE | DESTINATION | THREAD).get(
+        code,
+        forbidden if code.startswith("restricted_action") else "",
+    )
     if not hint and code not in TOO_LARGE and is_our_fault(code):
         details = "; ".join(_read_details(answer))
         return DeliveryError(

@@ -45,13 +45,12 @@ class WebhookTransport(HookPoster[str]):
 def _classify(answer: HttpAnswer) -> DeliveryError:
     code = answer.text if answer.text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and (code in _REFUSALS or code in TOO_LARGE or is_our_fault(code)):
-        hint = _REFUSALS.get(code, "" if code in TOO_LARGE else WRONG_MESSAGE)
         return DeliveryError(
             f"{_WHO} answered {code}",
             permanent=True,
             too_large=code in TOO_LARGE,
             refusal=Refusal.PLACE if code in _REFUSALS else Refusal.CONTENT,
-            hint=hint,
+            hint=_REFUSALS.get(code, "" if code in TOO_LARGE else WRONG_MESSAGE),
         )
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
     return classify_status(

@@ -18,7 +18,7 @@ from digest.deliver.transports.smtp_connection import (
 )
 from digest.deliver.transports.smtp_replies import LimitReached
 from digest.model.clock import monotonic
-from digest.model.errors import DeliveryError, UsageError
+from digest.model.errors import DeliveryError, Refusal, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
 from digest.wire import read_clock
@@ -27,7 +27,7 @@ _LONG = 10.0
 """Seconds in vain after which a server gets no mail for a while."""
 
 _REST = timedelta(minutes=1)
-"""How long that is; also after it has named a limit of ours."""
+"""How long that is; also after it has named a limit of ours: to two readers, or before it knew one."""
 
 
 class SmtpTransport:
@@ -54,6 +54,7 @@ class SmtpTransport:
         self._lent: set[SmtpConnection] = set()
         self._lock = threading.Lock()
         self._obstacle: DeliveryError | None = None
+        self._limited: set[str] = set()  # who was refused for a limit since the last mail was taken
         self._rests_until = now()
 
     def resolve(self, destination: Destination) -> str:
@@ -78,9 +79,9 @@ class SmtpTransport:
         with self._lend() as connection:
             try:
                 try:
-                    return connection.send(self._sender, recipient, data, is_ours)
-                except StaleConnection:
-                    return connection.send(self._sender, recipient, data, is_ours)  # over a new one
+                    receipt = connection.send(self._sender, recipient, data, is_ours)
+                except StaleConnection:  # over a new one
+                    receipt = connection.send(self._sender, recipient, data, is_ours)
             except DeliveryError as error:
                 # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
                 is_silent = (
@@ -90,10 +91,18 @@ class SmtpTransport:
                 )
                 # One connection too many keeps nothing from others. Errors on opening have a cause.
                 is_spare = error.__cause__ is not None and len(self._lent) > 1
-                if is_silent or (isinstance(error, LimitReached) and not is_spare):
+                is_limit = isinstance(error, LimitReached) and not is_spare
+                if is_limit:
+                    self._limited.add(recipient)
+                # Said to one reader alone it may be of that reader.
+                is_of_all = is_limit and (error.refusal is Refusal.ACCOUNT or len(self._limited) > 1)
+                error.whole_transport |= is_of_all
+                if is_silent or is_of_all:
                     self._rests_until = self._now() + _REST
                     self._obstacle = error
                 raise
+            self._limited.clear()
+            return receipt
 
     def log_in(self) -> None:
         """Connect, secure the connection and log in, as before a mail; nothing is sent."""

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
-from digest.deliver.transports.smtp_replies import Cause, LimitReached, find_cause
+from digest.deliver.transports.smtp_replies import OF_SENDER, OF_SENDER_MAYBE, Cause, LimitReached, find_cause
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Receipt, require_ours
@@ -137,18 +137,24 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
     say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said; but once a recipient was named, others may be taken all the same. A limit of ours passes
-    and concerns every mail, whatever the code is. A reply without a usable code after the final dot leaves it open
-    whether the mail was taken.
+    wherever it is said; but once a recipient was named, others may be taken all the same. A limit passes, whatever
+    the code is. It concerns every mail if it came before any recipient, or if its words say that it is ours. Else
+    it may be one reader's. A `LimitReached` concerns every mail once two readers' mails meet it.
+    A reply without a usable code after the final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
-    cause = find_cause(code, text, is_early=is_early) if code in _REFUSALS else None
+    # No word of an address or a link says why.
+    said = f"{code} " + re.sub(r"(?<!\S)[^\s@]+@\S*|\bhttps?://\S*", " ", text).lower()
+    cause = find_cause(said, is_early=is_early) if code in _REFUSALS else None
     if cause is Cause.LIMIT:
-        return LimitReached(
+        is_sure = is_early or OF_SENDER.search(said) is not None
+        may_be_ours = is_sure or code not in _PERMANENT or OF_SENDER_MAYBE.search(said)
+        return (LimitReached if may_be_ours else DeliveryError)(
             f"your mail server's limit of {'logins' if stage is Stage.LOGIN else 'mails'}"
             f" is reached: it answered {code} at {stage}: {text}",
-            whole_transport=True,
+            whole_transport=is_sure,
+            refusal=Refusal.ACCOUNT if is_early else None,
             hint=cause,
         )
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
@@ -278,8 +284,11 @@ class SmtpConnection:
     @property
     def is_old(self) -> bool:
         """Whether it has rested or served for so long that it is not used again, or is not open at all."""
-        has_rested_long = monotonic() - self._used_at > self._timeouts.idle
-        return self._link is None or self._mails >= self._timeouts.mails or has_rested_long
+        return (
+            self._link is None
+            or self._mails >= self._timeouts.mails
+            or monotonic() - self._used_at > self._timeouts.idle
+        )
 
     def send(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
         """Send one mail, of ASCII; `StaleConnection` if it may go over a new connection."""

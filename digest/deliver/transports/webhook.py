@@ -42,24 +42,22 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
         who = f"webhook {destination.address}"
         try:
             answer = self._post(who, url, message.body, is_ours, headers=headers, unread=_TAKEN)
+            if answer.status in _TAKEN:
+                return Receipt("", f"HTTP {answer.status}")
+            raise _classify(who, answer)
         except DeliveryError as failure:
             failure.whole_transport = False  # each webhook is an address of its own
             raise
-        if answer.status in _TAKEN:
-            return Receipt("", f"HTTP {answer.status}")
-        raise _classify(who, answer)
 
 
 def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
-    refused = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
     failure = classify_status(
         who,
         answer.status,
         answer.retry_after,
         is_post=True,
-        refusal=refused,
+        refusal=Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE,
     )
-    failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:

@@ -38,6 +38,10 @@ def _fail(transport: SmtpTransport, destination: Destination = READER) -> Delive
     return caught.value
 
 
+def make_reader(number: int) -> Destination:
+    return Destination(DestinationKind.MAIL, f"reader{number}@example.org")
+
+
 def test_a_mail_arrives_byte_for_byte_with_its_envelope(sink: MailSink, open_mail: OpenMail) -> None:
     mail = make_mail("Ten percent of 100% is 10.\r\n\r\n.\r\n..two\r\n")
     receipt = open_mail(sink.url).send(mail, READER)
@@ -340,22 +344,54 @@ def test_one_connection_too_many_keeps_no_mail_from_the_others(
 
 
 @pytest.mark.parametrize(
-    ("step", "reply"),
+    ("refusal", "asked"),
     [
-        ("RCPT", "550 5.4.5 Daily user sending limit exceeded"),
-        ("CONNECT", "421 too many connections"),
-        ("END", "451 4.7.1 slow down"),
+        ("RCPT 550 5.4.5 Daily user sending limit exceeded", 3),
+        ("RCPT 452 4.5.3 Too many recipients", 3),
+        ("MAIL 550 5.4.5 Daily user sending limit exceeded", 1),
+        ("CONNECT 421 too many connections", 1),
+        ("END 451 4.7.1 slow down", 3),
     ],
 )
-def test_after_a_limit_the_server_is_asked_again_once_a_minute_has_passed(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail, step: str, reply: str
+def test_after_a_limit_of_two_readers_or_of_none_the_server_rests_for_a_minute(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail, refusal: str, asked: int
 ) -> None:
+    step, _, reply = refusal.partition(" ")
     clock = ManualClock(NOW)
-    script.reply(step, reply)
+    script.reply(step, reply, times=100)
     transport = open_mail(sink.url, now=clock.now)
-    told = {str(_fail(transport)) for _ in range(5)}
-    assert script.count(Step(step)) == 1
-    assert len(told) == 1
+    for number in range(5):
+        assert "your mail server's limit" in str(_fail(transport, make_reader(number)))
+    assert script.count(Step(step)) == asked  # the second mail over a fresh connection, too
+    script.clear()
     clock.sleep(61)
     transport.send(make_mail(), READER)
+    assert len(sink.mails) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["550 5.4.5 Daily limit exceeded", "452 4.5.3 Too many messages", "550 Quota exceeded"],
+)
+def test_a_limit_that_is_said_to_one_reader_alone_keeps_no_mail_from_the_others(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail, reply: str
+) -> None:
+    script.reply("RCPT", reply, match="reader0@", times=100)
+    transport = open_mail(sink.url)
+    for number in (0, 0, 1, 0, 2, 0, 3):
+        if number:
+            transport.send(make_mail(), make_reader(number))
+        else:
+            assert "your mail server's limit" in str(_fail(transport, make_reader(0)))
+    assert len(sink.mails) == 3
+
+
+def test_mailboxes_that_are_full_in_words_of_a_limit_keep_no_mail_from_the_others(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("RCPT", "550 Quota exceeded", times=3)
+    transport = open_mail(sink.url)
+    for number in range(3):
+        _fail(transport, make_reader(number))
+    transport.send(make_mail(), make_reader(3))
     assert len(sink.mails) == 1

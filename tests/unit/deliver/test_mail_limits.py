@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
 
 from digest.deliver.rules import Step, Tries, decide_failure
 from digest.deliver.transports.smtp_connection import Stage, classify_reply
 from digest.deliver.transports.smtp_replies import LimitReached, find_cause
+from digest.model.errors import DeliveryError
 from tests.unit.deliver.test_rules import NOW
 
 CONNECT, LOGIN, MAIL, RCPT, DATA, END = Stage
@@ -22,7 +24,6 @@ OURS = [
     ),
     (END, 550, "5.4.5 Daily SMTP relay sending limit exceeded for customer. - gsmtp"),
     (RCPT, 550, "5.7.1 Daily SMTP relay limit exceeded for user you@example.org"),
-    (RCPT, 452, "4.5.3 Your message has too many recipients. For more information go to …"),
     (
         END,
         421,
@@ -58,20 +59,9 @@ OURS = [
         421,
         "4.3.2 The maximum number of concurrent server connections has exceeded a limit",
     ),
-    (
-        RCPT,
-        451,
-        "4.7.652 The mail server [192.0.2.1] has exceeded the maximum number of connections",
-    ),
     # Postfix: anvil, and policy servers such as policyd and postfwd
     (CONNECT, 421, "4.7.0 mx.example.org Error: too many connections from 192.0.2.1"),
     (MAIL, 450, "4.7.1 Error: too much mail from 192.0.2.1"),
-    (RCPT, 450, "4.7.1 <ada@example.org>: Recipient address rejected: Quota exceeded"),
-    (
-        RCPT,
-        554,
-        "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails per hour exceeded",
-    ),
     (
         RCPT,
         450,
@@ -83,11 +73,6 @@ OURS = [
         "5.7.1 <you@uni.example>: Sender address rejected: quota exceeded: 500 recipients a day",
     ),
     # Exim, cPanel and DirectAdmin
-    (
-        END,
-        550,
-        "Domain example.org has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded.",
-    ),
     (RCPT, 550, "You (web12) have reached your daily email limit at server.example.org"),
     (RCPT, 452, "Sender rate 61.2 / 1h is over the limit of 60"),
     (CONNECT, 421, "Too many concurrent SMTP connections; please try again later."),
@@ -112,13 +97,57 @@ OURS = [
     (MAIL, 550, "5.2.2 The mailbox of the sender is full"),
     (RCPT, 550, "5.2.2 You’ve exceeded the number of mails for today"),
     (RCPT, 552, "Daily sending quota exceeded"),
-    (RCPT, 550, "Quota exceeded"),
     (RCPT, 550, "5.7.1 Mailbox you@example.org has exceeded its sending limit"),
+    (CONNECT, 554, "5.7.1 This host is throttled"),
+    (END, 550, "Message rejected: sender exceeded 100 messages per day"),
+    # Plans, caps and credits
+    (RCPT, 554, "Sorry, your plan allows only 300 mails a day"),
+    (END, 554, "5.7.1 You reached the maximum of messages for today"),
+    (RCPT, 550, "You have exceeded your hourly message allowance"),
+    (RCPT, 554, "5.7.1 Policy rejection: too many messages from this sender"),
+    (END, 550, "5.7.236 Message not sent; your organization has exceeded MOERA limits"),
+    (MAIL, 554, "5.7.0 Cap reached"),
+]
+
+PERHAPS_OURS = [
+    (RCPT, 452, "4.5.3 Your message has too many recipients. For more information go to …"),
+    (
+        RCPT,
+        451,
+        "4.7.652 The mail server [192.0.2.1] has exceeded the maximum number of connections",
+    ),
+    (RCPT, 450, "4.7.1 <ada@example.org>: Recipient address rejected: Quota exceeded"),
+    (
+        RCPT,
+        554,
+        "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails per hour exceeded",
+    ),
+    (
+        END,
+        550,
+        "Domain example.org has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded.",
+    ),
     (DATA, 421, "4.7.0 Too many messages, slow down"),
     (DATA, 554, "Tageslimit erreicht, bitte morgen wieder versuchen"),
     (END, 550, "Limite d'envoi atteinte: quota dépassé"),
-    (CONNECT, 554, "5.7.1 This host is throttled"),
-    (END, 550, "Message rejected: sender exceeded 100 messages per day"),
+    (RCPT, 571, "Over the allowed number of mails for this hour"),
+    (RCPT, 554, "5.7.0 Daily email cap reached"),
+    (RCPT, 550, "5.7.1 Hourly mails cap hit for you@example.org"),
+    (RCPT, 550, "5.7.1 Out of credit"),
+    (END, 550, "Message count per hour exceeded"),
+    (RCPT, 550, "Message allowance used up"),
+    (RCPT, 550, "Monthly allotment of messages is gone"),
+    (RCPT, 554, "No more messages today, limit of 200"),
+    (RCPT, 422, "quota exceeded"),
+    (RCPT, 450, "4.7.1 You are being rate-limited"),
+    (RCPT, 550, "Your messages are limited to 100 mails per day"),
+]
+
+UNCLEAR = [
+    (RCPT, 550, "Quota exceeded"),
+    (RCPT, 550, "5.7.1 Kontingent erschöpft"),
+    (RCPT, 554, "5.7.1 <ada@example.org>: Recipient address rejected: Message rate limit exceeded"),
+    (RCPT, 550, "5.7.1 <ada@example.org>: Recipient address rejected: too many messages"),
 ]
 
 NOT_OURS = [
@@ -171,26 +200,85 @@ NOT_OURS = [
     (RCPT, 450, "4.2.0 <ada@example.org>: Recipient address rejected: Greylisted"),
     (RCPT, 550, "5.7.1 No delimiter, and moderated by a corporate operator"),
     (RCPT, 550, "<too.many.limits@quota.example>: no"),
+    (RCPT, 554, "no: see https://help.example/sending-limits-exceeded"),
+    (RCPT, 550, "No such user here; number of attempts exceeded"),
+    (RCPT, 550, "5.1.1 User unknown; try again in a day, or send at a lower rate"),
+    (RCPT, 550, "Sorry, this user's daily incoming mail limit has been reached"),
+    (
+        RCPT,
+        550,
+        "5.7.1 <ada@example.org>: Recipient address rejected: this list is limited to members",
+    ),
+    (
+        RCPT,
+        450,
+        "4.7.1 <ada@example.org>: Recipient address rejected: Greylisted (rate limit for new senders)",
+    ),
+    (END, 554, "5.7.1 Rejected: maximum number of MIME parts exceeded"),
+    (END, 550, "5.6.0 maximum header line exceeded 998"),
+    (END, 554, "5.7.0 content rejected: spam rate too high"),
+    (END, 554, "5.7.0 content rejected: credit card numbers"),
+    (
+        END,
+        552,
+        "This message is larger than the current system limit of 10 MB",
+    ),
+    (RCPT, 452, "The mailbox is full, try again in an hour"),
+    (RCPT, 550, "5.7.1 This address only accepts mail from a limited set of senders"),
+    (RCPT, 554, "5.7.1 User account is limited"),
 ]
+
+
+def read_as_limit(stage: Stage, code: int, said: str) -> DeliveryError:
+    failure = classify_reply(stage, code, said)
+    assert "your mail server's limit of" in failure.message
+    assert failure.message.endswith(said.rstrip("."))
+    assert not failure.permanent
+    assert not failure.ambiguous
+    assert "address" not in failure.hint
+    return failure
 
 
 @pytest.mark.parametrize(("stage", "code", "said"), OURS)
 def test_a_limit_of_the_sender_passes_concerns_every_mail_and_blames_no_address(
     stage: Stage, code: int, said: str
 ) -> None:
-    failure = classify_reply(stage, code, said)
+    failure = read_as_limit(stage, code, said)
     assert isinstance(failure, LimitReached)
-    assert "your mail server" in failure.message
-    assert failure.message.endswith(said.rstrip("."))
-    assert not failure.permanent
-    assert not failure.ambiguous
     assert failure.whole_transport
-    assert "address" not in failure.hint
+
+
+@pytest.mark.parametrize(("stage", "code", "said"), PERHAPS_OURS)
+def test_what_may_be_a_limit_of_the_sender_passes_and_is_of_all_if_others_are_told_so(
+    stage: Stage, code: int, said: str
+) -> None:
+    failure = read_as_limit(stage, code, said)
+    assert isinstance(failure, LimitReached)
+    assert not failure.whole_transport
+
+
+@pytest.mark.parametrize(("stage", "code", "said"), UNCLEAR)
+def test_a_limit_that_does_not_say_whose_passes_and_concerns_its_mail_alone(
+    stage: Stage, code: int, said: str
+) -> None:
+    failure = read_as_limit(stage, code, said)
+    assert not isinstance(failure, LimitReached)
+    assert not failure.whole_transport
+
+
+@pytest.mark.parametrize(("stage", "code", "said"), [*PERHAPS_OURS, *UNCLEAR])
+def test_a_limit_that_may_be_a_readers_ends_after_the_usual_time(stage: Stage, code: int, said: str) -> None:
+    failure = classify_reply(stage, code, said)
+    for days, expected in ((1, Step.RETRY), (5.5, Step.GIVE_UP)):
+        tried = Tries(12, NOW - timedelta(days=days))
+        step = decide_failure(failure, settling=NOW - NOW, tries=tried, now=NOW, jitter=0.5)
+        assert step.step is expected
 
 
 @pytest.mark.parametrize(("stage", "code", "said"), NOT_OURS)
 def test_what_a_reader_or_one_mail_has_too_much_of_is_no_limit_of_ours(stage: Stage, code: int, said: str) -> None:
     failure = classify_reply(stage, code, said)
+    assert "limit of mails" not in failure.message
     assert not isinstance(failure, LimitReached)
     assert failure.permanent == (code >= 500)
 
@@ -216,7 +304,7 @@ def test_the_time_to_read_an_answer_grows_as_its_length(piece: str) -> None:
         text, took = piece * times, []
         for _ in range(3):
             began = time.perf_counter()
-            find_cause(550, text, is_early=False)
+            find_cause(f"550 {text}", is_early=False)
             took.append(time.perf_counter() - began)
         return min(took)
 

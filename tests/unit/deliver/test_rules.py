@@ -210,4 +210,10 @@ def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_gi
     ],
 )
 def test_the_same_refusal_for_several_readers_is_ours(refusals: dict[str, str], *, is_ours: bool) -> None:
-    assert is_of_all(refusals) == is_ours
+    assert is_of_all(refusals.values(), refusals) == is_ours
+
+
+def test_a_refusal_is_ours_if_another_mail_that_is_tried_again_met_the_same() -> None:
+    answers = {"a@x.org": "452 no", "b@y.org": "452 no", "c@z.org": "451 later"}
+    assert is_of_all(["452 no"], answers)
+    assert not is_of_all(["451 later"], answers)
