@@ -119,8 +119,7 @@ def unseal(key: bytes, name: str, sealed: bytes) -> tuple[int, bytes]:
             "the state on the branch can't be decrypted: it was made with another key, or was changed",
             hint=FOREIGN,
         ) from error
-    length = int.from_bytes(told[:_NUMBER])
-    return generation, told[_NUMBER : _NUMBER + length]
+    return generation, told[_NUMBER:][: int.from_bytes(told[:_NUMBER])]
 
 
 def _bind(name: str, generation: int) -> bytes:

@@ -267,7 +267,7 @@ def retry(
         )
     sent = went.get(DeliveryState.READY, [])
     if sent:
-        say(f"{name_deliveries(sent)} will be sent {when}.")
+        say(f"{name_deliveries(sent)} will be tried {when}. What was refused there before is tried first.")
 
 
 @command.command()

@@ -42,8 +42,7 @@ def command(folder: Path, *, stays: bool | None) -> None:
         "A made-up arXiv on this machine: 3 saved queries, a mailbox, a Slack channel, a feed.\n"
         "Nothing leaves this machine."
     )
-    has_keys = sys.stdin.isatty() and sys.stdout.isatty()
-    stays = has_keys if stays is None else stays
+    stays = (sys.stdin.isatty() and sys.stdout.isatty()) if stays is None else stays
     outcome = run_story(folder, ProgressLines(to_stderr=False), _show, _stay if stays else None)
     if not stays:
         _sum_up(outcome)

@@ -12,6 +12,7 @@ import click
 from digest.cli.context import find_here, opened
 from digest.cli.output import Aside, Part, ProgressLines, answers, table
 from digest.cli.subscription import NONE_YET, describe_next_digest
+from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
@@ -19,9 +20,9 @@ from digest.inspect.status import (
     Trouble,
     describe_breaker,
     find_mistakes,
-    find_next_check,
     find_other_schedule,
     find_stuck,
+    is_said,
     join_causes,
 )
 from digest.inspect.subscriptions import Waiting, find_waiting
@@ -135,7 +136,11 @@ def _print_report(run: Run) -> Iterator[Part]:
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
         yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
     yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
-    yield from (Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}") for alarm in report.watch.due)
+    yield from (
+        Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}")
+        for alarm in report.watch.due
+        if not is_said(alarm, run.retried)
+    )
 
 
 def _print_poll(run: Run) -> Iterator[Part]:
@@ -243,18 +248,30 @@ def command(
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
-            next_poll_at = find_next_check(conn, site.config.arxiv.source, here.now, breaker)
+            next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, here.now)
             is_checked = load_visible(conn, site.config.arxiv.source, here.now).is_complete
-            waiting = find_waiting(conn, site.config, here.now)
+            waiting = find_waiting(conn, site.config, site.clock, here.now)
             retried = tuple(find_stuck(conn, (DeliveryState.READY,), here))
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
     failure = None
     if said := join_causes(report.troubles) or [one.what for one in held]:
-        hint = "`digest status` says what needs you. The rest is tried again by itself."
-        failure = OutsideError("; ".join(said), hint=hint)
+        failure = OutsideError(
+            "; ".join(said),
+            hint="`digest status` says what needs you. The rest is tried again by itself.",
+        )
     report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-    schedule = find_other_schedule(site.config, here.now.year)
-    return Run(here, report, is_checked, next_poll_at, waiting, breaker, retried, held, schedule, failure)
+    return Run(
+        here=here,
+        report=report,
+        is_checked=is_checked,
+        next_poll_at=next_poll_at,
+        waiting=waiting,
+        breaker=breaker,
+        retried=retried,
+        held=held,
+        schedule=find_other_schedule(site.config, here.now.year),
+        failure=failure,
+    )
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

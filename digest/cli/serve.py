@@ -18,7 +18,8 @@ from digest.cli.context import load, opened
 from digest.cli.output import say
 from digest.config import open_config
 from digest.config.addresses import split_bind
-from digest.inspect.status import find_next_check
+from digest.inspect.coverage import find_next_check
+from digest.inspect.subscriptions import load_lines
 from digest.model.clock import write_with_zone
 from digest.model.errors import ConfigurationError, DigestError, StoreError
 from digest.serve.configuration import sync_config
@@ -27,8 +28,6 @@ from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
 from digest.site import Site
 from digest.store import lock_worker
-from digest.store.gate import load_breaker
-from digest.store.subscriptions import load_subscriptions
 from digest.web import WebServer, create_app, create_metrics_app
 
 LIMIT = 14.0
@@ -156,10 +155,9 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 
 def _describe(site: Site, webs: list[WebServer]) -> str:
     with site.store.read() as conn:
-        live = load_subscriptions(conn)
-        breaker = load_breaker(conn, site.clock)
-        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock.now(), breaker)
-    turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
+        live = load_lines(conn, site.config, site.clock, site.clock.now())
+        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, site.clock.now())
+    turns = [(one.next_due_at, one.settings.name) for one in live if one.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
     next_look = "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())
     next_digest = "none is due"

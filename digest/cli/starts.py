@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from digest import RELEASED_AS, __version__
 from digest.cli.commands import SECOND_NAME
 from digest.config import Config
+from digest.config.addresses import see_from
 from digest.config.display import write_toml
 from digest.config.edits import write_settings
 from digest.config.settings import INCOMING, WEBHOOK, variable_of
@@ -70,6 +71,7 @@ class Facts:
 class Machine:
     """What templates see of a machine of one's own; `missing` is what is still to be written of `secrets`.
 
+    `has_history`: there is a database beside digest.toml. `is_beside`: digest.toml was there before.
     The words of `command` call this very program. Account and numbers are those of who calls; as root, new ones.
     """
 
@@ -86,6 +88,9 @@ class Machine:
     secrets: Mapping[str, str]
     missing: Mapping[str, str]
     writes: tuple[str, ...]
+    database: str
+    has_history: bool
+    is_beside: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +185,7 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
     hidden = {name: _quote(value) for name, value in secrets.items()}
+    named = {str(see_from(config.folder, one)) for one in config.origins.values()} - {"digest.toml"}
     return WorkflowContext(
         schedule,
         in_utc,
@@ -187,6 +193,12 @@ def _see_github(facts: Facts) -> WorkflowContext:
         hidden,
         is_site=SITE in map(str, answers.to),
         has_history=(config.folder / "digest.db").exists(),
+        # A sign that means more than itself to git has a backslash before it.
+        ignored=tuple(
+            re.sub(r"[\\*?\[\] ]", r"\\\g<0>", one)
+            for one in sorted(named)
+            if (config.folder / one).is_file() and not one.startswith("/")
+        ),
     )
 
 
@@ -265,6 +277,9 @@ def _see_server(facts: Facts) -> Machine:
         secrets=secrets,
         missing={name: file for name, file in secrets.items() if files[name] is None},
         writes=tuple(dict.fromkeys(str((target.parent / one).parent) for one in written)),
+        database=database,
+        has_history=Path(database).exists() or bool(facts.config.store.git_branch),
+        is_beside=target.exists(),
     )
 
 

@@ -18,7 +18,6 @@ from digest.model.announcements import announcement_moment
 from digest.model.clock import write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.store.digests import FIRST_DIGEST_NEXT
 
 _LINES = 24
 """Lines of a terminal that the screen fits into."""
@@ -84,14 +83,10 @@ def _describe_next(status: Status) -> str:
     here, words = status.here, []
     if status.intake.checked_at is not None:
         words.append(f"Last check {here.write_near(status.intake.checked_at)}")
-    lines = [one for one in status.subscriptions if one.is_active(here.now)]
-    turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
-    if any(one.is_greeted for one in status.subscriptions):
-        words.append(FIRST_DIGEST_NEXT)
-    elif any(one.awaits_check for one in lines):
-        words.append("a digest waits for a complete check")
-    elif turn is not None:
-        words.append("a digest is due" if turn <= here.now else f"next digest {here.write_near(turn)}")
+    coming = [one for one in status.subscriptions if one.is_active(here.now) and one.next_due_at]
+    if coming := [one for one in status.subscriptions if one.is_greeted] or coming:
+        first = min(coming, key=lambda one: one.next_due_at or here.now)
+        words.append(f"next digest: {describe_next_digest(here, first, write=here.write_near)}")
     said = ", ".join(words)
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from digest.cli.changes import FileChange, agrees, can_ask, open_file, plan_change, saves
 from digest.cli.commands import CommandGroup
-from digest.cli.context import opened_store, require_subscription, suggest_name
+from digest.cli.context import Installation, opened_store, require_subscription, suggest_name
 from digest.cli.output import Part, answers, find_columns, labelled, print_json, say, table
 from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
@@ -24,6 +24,7 @@ from digest.inspect.subscriptions import (
     SubscriptionStatus,
     list_subscriptions,
     load_detail,
+    load_lines,
 )
 from digest.model.cadences import choose_zone, read_pause_end
 from digest.model.errors import UnknownName, UsageError, count
@@ -109,7 +110,8 @@ def describe_next_digest(
         return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
     comes = (write or here.write)(line.next_due_at) if line.next_due_at else "as papers come"
     if line.awaits_check:
-        comes = f"{comes}, or once checked" if line.waiting else "as soon as arXiv is checked"
+        check = "with the next complete check"
+        comes = f"{comes}, or {check}" if line.waiting else check
     return f"{comes}{waits}"
 
 
@@ -122,7 +124,7 @@ def list_(ctx: click.Context) -> SubscriptionList:
     The people who subscribed by themselves come after them.
     """
     with opened_store(ctx) as bench, bench.store.read() as conn:
-        return list_subscriptions(conn, bench.config, bench.here)
+        return list_subscriptions(conn, bench.config, bench.clock, bench.here)
 
 
 def _show_detail(detail: SubscriptionDetail) -> Iterator[Part]:
@@ -192,7 +194,7 @@ def show(ctx: click.Context, name: str) -> SubscriptionDetail:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as bench, bench.store.read() as conn:
         due = require_subscription(bench.config, conn, name, include_ended=True)
-        return load_detail(conn, bench.config, bench.here, due)
+        return load_detail(conn, bench.config, bench.clock, bench.here, due)
 
 
 @command.command()
@@ -240,19 +242,16 @@ def resume(ctx: click.Context, name: str) -> None:
     """End the pause of NAME; what waits comes with its next digest."""
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         due = require_subscription(bench.config, conn, name)
-        turn = resume_digests(conn, due, at=bench.here.now)
-    if due.state != SubscriptionState.PAUSED:
-        say(f"{name} is not paused.")
-    else:
-        say(f"{name} goes on. {_describe_slot(bench.here, turn)}")
+        resume_digests(conn, due, at=bench.here.now)
+        coming = _describe_next(conn, bench, name)
+    was_paused = due.state == SubscriptionState.PAUSED
+    say(f"{name} goes on. {coming}" if was_paused else f"{name} is not paused.")
 
 
-def _describe_slot(here: Here, turn: datetime | None) -> str:
-    if turn is None:
-        return "Its next digest comes with the next papers."
-    if turn <= here.now:
-        return "What waited goes out with the next `digest run`."
-    return f"Its next digest: {here.write(turn)}."
+def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
+    lines = load_lines(conn, bench.config, bench.clock, bench.here.now)
+    (line,) = (one for one in lines if one.settings.name == name)
+    return f"Its next digest: {describe_next_digest(bench.here, line)}."
 
 
 @command.command()
@@ -310,11 +309,11 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
         destination = _find_destination(conn, bench.config, name, address)
         which = EVERYTHING if everything else name
         still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=bench.here.now)
-        turn = None if name == LETTERS else require_subscription(bench.config, conn, name).next_due_at
+        is_silent = name in (LETTERS, *still_unsubscribed)
+        coming = "" if is_silent else _describe_next(conn, bench, name)
     what = "everything" if everything else name
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
-    begins = "" if name in (LETTERS, *still_unsubscribed) else f" {_describe_slot(bench.here, turn)}"
-    say(f"{destination} is subscribed to {what} again{but}.{begins}")
+    say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())
     for one in still_unsubscribed:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
 

@@ -460,10 +460,6 @@ class Config:
         """Return where a setting of a subscription is written: for the only one, at the top of the file."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
-    def is_read_alone(self, name: str) -> bool:
-        """Whether the file gives a subscription to one reader alone, or has none of that name."""
-        return all(one.has_one_reader for one in self.subscriptions if one.name == name)
-
     def find_reader(self, subscription: Subscription) -> str | None:
         """Return the mail destination of the one who reads a stored subscription, "" if only its owner does.
 

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import latest_announcement
-from digest.store.alarms import Alarm, AlarmName, Overdue
+from digest.store.alarms import STUCK, Alarm, AlarmName, Overdue
 
 PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
 """What to do about digests that are due and not planned, and nobody knows why."""
@@ -54,14 +54,15 @@ _LONGEST_OTHER = 3600.0
 class AlarmFacts:
     """What alarms are decided from; None for nothing of the kind.
 
-    `failed` are deliveries given up, or held for the operator, of late. `is_refusing`: more people asked for a
-    mail with a link than are answered.
+    `failed` are deliveries given up of late, `held` those that need the operator. `is_refusing`: more people asked
+    for a mail with a link than are answered.
     """
 
     announcement: AnnouncementLine | None = None
     digests: Overdue | None = None
     deliveries: Overdue | None = None
     failed: Overdue | None = None
+    held: Overdue | None = None
     is_refusing: bool = False
 
 
@@ -72,7 +73,7 @@ def find_due_announcement(now: datetime) -> date:
 
 def can_send_heartbeat(alarms: Iterable[Alarm]) -> bool:
     """Whether a sign of life may be given: a dead address, or a crowd, must not hide all that is worse."""
-    return all(alarm.name in (AlarmName.FAILED, AlarmName.SIGNUPS) for alarm in alarms)
+    return not any(alarm.name in {*STUCK, AlarmName.ANNOUNCEMENT} for alarm in alarms)
 
 
 def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
@@ -89,22 +90,28 @@ def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator
 
 def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     if (late := facts.deliveries) is not None:
-        since = f"been waiting since {write(late.due_at)}"
-        one, many = f"a delivery to {late.named} has {since}", f"{late.number:,} deliveries have {since}"
+        since = write(late.due_at)
+        one = f"a message to {late.named} has been waiting since {since}"
+        many = f"{late.number:,} messages have been waiting for more than an hour, the first since {since}"
         remedy = f"`digest delivery show {late.delivery}` says what keeps it."
         yield Alarm(AlarmName.OUTBOX, one if late.number == 1 else many, remedy)
     if (due := facts.digests) is not None:
         since, why = write(due.due_at), f"; planning failed: {due.reason}" if due.reason else ""
         one = f"the digest of {due.named} has been due since {since} and is not planned"
-        many = f"{due.number:,} digests are due and not planned, that of {due.named} since {since}"
+        # Without a number: others are due beside these, and are not late yet.
+        many = f"digests are due and not planned, that of {due.named} since {since}"
         remedy = "Planning is tried again by itself." if due.reason else PLANS
         yield Alarm(AlarmName.DIGEST, f"{one if due.number == 1 else many}{why}", remedy)
     if (failed := facts.failed) is not None:
         why = failed.reason or "nobody knows why"
-        one = f"the delivery to {failed.named} failed: {why}"
-        many = f"{failed.number:,} deliveries failed, the last of them to {failed.named}: {why}"
+        one = f"the message to {failed.named} failed: {why}"
+        many = f"{failed.number:,} messages failed in the last two days, the last of them to {failed.named}: {why}"
         remedy = f"`digest delivery show {failed.delivery}` says what to do."
         yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
+    if (held := facts.held) is not None:
+        # Without a number: it is sent once, and more may come to need the operator.
+        what = f"a message to {held.named} needs you: {held.reason}"
+        yield Alarm(AlarmName.HELD, what, f"`digest delivery show {held.delivery}` says what to do.")
 
 
 def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:

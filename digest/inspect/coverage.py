@@ -10,12 +10,14 @@ from enum import StrEnum
 from sqlalchemy import Connection
 
 from digest.model.announcements import announcement_moment, announcements_between, next_announcement
+from digest.model.clock import Clock
 from digest.model.polls import PollSummary, Source
-from digest.poll.rules import assess_coverage, is_late
+from digest.poll.rules import assess_coverage, is_late, next_check_at
 from digest.store.gaps import GapState, count_gaps
+from digest.store.gate import load_breaker
 from digest.store.papers import count_announced
 from digest.store.queries import active_revisions
-from digest.store.runs import count_requests, load_cursor, load_polls_since
+from digest.store.runs import count_requests, load_cursor, load_last_checks, load_polls_since
 
 _MARGIN = timedelta(days=5)
 """Checks from so long before the first announcement shown say how far arXiv had come by then."""
@@ -24,6 +26,14 @@ _MARGIN = timedelta(days=5)
 def is_checked(conn: Connection, source: str) -> bool:
     """Whether arXiv is checked at all: not if it is searched, and there is no saved query."""
     return source == "harvest" or bool(active_revisions(conn))
+
+
+def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) -> datetime:
+    """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
+    may_ask_at = now + timedelta(seconds=load_breaker(conn, clock).seconds)
+    if not is_checked(conn, source):
+        return may_ask_at
+    return max(may_ask_at, next_check_at(load_last_checks(conn, source)) or now)
 
 
 @dataclass(frozen=True, slots=True)

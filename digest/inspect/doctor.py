@@ -33,7 +33,8 @@ from digest.deliver.transports.smtp import SmtpTransport
 from digest.deliver.transports.smtp_connection import Timeouts
 from digest.inspect.alarms import STALE_POLL
 from digest.inspect.findings import Finding, Verdict
-from digest.inspect.status import CALL, RESTART, find_job_troubles
+from digest.inspect.here import Here
+from digest.inspect.status import CALL, RESTART, RETRY_OPTIONS, find_job_troubles, find_stuck
 from digest.interest.libraries import name_source, read_source
 from digest.model.clock import Clock, read_rfc_date, write_age
 from digest.model.errors import (
@@ -146,6 +147,8 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
     """Say whether this machine's `digest serve` does its work, or, where there is none, whether runs go on."""
     serving = {turn.owner for turn in load_job_turns(conn)}
     workers = [one for one in load_workers(conn) if one.owner in serving and one.host == socket.gethostname()]
+    for stuck in find_stuck(conn, RETRY_OPTIONS, Here(clock.now(), config.zone, config.folder)):
+        yield Finding(Verdict.WARNING, "messages", stuck.what, stuck.remedy)
     troubles = [(one.what, one.remedy) for one in find_job_troubles(conn, workers)]
     troubles += [(one.detail, "") for one in load_stored_alarms(conn) if one.name in STUCK]
     checked_at = load_cursor(conn, config.arxiv.source).last_complete_at

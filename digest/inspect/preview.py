@@ -82,7 +82,7 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
     written = {one.name: one for one in site.config.subscriptions}
     added = find_first_digests(conn, site.config.subscriptions)
     turns: list[ForeseenRun] = []
-    for line in load_lines(conn, site.config, now):
+    for line in load_lines(conn, site.config, site.clock, now):
         is_kept = line.settings.name in written or line.is_personal
         due, edit = dues[line.settings.name], "" if is_kept else "ends with the next run"
         if line.settings.name in added:

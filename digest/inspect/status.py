@@ -24,7 +24,7 @@ from digest.inspect.alarms import (
     find_due_announcement,
     is_stuck,
 )
-from digest.inspect.coverage import AnnouncementLine, is_checked, load_announcements
+from digest.inspect.coverage import AnnouncementLine, find_next_check, is_checked, load_announcements
 from digest.inspect.here import Here
 from digest.inspect.queries import describe_pending_edits
 from digest.inspect.subscriptions import SubscriptionStatus, load_lines
@@ -40,13 +40,13 @@ from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
 from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.poll.record import load_coverage
-from digest.poll.rules import next_check_at
 from digest.query import parse_query
 from digest.store import Store
 from digest.store.alarms import (
     Alarm,
     AlarmName,
     load_failed_deliveries,
+    load_held_deliveries,
     load_overdue_deliveries,
     load_overdue_digests,
     load_stored_alarms,
@@ -57,7 +57,7 @@ from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox import Outbox, load_outbox
 from digest.store.papers import count_papers
 from digest.store.queries import load_asked_queries, load_queries
-from digest.store.runs import count_quarantined, load_cursor, load_first_start, load_last_checks, load_last_runs
+from digest.store.runs import count_quarantined, load_cursor, load_first_start, load_last_runs
 from digest.store.subscribers import load_refused
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
@@ -99,12 +99,12 @@ STATE_WORDS: Mapping[str, str] = {
 }
 """What a person reads for a delivery's state."""
 
-_RETRY_OPTIONS: Mapping[str, str] = {
+RETRY_OPTIONS: Mapping[DeliveryState, str] = {
     DeliveryState.READY: "--waiting",
     DeliveryState.HELD: "--held",
     DeliveryState.DEAD: "--failed",
 }
-"""What `digest delivery retry` calls all messages of a state."""
+"""What `digest delivery retry` calls all messages of a state: those that wait for a try, or for somebody."""
 
 CALL = "Call `digest run` from cron, or keep `digest serve` running."
 RESTART = "Start `digest serve` again."
@@ -120,7 +120,6 @@ class Trouble:
 
     what: str
     remedy: str = ""
-    is_of_messages: bool = False
     deliveries: tuple[int, ...] = ()
 
 
@@ -138,7 +137,7 @@ def find_troubles(
     retried = list(find_stuck(conn, (DeliveryState.READY,), here))
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
-        is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
+        is_named = alarm.name is AlarmName.FAILED or is_said(alarm, retried)
         is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == CALL
         if intake and (is_idle or alarm.name is AlarmName.ANNOUNCEMENT):
             reason = intake[0].what.partition(": ")[2]
@@ -158,9 +157,16 @@ def find_troubles(
         yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
     set_aside = count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
-        entries = count(set_aside, "entry", "entries")
-        what = f"{entries} of arXiv's pages can't be read and were set aside in the last {_REMEMBERED.days} days"
+        what = (
+            f"{count(set_aside, 'entry', 'entries')} of arXiv's pages can't be read"
+            f" and were set aside in the last {_REMEMBERED.days} days"
+        )
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
+
+
+def is_said(alarm: Alarm, retried: Sequence[Trouble]) -> bool:
+    """Whether lines about messages, some of them of those that are retried, say the same as an alarm."""
+    return alarm.name is AlarmName.HELD or (alarm.name is AlarmName.OUTBOX and bool(retried))
 
 
 def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) -> Iterator[Trouble]:
@@ -172,11 +178,10 @@ def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) ->
         for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
             ids = tuple(one.id for one in group)
             yield Trouble(
-                _describe_group(group, state, here.now),
+                _describe_group(group, state, here),
                 _advise(group, here)
                 if doubtful.isdisjoint(ids)
                 else f"`digest delivery show {ids[0]}` says what to do.",
-                is_of_messages=True,
                 deliveries=ids,
             )
 
@@ -184,14 +189,14 @@ def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) ->
 def _advise(group: Sequence[Delivery], here: Here) -> str:
     """Say what becomes of messages that wait, failed or need the operator; what sends them sooner."""
     first = group[0]
-    which = str(first.id) if len(group) == 1 else _RETRY_OPTIONS[first.state]
+    which = str(first.id) if len(group) == 1 else RETRY_OPTIONS[first.state]
     command = f"`digest delivery retry {which}`"
     tried_at = min((one.not_before for one in group if one.not_before > here.now), default=here.now)
-    again = f"tried again from {here.write_near(tried_at)} on"
+    again = f"The next try is from {here.write_near(tried_at)} on"
     if first.state is DeliveryState.READY:
-        return f"It is {again}. Sooner: {command}."
+        return f"{again}. Sooner: {command}."
     if first.state is DeliveryState.HELD and first.refusal in PROBED:
-        return f"It is {again}, or when the next message is due there. Sooner: {command}."
+        return f"{again}, or when the next message is due there. Sooner: {command}."
     return f"Once it is mended: {command}."
 
 
@@ -233,11 +238,11 @@ def _say_retried(*, has_worker: bool, command: str = "digest run") -> str:
     return "It is tried again by itself." if has_worker else f"`{command}` tries again."
 
 
-def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) -> str:
+def _describe_group(group: list[Delivery], state: DeliveryState, here: Here) -> str:
     newest, number = group[0], len(group)
     if state is DeliveryState.READY:
-        age = write_age(now - min(delivery.created_at for delivery in group))
-        verb = f"{'has' if number == 1 else 'have'} been retried for {age}"
+        since = here.write_near(min(delivery.created_at for delivery in group))
+        verb = f"{'has' if number == 1 else 'have'} been waiting{', the first' * (number > 1)} since {since}"
     elif state is DeliveryState.HELD:
         verb = f"need{'s' if number == 1 else ''} you"
     else:
@@ -277,15 +282,17 @@ def _find_intake_troubles(
     complete = load_cursor(conn, source).last_complete_at
     runs = load_last_runs(conn, source, 1)
     if not breaker.seconds and runs and runs[0].failure:
-        remedy = _say_retried(has_worker=has_worker, command="digest run --now")
-        yield Trouble(f"the last check of arXiv failed: {runs[0].failure}", remedy)
+        yield Trouble(
+            f"the last check of arXiv failed: {runs[0].failure}",
+            _say_retried(has_worker=has_worker, command="digest run --now"),
+        )
     elif not breaker.seconds and complete is None:
         yield Trouble(
             "arXiv was never checked completely", _LOG if has_worker else "`digest run --now` checks it."
         )
     if complete is not None and now - complete > STALE_POLL:
-        age = write_age(now - complete)
-        yield Trouble(f"the last complete check of arXiv was {age} ago", _LOG if has_worker else CALL)
+        what = f"the last complete check of arXiv was {write_age(now - complete)} ago"
+        yield Trouble(what, _LOG if has_worker else CALL)
 
 
 def describe_breaker(breaker: Breaker) -> tuple[str, str]:
@@ -321,7 +328,7 @@ class Status:
 
 
 def _sum_up(troubles: Sequence[Trouble], outbox: Outbox) -> str:
-    others = sum(not one.is_of_messages for one in troubles)
+    others = sum(not one.deliveries for one in troubles)
     held = outbox.counts.get(DeliveryState.HELD, 0)
     failed = outbox.counts.get(DeliveryState.DEAD, 0)
     said = [f"{count(held, 'message')} need{'s' * (held == 1)} you."] if held else []
@@ -348,11 +355,6 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *find_job_troubles(conn, workers),
         )
-        next_poll_at = find_next_check(conn, config.arxiv.source, now, breaker)
-        lines = load_lines(conn, config, now)
-        for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
-            if one.settings.cadence.kind is CadenceKind.ANNOUNCEMENT and one.next_due_at and one.next_due_at > now:
-                lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
             here=Here(now, config.zone, config.folder),
             summary=_sum_up(troubles, outbox),
@@ -360,8 +362,8 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             troubles=troubles,
             intake=load_coverage(conn, config.arxiv.source, now),
             next_announcement=next_announcement(now),
-            next_poll_at=next_poll_at,
-            subscriptions=tuple(lines),
+            next_poll_at=find_next_check(conn, config.arxiv.source, clock, now),
+            subscriptions=tuple(load_lines(conn, config, clock, now)),
             outbox=outbox,
             papers=count_papers(conn),
             dialect=store.dialect,
@@ -387,14 +389,6 @@ def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[T
             yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", RESTART)
 
 
-def find_next_check(conn: Connection, source: str, now: datetime, breaker: Breaker) -> datetime:
-    """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
-    may_ask_at = now + timedelta(seconds=breaker.seconds)
-    if not is_checked(conn, source):
-        return may_ask_at
-    return max(may_ask_at, next_check_at(load_last_checks(conn, source)) or now)
-
-
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
     """Return what is amiss at a moment (UTC); `planning` is what could not be planned just now, and why."""
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
@@ -403,6 +397,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
         deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
         failed=load_failed_deliveries(conn, now - FAILURE_SHOWN),
+        held=load_held_deliveries(conn),
         is_refusing=is_refusing(conn, now),
     )
     return tuple(find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now)))

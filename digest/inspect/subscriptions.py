@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from digest.config import Config
+from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
 from digest.inspect.queries import MATCH_SPAN, describe_matches, describe_pending_edits
 from digest.match.rules import find_unreadable
+from digest.model.cadences import CadenceKind
+from digest.model.clock import Clock
 from digest.model.subscriptions import DueSubscription
 from digest.people.tables import load_own_name, load_people
 from digest.store.digests import (
@@ -43,20 +46,34 @@ class SubscriptionStatus(SubscriptionLine):
 def load_lines(
     conn: Connection,
     config: Config,
+    clock: Clock,
     now: datetime,
     *,
     include_ended: bool = False,
     only: Collection[int] | None = None,
 ) -> list[SubscriptionStatus]:
-    """Return the live subscriptions by name, or all there ever were, or some."""
+    """Return the live subscriptions by name, or all there ever were, or some.
+
+    What is sent on announcement can't go out before the check that finds that: the next one.
+    """
     greeted = find_first_digests(conn, config.subscriptions)
-    return [
+    lines = [
         SubscriptionStatus(
             **{each.name: getattr(line, each.name) for each in fields(line)},
             volume=describe_matches(line.days, line.began_at, now),
             is_greeted=line.settings.name in greeted,
         )
         for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only)
+    ]
+    next_poll_at = find_next_check(conn, config.arxiv.source, clock, now)
+    return [
+        replace(one, next_due_at=max(one.next_due_at, next_poll_at))
+        if one.settings.cadence.kind is CadenceKind.ANNOUNCEMENT
+        and not one.awaits_check
+        and one.next_due_at is not None
+        and one.next_due_at > now
+        else one
+        for one in lines
     ]
 
 
@@ -69,11 +86,11 @@ class Waiting:
     first: tuple[SubscriptionStatus, ...]
 
 
-def find_waiting(conn: Connection, config: Config, now: datetime) -> Waiting:
+def find_waiting(conn: Connection, config: Config, clock: Clock, now: datetime) -> Waiting:
     """Say what waits to be sent, or for a complete check."""
     papers = load_waiting(conn)
     first = sorted(
-        load_lines(conn, config, now, only=[*papers][:_WAITING]),
+        load_lines(conn, config, clock, now, only=[*papers][:_WAITING]),
         key=lambda line: (line.next_due_at is None, line.next_due_at, line.settings.name),
     )
     return Waiting(sum(papers.values()), len(papers), tuple(first))
@@ -100,9 +117,14 @@ class SubscriptionList:
     edited: str
 
 
-def list_subscriptions(conn: Connection, config: Config, here: Here) -> SubscriptionList:
+def list_subscriptions(
+    conn: Connection,
+    config: Config,
+    clock: Clock,
+    here: Here,
+) -> SubscriptionList:
     """Gather the subscriptions, and the people who subscribed by themselves."""
-    lines = load_lines(conn, config, here.now)
+    lines = load_lines(conn, config, clock, here.now)
     dues = {due.subscription.name: due for due in load_subscriptions(conn)}
     heard = {place for due in dues.values() for place in due.subscription.destinations}
     paused = {
@@ -132,9 +154,15 @@ class SubscriptionDetail:
     unreadable: Mapping[str, str]
 
 
-def load_detail(conn: Connection, config: Config, here: Here, due: DueSubscription) -> SubscriptionDetail:
+def load_detail(
+    conn: Connection,
+    config: Config,
+    clock: Clock,
+    here: Here,
+    due: DueSubscription,
+) -> SubscriptionDetail:
     """Gather all about a subscription, also one that has ended."""
-    lines, own = load_lines(conn, config, here.now, include_ended=True), due.subscription
+    lines, own = load_lines(conn, config, clock, here.now, include_ended=True), due.subscription
     unreadable = find_unreadable(own.exclude, ()) | find_unreadable(
         (*own.read_first, *own.read_last), {query.name for query in config.queries}
     )

@@ -110,8 +110,7 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     """Return a person's saved queries in the order they were made."""
-    linked = select(subscription_queries.c.query_id)
-    is_on = saved_queries.c.id.in_(linked)
+    is_on = saved_queries.c.id.in_(select(subscription_queries.c.query_id))
     found = (
         current_revision()
         .add_columns(is_on.label("is_on"))

@@ -62,7 +62,8 @@ class LinkMaker:
         token = self.unsubscribe_token(destination, digest.subscription)
         page = self.web_token(digest.subscription, digest.slot)
         preferences = f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else ""
-        is_own = self.config.is_read_alone(digest.subscription)
+        written = (one for one in self.config.subscriptions if one.name == digest.subscription)
+        is_own = all(one.has_one_reader for one in written)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
         subject = quote(f"leave {digest.subscription}", safe="")
         return Links(

@@ -231,13 +231,9 @@ def _decode(text: str) -> str:
     """Return what a part of an address is for, however often it was encoded."""
     decoded, cuts = _PAGING.subn("", text)
     is_part = bool(cuts)
-    while is_part or _ESCAPE.search(decoded) or _has_joining_plus(decoded):
+    while is_part or _ESCAPE.search(decoded) or any(one[1] for one in _JOINING.finditer(decoded)):
         decoded, is_part = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded)), False
     return decoded
-
-
-def _has_joining_plus(text: str) -> bool:
-    return "+" in text and any(found[1] for found in _JOINING.finditer(text))
 
 
 def _write_categories(names: Sequence[str]) -> str:

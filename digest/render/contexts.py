@@ -642,6 +642,7 @@ class WorkflowContext:
         secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
         is_site: it publishes the folder `site` on GitHub Pages.
         has_history: there is a database, which knows what was sent.
+        ignored: files with secrets that digest.toml names, as `.gitignore` writes them.
     """
 
     schedule: tuple[tuple[str, str], ...]
@@ -650,6 +651,7 @@ class WorkflowContext:
     secrets: Mapping[str, str]
     is_site: bool
     has_history: bool
+    ignored: tuple[str, ...] = ()
 
 
 _TEMPLATES: dict[type[Context], str] = {

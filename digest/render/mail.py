@@ -84,8 +84,7 @@ class MailPapers:
         context = MailPaperContext(paper, abstracts, letters)
         name = "title" if paper.form is Form.TITLE else "paper"
         html = self.templates.render(f"email/{name}.html", context).strip()
-        text = self.templates.render(f"email/{name}.txt", context)
-        return html, text.strip("\n")
+        return html, self.templates.render(f"email/{name}.txt", context).strip("\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> tuple[str, list[tup
             views.append((f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
     first = next((alarm for alarm in claimed if alarm.ended_at is None), claimed[0])
     more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
-    headline = f"Digest: {'over: ' if first.ended_at else ''}{_cut(first)}"
+    headline = f"Digest: {'this problem is over: ' if first.ended_at else ''}{_cut(first)}"
     short = textwrap.shorten(headline, LONGEST_HEADLINE - len(more), placeholder=" …")
     return short + more, views
 

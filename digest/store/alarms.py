@@ -32,10 +32,10 @@ from digest.store.dialect import Moment, dialect_insert
 from digest.store.outbox import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
+    REFUSED_DELIVERY,
     STUCK_DELIVERY,
     UNPLANNED_FIRST_DIGEST,
     alarms,
-    attempts,
     deliveries,
     digests,
     matches,
@@ -50,6 +50,18 @@ PAUSE = timedelta(hours=1)
 """The shortest time between two alarms about failed messages."""
 
 
+_IS_NO_LETTER = not_(
+    exists().where(
+        digests.c.id == deliveries.c.digest_id,
+        digests.c.occasion == Occasion.LETTER,
+    ),
+)
+
+
+_IS_HEARD = (subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for())
+"""Digests go somewhere, and no pause holds them."""
+
+
 class AlarmName(StrEnum):
     """What can be wrong; each is one alarm, however often it happens."""
 
@@ -57,6 +69,7 @@ class AlarmName(StrEnum):
     DIGEST = "digest"
     OUTBOX = "outbox"
     FAILED = "failed"
+    HELD = "needs you"
     SIGNUPS = "signups"
 
 
@@ -167,7 +180,7 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
 
 def _find_overdue_slots(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     turns = subscriptions.c
-    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard())
+    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_IS_HEARD)
     for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
         longer = max(read_cadence(row.cadence).wait - USUAL_WAIT, timedelta(0))
         if row.next_due_at + longer < before:
@@ -179,9 +192,9 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[d
     mine, owed = subscriptions.c, find_due_until(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
-    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard()):
+    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_IS_HEARD):
         yield max(row.next_due_at, row.matched_at), row.name
-    for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST, *_is_heard()):
+    for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST, *_IS_HEARD):
         due = leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at)
         if due < before:
             yield due, row.name
@@ -205,11 +218,6 @@ def _find_waiting(conn: Connection, before: datetime, *which: ColumnElement[bool
     return conn.execute(waiting).all()
 
 
-def _is_heard() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that digests go somewhere, and that no pause holds them."""
-    return subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for()
-
-
 def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
     """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
 
@@ -221,21 +229,23 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
-    """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none.
+    """Return the deliveries given up since a moment (UTC), naming the last; None for none.
 
     Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
-    tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
-    failed_at = func.coalesce(
-        deliveries.c.ended_at,
-        deliveries.c.held_at,
-        tried_at.scalar_subquery(),
-        deliveries.c.created_at,
-    )
-    states = (DeliveryState.DEAD, DeliveryState.HELD)
-    is_letter = exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
-    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(is_letter))
-    return _find_overdue(conn, failed, failed_at, failed_at.desc())
+    failed_at = func.coalesce(deliveries.c.ended_at, deliveries.c.created_at)
+    is_failed = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, failed_at > since)
+    return _find_overdue(conn, (*is_failed, _IS_NO_LETTER), failed_at, failed_at.desc())
+
+
+def load_held_deliveries(conn: Connection) -> Overdue | None:
+    """Return the deliveries that need the operator, naming the first; None for none.
+
+    What was refused is among them until it was sent, also while it is tried again: a try is no end.
+    """
+    is_held = and_(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
+    at = deliveries.c.created_at
+    return _find_overdue(conn, (or_(is_held, REFUSED_DELIVERY), _IS_NO_LETTER), at, at)
 
 
 def _find_overdue(

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, case, func, insert, literal, or_, select, update
 
 from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store.dialect import database_clock, in_chunks, make_storable
+from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
     IN_DOUBT,
@@ -28,7 +28,6 @@ from digest.store.outbox import (
 )
 from digest.store.schema import (
     ACTIVE_DELIVERY,
-    REFUSED_ACCOUNT,
     REFUSED_DELIVERY,
     STUCK_DELIVERY,
     attempts,
@@ -168,9 +167,12 @@ def mark_sent(
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
-    if delivery.refusal is Refusal.ACCOUNT:  # it is well again: each place goes on by itself
-        theirs = (REFUSED_ACCOUNT, goes_same_way(delivery, Refusal.ACCOUNT))
-        conn.execute(update(deliveries).where(*theirs).values(refusal=Refusal.PLACE))
+    if delivery.refusal in PROBED:  # it is well again: the next is due, and each place goes on by itself
+        is_alike = and_(REFUSED_DELIVERY, deliveries.c.refusal == delivery.refusal)
+        theirs = update(deliveries).where(is_alike, goes_same_way(delivery, delivery.refusal))
+        is_held = deliveries.c.state == DeliveryState.HELD
+        due_at = case((is_held, literal(now, Moment)), else_=deliveries.c.not_before)
+        conn.execute(theirs.values(refusal=Refusal.PLACE, not_before=due_at))
     return True
 
 
@@ -352,8 +354,7 @@ def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
 
     False, with nothing changed, if its state does not allow it, or it was never on its way.
     """
-    row = require_delivery(conn, delivery_id)
-    (delivery,) = load_deliveries_of(conn, [row])
+    (delivery,) = load_deliveries_of(conn, [require_delivery(conn, delivery_id)])
     said = Receipt("", "marked as sent by the operator")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 

@@ -77,6 +77,23 @@ def test_what_is_written_and_said_looks_as_it_did(
     show(golden, name, tmp_path, screen, *files)
 
 
+@pytest.mark.parametrize("start", ["compose", "systemd", "cron"])
+@pytest.mark.parametrize("database", ["beside", "elsewhere", "server"])
+def test_a_start_beside_a_digest_toml_says_how_what_was_sent_before_stays_known(
+    golden: Golden, init: Init, tmp_path: Path, start: str, database: str
+) -> None:
+    init("cron", "--when", "daily at 09:00 UTC", *KEPT)
+    if database == "beside":
+        (tmp_path / "digest.db").touch()
+    if database == "server":
+        url = 'store.url = "postgresql://digest@db.example.org/digest"\n'
+        (tmp_path / "digest.toml").write_text(url + (tmp_path / "digest.toml").read_text())
+    package = ("--package", WHEEL) if start == "compose" else ()
+    done = run_digest(tmp_path, {}, "init", "--start", start, *package)
+    assert done.returncode == 0, done
+    golden(f"start.{start}-{database}.txt", done.stdout.replace(str(tmp_path), "/srv/digest"))
+
+
 def read_compose(folder: Path) -> dict[str, Any]:
     """Read the file, and see that all it names is there."""
     read: dict[str, Any] = yaml.safe_load((folder / "compose.yaml").read_text())

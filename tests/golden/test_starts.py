@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import stat
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from digest.config import load_config
 from tests.command_line import run_digest
@@ -12,6 +15,16 @@ from tests.golden.conftest import Golden
 from tests.integration.cli.lively import NOW, surrounded
 from tests.terminal import hold_dialogue
 
+NAMING = """
+follow = "abs:GPU"
+to = ["slack:#papers", "webhook:lab"]
+when = "daily at 09:00 UTC"
+arxiv.contact = "https://example.org/about"
+slack.token_file = "tok"
+zotero.key_file = "odd [name]*"
+webhooks.lab.url_file = "url"
+webhooks.lab.secret_file = "sub/hook key"
+"""
 COMMIT = "git+https://github.com/example/digest@" + "0123456789" * 4
 
 
@@ -57,3 +70,32 @@ def test_the_start_with_a_site_needs_nothing_else_and_says_that_it_is_public(
     assert [*secrets] == ["DIGEST_STORE_STATE_KEY", "DIGEST_VALUE_ARXIV_CONTACT"]
     assert load_config(tmp_path / "digest.toml", secrets).warnings == ()
     golden("start.github-site.txt", f"{done.stdout}-----\n{(tmp_path / 'digest.toml').read_text()}-----\n{text}")
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_git_leaves_out_each_file_with_a_secret_that_digest_toml_names(
+    tmp_path: Path,
+    *,
+    is_beside: bool,
+) -> None:
+    secrets = ("tok", "odd [name]*", "sub/hook key", "url")
+    (tmp_path / "sub").mkdir()
+    for name in secrets:
+        (tmp_path / name).write_text("whsec_aGlkZGVuIGhpZGRlbiBoaWRkZW4gaGlkZGVu", encoding="utf-8")
+    (tmp_path / "tok").write_text("xoxb-1", encoding="utf-8")
+    (tmp_path / "url").write_text("https://example.org/hook", encoding="utf-8")
+    flags: tuple[str, ...] = ()
+    if is_beside:
+        (tmp_path / "digest.toml").write_text(NAMING, encoding="utf-8")
+    else:
+        flags = ("--query", "abs:GPU", "--contact", "you@example.org", "--when", "daily at 09:00 UTC")
+        flags += ("--to", "#papers", "--token-file", "tok", "--no-input")
+    done = run_digest(tmp_path, {}, "init", "--start", "github", "--package", COMMIT, *flags)
+    assert done.returncode == 0, done
+    listed = ""
+    for words in (("init", "--quiet"), ("add", "."), ("ls-files", "-z")):
+        git = ["git", "-C", str(tmp_path), *words]
+        listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    added = set(listed.split("\0"))
+    assert added.isdisjoint(secrets if is_beside else ("tok",))
+    assert {"digest.toml", ".gitignore", "requirements.txt"} <= added

@@ -19,6 +19,7 @@ from digest.serve.steps import PassReport, run_pass
 from digest.store.attempts import StoredDelivery, load_stored_deliveries
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.fakes.workspace import SlackChannel
+from tests.integration.alarming import operator_mails
 from tests.integration.web.world import EVENING, World, make_paper, wait_until
 
 DAY = timedelta(days=1)
@@ -535,13 +536,85 @@ def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
     said = [" ".join(one.stdout.split()) for one in (*runs, status)]
     assert {tuple(ADVISED.findall(text)) for text in said} == {("delivery retry --held",)}
     assert ADVISED.findall(" ".join(shown.stdout.split())) == ["delivery retry --held"]
-    moments = {re.findall(r"tried again from (\S+ \S+) on", text)[0] for text in said}
-    assert moments == set(re.findall(r"tried again from (\S+ \S+) on", " ".join(shown.stdout.split())))
+    moments = {re.findall(r"next try is from (\S+ \S+) on", text)[0] for text in said}
+    assert moments == set(re.findall(r"next try is from (\S+ \S+) on", " ".join(shown.stdout.split())))
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
     assert days.run("delivery", "retry", "--held").returncode == 0
     done = days.run("run")
     assert (done.returncode, read_posts(days)) == (0, [TITLES[0]])
     assert "need" not in days.run("status").stdout.splitlines()[0]
+
+
+COUNTED = re.compile(r"(\d+) messages?(?: to \S+)? needs? you")
+
+
+def test_all_screens_count_alike_what_needs_the_operator_and_none_says_that_it_failed(
+    days: World,
+) -> None:
+    write(days, PAPERS)
+    archive(days)
+    live(days, *MORNINGS[:2])
+    for commands in (
+        ("run", "status", "doctor --quick"),
+        ("delivery retry 3", "status", "doctor --quick", "run", "status"),
+    ):
+        said = [" ".join(days.run(*one.split()).stdout.split()) for one in commands]
+        said = [one for one, command in zip(said, commands, strict=True) if "retry" not in command]
+        assert len({tuple(COUNTED.findall(one)[-1:]) for one in said[-2:]}) == 1
+        assert all(COUNTED.search(one) for one in said)
+        assert "fail" not in " ".join(said)
+    assert days.run("run", "--json").returncode == 4
+
+
+def test_doctor_warns_of_messages_that_wait_and_names_the_command(days: World) -> None:
+    write(days, PAPERS)
+    archive(days)
+    live(days, MORNINGS[0])
+    found = json.loads(days.run("doctor", "--quick", "--json").stdout)
+    (one,) = (one for one in found["checks"] if one["check"] == "messages")
+    assert (one["verdict"], found["verdict"]) == ("warning", "warning")
+    assert ADVISED.findall(one["todo"]) == ["delivery retry --held"]
+    shared = json.loads(days.run("doctor", "--quick", "--share", "--json").stdout)
+    assert "C000PAPERS" not in json.dumps(shared)
+
+
+def test_the_operator_hears_once_that_messages_need_him_and_once_that_all_were_sent(
+    days: World,
+) -> None:
+    extra = '\n[alarms]\nto = ["mailto:ops@example.org"]\n'
+    days.write_config(to=(PAPERS,), when="at once", extra=extra)
+    archive(days)
+    live(days, *(MORNINGS[0] + number * 6 * HOUR for number in range(20)))
+    (told,) = operator_mails(days)
+    assert told.startswith("Digest: a message to slack:C000PAPERS needs you: ")
+    days.slack.workspace.channels["C000PAPERS"] = CHANNEL
+    live(days, MORNINGS[-1] + DAY)
+    assert len(set(read_posts(days))) == len(TITLES)
+    (over,) = (one for one in operator_mails(days)[1:] if "needs you" in one)
+    assert "needs you: over It was: a message to slack:C000PAPERS needs you: " in " ".join(over.split())
+
+
+def test_the_advice_of_status_sends_all_with_one_run_after_some_were_given_up(days: World) -> None:
+    write(days, PAPERS)
+    archive(days)
+    live(days, *(MORNINGS[0] + number * 12 * HOUR for number in range(18)))
+    days.slack.workspace.channels["C000PAPERS"] = CHANNEL
+    assert days.run("delivery", "retry", "--failed").returncode == 0
+    done = days.run("run")
+    assert (done.returncode, "need" in done.stdout) == (0, False), done.stdout
+    assert read_posts(days) == list(TITLES)
+
+
+def test_a_retry_of_a_message_behind_others_says_that_these_are_tried_first(days: World) -> None:
+    write(days, PAPERS)
+    archive(days)
+    live(days, *MORNINGS[:2])
+    said = " ".join(days.run("delivery", "retry", "3").stdout.split())
+    assert said.endswith("What was refused there before is tried first.")
+    assert [one.delivery.id for one in stored(days) if one.delivery.state is DeliveryState.HELD] == [1, 2, 4]
+    days.run("run")
+    tried = [one.delivery.attempts for one in stored(days)]
+    assert tried == [3, 0, 0, 0]
 
 
 def test_a_retry_of_what_is_not_there_says_what_is(days: World) -> None:
@@ -552,7 +625,7 @@ def test_a_retry_of_what_is_not_there_says_what_is(days: World) -> None:
     said = " ".join(days.run("delivery", "retry", "--held").stdout.split())
     advised = ADVISED.findall(said)
     assert sorted(advised) == ["delivery retry 1", "delivery retry 2"]
-    assert re.search(r"tried again from today \d\d:\d\d on", said)
+    assert re.search(r"next try is from today \d\d:\d\d on", said)
     days.mail.script.clear()
     for line in advised:
         assert days.run(*line.split()).returncode == 0

@@ -9,11 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from digest.inspect.status import find_next_check
+from digest.inspect.coverage import find_next_check
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from digest.store.gate import load_breaker
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.mail import MailSink
@@ -57,8 +56,7 @@ def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tup
             assert report.poll.failures == []
             looks.append((clock.now(), report.poll.requests, world.last_run().lookback))
             with world.reading() as conn:
-                breaker = load_breaker(conn, clock)
-                clock.set(find_next_check(conn, "harvest", clock.now(), breaker))
+                clock.set(find_next_check(conn, "harvest", clock, clock.now()))
         world.close()
         assert len(arxiv.requests) == sum(made for _, made, _ in looks)
         assert arxiv.violations == ()

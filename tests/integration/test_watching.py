@@ -33,7 +33,9 @@ def test_an_announcement_that_does_not_come_is_told_once_and_so_is_its_end(world
     assert report.watch.alarms == ()
     first, over = operator_mails(world)
     assert first == mail
-    assert over.startswith("Digest: over: the announcement of Sun 22 Nov was not fetched completely\n")
+    assert over.startswith(
+        "Digest: this problem is over: the announcement of Sun 22 Nov was not fetched completely\n"
+    )
     body = " ".join(over.split())
     assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC." in body
 
@@ -69,7 +71,7 @@ def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) 
     report = pass_at(world, moment + timedelta(minutes=61))
     assert AlarmName.OUTBOX in [alarm.name for alarm in report.watch.alarms]
     (post,) = world.slack.messages
-    assert "a delivery to mailto:reader@example.org has been waiting since" in post.text
+    assert "a message to mailto:reader@example.org has been waiting since" in post.text
 
 
 @pytest.mark.parametrize("when", ["on announcement", "at once"])

@@ -18,6 +18,7 @@ from digest.store.alarms import (
     claim_alarms,
     keep_alarms,
     load_failed_deliveries,
+    load_held_deliveries,
     load_overdue_deliveries,
     load_overdue_digests,
     load_stored_alarms,
@@ -117,9 +118,10 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
         assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
         assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
         assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
         assert load_failed_deliveries(conn, NOW) is None
+        held_since = NOW - HOUR
+        assert load_held_deliveries(conn) == Overdue(1, str(SLACK), held_since, ids[1], "reason 1")
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
@@ -130,7 +132,8 @@ def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -
     with store.read() as conn:
         assert load_overdue_deliveries(conn, MORNING + HOUR) is None
         assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None
-        held = load_failed_deliveries(conn, MORNING - HOUR)
+        held = load_held_deliveries(conn)
+        assert load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 

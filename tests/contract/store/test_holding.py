@@ -12,7 +12,7 @@ from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.alarms import load_failed_deliveries
+from digest.store.alarms import load_held_deliveries
 from digest.store.attempts import (
     begin_sending,
     cancel_delivery,
@@ -370,12 +370,45 @@ def test_what_is_held_since_a_moment_keeps_that_until_the_operator_sends_it(stor
     with store.begin() as conn:
         rows = conn.execute(select(deliveries.c.id, deliveries.c.held_at).order_by(deliveries.c.id)).all()
         assert [row.held_at for row in rows] == [MORNING, MORNING]
-        alarm = load_failed_deliveries(conn, MORNING - HOUR)
-        assert alarm is not None
-        assert alarm.due_at == MORNING, "each try is no new alarm"
         retry_delivery(conn, 1, MORNING + DAY)
     (probe,) = claim(store, MORNING + DAY)
     assert (probe.refusal, probe.held_at) == (Refusal.PLACE, None)
+
+
+def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_end(store: Store) -> None:
+    def count_held() -> int:
+        with store.read() as conn:
+            held = load_held_deliveries(conn)
+            return 0 if held is None else held.number
+
+    plan_days(store, 0, 1)
+    refuse(store, only(claim(store)))
+    assert count_held() == 2
+    (probe,) = claim(store, MORNING + DAY)
+    assert count_held() == 2, "while it is tried"
+    send(store, probe, MORNING + DAY)
+    assert count_held() == 1
+    assert send_all(store, MORNING + DAY) == [2]
+    assert count_held() == 0
+
+
+@pytest.mark.parametrize("refusal", [Refusal.PLACE, Refusal.ACCOUNT])
+def test_what_was_given_up_and_is_sent_after_all_makes_the_next_due_though_that_was_just_tried(
+    store: Store, refusal: Refusal
+) -> None:
+    plan_days(store, 0, 1, 2)
+    refuse(store, only(claim(store)), refusal)
+    at = MORNING + 7 * DAY
+    (probe,) = claim(store, at)
+    with store.begin() as conn:
+        begin_sending(conn, probe, make_message(), at)
+        mark_unsent(conn, probe, S.DEAD, "refused", at, refusal=refusal)
+    (probe,) = claim(store, at)
+    refuse(store, probe, refusal, now=at)
+    assert claim(store, at + HOUR) == [], "it has its pause"
+    with store.begin() as conn:
+        retry_delivery(conn, 1, at + HOUR)
+    assert send_all(store, at + HOUR) == [1, 2, 3]
 
 
 def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: Store) -> None:

@@ -164,4 +164,4 @@ def test_what_is_advised_can_be_pasted_and_helps(
     assert pasting.wrong == []
     pasting.call("run --now")
     left = json.loads(pasting.call("status --json")[1])["troubles"]
-    assert [one["what"] for one in left if one["is_of_messages"]] == []
+    assert [one["what"] for one in left if one["deliveries"]] == []

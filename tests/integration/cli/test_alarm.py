@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
-DEAD = "the delivery to mailto:old@digest.example failed: the mail server answered 550"
+DEAD = "the message to mailto:old@digest.example failed: the mail server answered 550"
 
 
 def tell(world: World, *to: str, ping: str = "") -> None:
@@ -22,7 +22,7 @@ def test_whoever_is_to_be_told_is_told_by_the_next_run_and_only_then(world: Worl
     assert f"ATTENTION: {DEAD}" in digest("run").err
     assert "ATTENTION" not in digest("run").err, "it was told"
     (mail,) = world.mail.mails[mails:]
-    assert mail.message["Subject"].startswith("Digest: the delivery to mailto:old@digest.example failed: the mail")
+    assert mail.message["Subject"].startswith("Digest: the message to mailto:old@digest.example failed: the mail")
 
 
 def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world: World, digest: Shell) -> None:

@@ -26,7 +26,8 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
     world.mail.script.clear()
     said = digest("delivery", "retry", "4", "13", "4")
     assert said.out == (
-        "Deliveries 4, 13 will be sent by the next `digest run`, or at once if `digest serve` runs.\n"
+        "Deliveries 4, 13 will be tried by the next `digest run`, or at once if `digest serve` runs."
+        " What was refused there before is tried first.\n"
     )
     before = len(world.mail.mails)
     digest("run")
@@ -92,7 +93,9 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert "no_such_thing" in line
     held = digest("run", "--json", expect=4).json["report"]["held"]
     assert (held["ids"], held["doubtful"]) == ([4, 13], [])
-    assert digest("delivery", "retry", "--held").out == (f"Deliveries 4, 13 will be sent by {WHEN}.\n")
+    assert digest("delivery", "retry", "--held").out == (
+        f"Deliveries 4, 13 will be tried by {WHEN}. What was refused there before is tried first.\n"
+    )
     before = len(world.mail.mails)
     said = digest("run")
     assert len(world.mail.mails) == before + 2

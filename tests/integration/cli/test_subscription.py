@@ -96,7 +96,7 @@ def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_wai
     digest("run", "--now")
     before = mails_to(world, "reader@digest.example")
     said = digest("subscription", "resume", "gpu-mail")
-    assert said.out == "gpu-mail goes on. What waited goes out with the next `digest run`.\n"
+    assert said.out == "gpu-mail goes on. Its next digest: due, with the next run, 1 paper.\n"
     digest("run")
     assert mails_to(world, "reader@digest.example") == before + 1
 

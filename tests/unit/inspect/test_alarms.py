@@ -80,17 +80,20 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
         digests=Overdue(3, "perf-team", SINCE, reason="perf-team: no such name"),
         deliveries=Overdue(1_200, "slack:#papers", SINCE),
         failed=Overdue(2, "slack:#gone", SINCE, 7, "archived"),
+        held=Overdue(3, "slack:#lab", SINCE, 8, "not in the channel"),
     )
     assert [alarm.what for alarm in find(facts)] == [
-        "1,200 deliveries have been waiting since Fri 20 Nov 08:00 UTC",
-        f"3 digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; {why}",
-        "2 deliveries failed, the last of them to slack:#gone: archived",
+        "1,200 messages have been waiting for more than an hour, the first since Fri 20 Nov 08:00 UTC",
+        f"digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; {why}",
+        "2 messages failed in the last two days, the last of them to slack:#gone: archived",
+        "a message to slack:#lab needs you: not in the channel",
         "the announcement of Thu 19 Nov was not fetched completely",
     ]
-    assert [alarm.what for alarm in find(AlarmFacts(digests=ONE, deliveries=ONE, failed=ONE))] == [
-        "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
+    assert [alarm.what for alarm in find(AlarmFacts(digests=ONE, deliveries=ONE, failed=ONE, held=ONE))] == [
+        "a message to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
         "the digest of mailto:a@b.example has been due since Fri 20 Nov 08:00 UTC and is not planned",
-        "the delivery to mailto:a@b.example failed: nobody knows why",
+        "the message to mailto:a@b.example failed: nobody knows why",
+        "a message to mailto:a@b.example needs you: ",
     ]
 
 
@@ -98,6 +101,7 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
     for facts, does in (
         (AlarmFacts(), True),
         (AlarmFacts(failed=ONE), True),
+        (AlarmFacts(held=ONE), True),
         (AlarmFacts(deliveries=ONE), False),
         (AlarmFacts(digests=ONE), False),
         (AlarmFacts(look(AnnouncementState.LATE)), False),
