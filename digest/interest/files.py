@@ -13,9 +13,6 @@ from digest.interest.forms import TAGGED, find_table, read_json, read_lines, rea
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
-LARGEST = 20_000_000
-"""Bytes a file may have."""
-
 MOST_ENTRIES = 20_000
 _MOST_TROUBLES = 100
 _HINT = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from digest.interest import libraries
 from digest.interest.tables import StoredLibrary, load_counts, load_libraries, load_states
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId
@@ -226,3 +228,56 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
         name_libraries(world, source, "lab.bib", zotero=zotero.url)
         (trouble,) = world.look().libraries.troubles
     assert (said in trouble, len(read_stored(world).papers)) == (True, 5)
+
+
+def test_a_library_over_a_limit_names_it_and_keeps_its_state_and_costs_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_libraries(world, "lab.bib", "other.txt")
+    other = world.folder / "other.txt"
+    other.write_text(f"{OLD}\n")
+    world.look()
+    first = read_stored(world)
+    file = world.folder / "lab.bib"
+    monkeypatch.setattr(libraries, "FILE_SECONDS", 1.0)
+    for content, limit in (
+        ("2101.00001 " * 1_000_000, "that takes more than 1 seconds"),
+        ("2101.00001\n" * 20_001, "has more than 20,000 entries"),
+        (f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}", "more than 10 times its size"),
+        (None, "has more than 20 MB"),
+    ):
+        if content is None:
+            with file.open("wb") as sparse:
+                sparse.truncate(3_000_000_000)
+        else:
+            file.write_text(content)
+        other.write_text(f"{OLD}\n{GONE} # {limit}\n")
+        report = world.look().libraries
+        (trouble,) = report.troubles
+        assert limit in trouble
+        assert trouble.startswith("lab.bib ")
+        assert trouble.endswith(" still counts.")
+        assert read_stored(world).papers == first.papers
+        assert report.read == [str(other)]
+
+
+@pytest.mark.parametrize(("kind", "said"), [("fifo", "a pipe or a device"), ("folder", "a folder")])
+def test_what_is_no_file_is_not_waited_for(world: World, kind: str, said: str) -> None:
+    file = world.folder / "lab.bib"
+    file.unlink()
+    os.mkfifo(file) if kind == "fifo" else file.mkdir()
+    (trouble,) = world.look().libraries.troubles
+    assert trouble.startswith(f"lab.bib can't be read: it is {said}, and no file. ")
+
+
+def test_what_all_libraries_take_has_a_limit_and_the_slow_ones_come_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = world.folder / "a-slow.txt"
+    slow.write_text("2101.00001 " * 1_000_000)
+    name_libraries(world, "a-slow.txt", "lab.bib")
+    monkeypatch.setattr(libraries, "_ALL_SECONDS", 1)
+    first, second = world.look().libraries.troubles
+    assert "that takes more than 1 seconds" in first
+    assert second == "lab.bib was not read: the others took 1 seconds. The next check reads it."
+    assert world.look().libraries.read == [str(world.folder / "lab.bib")]
