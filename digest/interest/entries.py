@@ -75,7 +75,7 @@ _CLAUSES = re.compile(r"[\n;]")
 _PIECE = re.compile(r"[^\s,;<>()\[\]{}\"'|\\]+")
 _WITH_ID = re.compile(r"\d{4}\.\d{4}|/\d{7}")
 _ADDRESS_END = re.compile(
-    r"(\d{4}\.\d{4,5}|[a-z-]{2,16}(?:\.[a-z]{2})?/\d{7})(?:v\d{1,5})?(\.pdf)?/?(?:[?#].*)?\Z"
+    r"(\d{4}\.\d{4,5}|[a-z-]{2,16}(?:\.[a-z]{2})?/\d{7})(?:v\d{1,5})?(\.pdf(?::[a-z/-]*+)?)?/?(?:[?#].*)?\Z"
 )
 """How an address or a path ends that names a paper."""
 

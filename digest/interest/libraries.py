@@ -137,9 +137,7 @@ def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     return now - library.asked_at >= pause
 
 
-def _read(
-    site: Site, report: LibraryReport, had: StoredLibrary, now: datetime, left: float
-) -> None:
+def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime, left: float) -> None:
     reading, trouble = _try_reading(site.config, site.clock, had, left)
     if trouble not in ("", had.trouble):
         report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
