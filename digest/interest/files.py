@@ -6,14 +6,22 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import itemgetter
 
 from digest.interest import bibtex
-from digest.interest.entries import Entry, make_paper
-from digest.interest.forms import TAGGED, find_table, read_json, read_lines, read_table, read_tagged
+from digest.interest.entries import NO_PAPERS, Entry, make_paper
+from digest.interest.forms import (
+    TABLE_START,
+    TAGGED,
+    read_json,
+    read_lines,
+    read_table,
+    read_tagged,
+)
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
-MOST_ENTRIES = 20_000
+_MOST_ENTRIES = 20_000
 _MOST_TROUBLES = 100
 _HINT = (
     "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web of Science,"
@@ -56,10 +64,20 @@ _REFUSED = (
 _HEAD = 2_000
 """So many bytes say what a file is."""
 
+_WIDE = (
+    (rb"\xff\xfe|\xfe\xff", "utf-16"),
+    (rb"(?:[\t-\r -~]\0){4}", "utf-16-le"),
+    (rb"(?:\0[\t-\r -~]){4}", "utf-16-be"),
+)
 _JSON_START = re.compile(r'\A\s*+\[?\s*+\{\s*+["}]')
-_FORMS = (
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Entry]]], ...] = (
+    (_JSON_START, read_json),
+    (TABLE_START, read_table),
     (bibtex.START, bibtex.read_bibtex),
-    *((form.start, partial(read_tagged, form)) for form in TAGGED),
+    *(
+        (re.compile(f"^{line}", re.MULTILINE), partial(read_tagged, first, tag, names))
+        for first, line, tag, names in TAGGED
+    ),
 )
 
 
@@ -68,20 +86,26 @@ def read_library(name: str, content: bytes) -> LibraryReading:
 
     Raise `ConfigurationError`: it is over a limit, or of another form, or no paper in it can be read.
     """
+    try:
+        return _read(content)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name} {error.message}", hint=error.hint) from error
+
+
+def _read(content: bytes) -> LibraryReading:
     eight_bits = _narrow(content).removeprefix(b"\xef\xbb\xbf")
-    for head in (content[:_HEAD].decode("latin-1"), eight_bits[:_HEAD].decode("latin-1")):
-        for start, form, advice in _REFUSED:
-            if re.match(start, head):
-                raise ConfigurationError(f"{name} is {form}, and no library", hint=advice)
+    for start, form, advice in _REFUSED:
+        if re.match(start, eight_bits[:_HEAD].decode("latin-1")):
+            raise ConfigurationError(f"is {form}, and no library", hint=advice)
     text = "\n".join(map(_decode, eight_bits.splitlines()))
     papers: dict[LibraryPaper, None] = {}
     troubles = []
-    for number, (place, fields, fault) in enumerate(_read_entries(name, text)):
-        if number == MOST_ENTRIES:
-            raise ConfigurationError(
-                f"{name} has more than {MOST_ENTRIES:,} entries",
-                hint="Export the papers that matter most, such as those of one collection.",
-            )
+    for number, (place, fields, fault) in enumerate(_read_entries(text)):
+        if number == _MOST_ENTRIES:
+            hint = "Export the papers that matter most, such as those of one collection."
+            raise ConfigurationError(f"has more than {_MOST_ENTRIES:,} entries", hint=hint)
+        if not NO_PAPERS.isdisjoint((fields.get("itemType"), fields.get("Item Type"))):
+            continue
         paper = make_paper(fields)
         if paper:
             papers[paper] = None
@@ -89,19 +113,17 @@ def read_library(name: str, content: bytes) -> LibraryReading:
             troubles.append(f"{place} {trouble}")
     if not papers:
         why = (troubles or ["it is empty"])[0]
-        raise ConfigurationError(f"{name} holds no paper: {why}", hint=_HINT)
+        raise ConfigurationError(f"holds no paper: {why}", hint=_HINT)
     version = hashlib.sha256(content).hexdigest()
     return LibraryReading(tuple(papers), tuple(troubles[:_MOST_TROUBLES]), version)
 
 
 def _narrow(content: bytes) -> bytes:
     """Return a text in UTF-16, with a mark or without, as UTF-8, and any other as it is."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace").encode()
-    zeros = [content[first:_HEAD:2].count(0) for first in (0, 1)]
-    if max(zeros) <= 3 * min(zeros) or max(zeros) * 4 < len(content[:_HEAD]):
-        return content
-    return content.decode("utf-16-be" if zeros[0] > zeros[1] else "utf-16-le", "replace").encode()
+    for start, coding in _WIDE:
+        if re.match(start, content):
+            return content.decode(coding, "replace").encode()
+    return content
 
 
 def _decode(line: bytes) -> str:
@@ -111,17 +133,8 @@ def _decode(line: bytes) -> str:
         return line.decode("cp1252", "replace")
 
 
-def _read_entries(name: str, text: str) -> Iterator[Entry]:
-    try:
-        yield from _choose_form(text)(text)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{name} is too long: {error.message}", hint=error.hint) from error
-
-
-def _choose_form(text: str) -> Callable[[str], Iterator[Entry]]:
-    if _JSON_START.match(text):
-        return read_json
-    if find_table(text):
-        return read_table
-    starts = {found.start(): read for start, read in _FORMS if (found := start.search(text))}
-    return starts[min(starts)] if starts else read_lines
+def _read_entries(text: str) -> Iterator[Entry]:
+    """Read the form of which a sign comes first in a text; without any it is a list."""
+    found = [(sign.start(), read) for start, read in _FORMS if (sign := start.search(text))]
+    read = min(found, key=itemgetter(0), default=(0, read_lines))[1]
+    return read(text)

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from digest.interest.files import MOST_ENTRIES, read_library
+from digest.interest.files import _MOST_ENTRIES as MOST_ENTRIES, read_library
 from digest.model.errors import ConfigurationError
 
 ENTRY = "@article{a,\n title = {Queues},\n year = 2020\n}\n"
