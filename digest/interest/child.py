@@ -6,13 +6,11 @@ A pattern or a parser can't be interrupted in a thread, and meanwhile no other t
 from __future__ import annotations
 
 import pickle
-import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-from digest.interest.files import read_library
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryReading
 
@@ -22,8 +20,6 @@ FILE_SECONDS: Final = 20.0
 _LARGEST: Final = 20_000_000
 """Bytes a file may have."""
 
-_SMALLER: Final = "Export fewer papers, such as those of one collection."
-
 
 def load_file(name: str, path: Path) -> bytes:
     """Return the bytes of a library's file.
@@ -31,55 +27,47 @@ def load_file(name: str, path: Path) -> bytes:
     Raise `ConfigurationError`: there is none, it is no file (but a folder, a pipe or a device), or it is too large.
     """
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
-            raise ConfigurationError(
-                f"{name} can't be read: it is {kind}, and no file", hint="Name the file of a library."
-            )
-        size = found.st_size
-        content = b""
-        if size <= _LARGEST:
-            with path.open("rb") as file:
-                content = file.read(_LARGEST + 1)
-                size = len(content)
+        size = path.stat().st_size
+        content = path.read_bytes() if path.is_file() and size <= _LARGEST else b""
     except OSError as error:
         raise ConfigurationError(
             f"{name} can't be read: {error.strerror}", hint="Check the path and its permissions."
         ) from error
+    if not path.is_file():
+        hint = "It is a folder, a pipe or a device. Name the file of a library."
+        raise ConfigurationError(f"{name} is no file", hint=hint)
     if size > _LARGEST:
-        raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=_SMALLER)
+        hint = "Export fewer papers, such as those of one collection."
+        raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=hint)
     return content
 
 
 def read_apart(name: str, content: bytes, seconds: float) -> LibraryReading:
     """Read the file of a library in another process, for so many seconds at most.
 
-    Raise `ConfigurationError`: see `read_library`; or it takes longer, or its reader fails.
+    Raise `ConfigurationError`: see `read_library`; or it takes longer, or that process dies.
     """
     command = [sys.executable, "-P", "-m", __name__, name]
     try:
         done = subprocess.run(  # noqa: S603 - our own module; the name is shown, never run
-            command, input=content, capture_output=True, timeout=seconds, check=False
+            command, input=content, stdout=subprocess.PIPE, timeout=seconds, check=False
         )
-    except subprocess.TimeoutExpired as error:
-        raise ConfigurationError(
-            f"{name} can't be read: that takes more than {seconds:.0f} seconds", hint=_SMALLER
-        ) from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ConfigurationError(f"{name} can't be read: its reader failed ({said})", hint=_SMALLER)
-    answer = pickle.loads(done.stdout)  # noqa: S301 - our own process wrote it
-    if isinstance(answer, ConfigurationError):
+        answer: LibraryReading | Exception = pickle.loads(done.stdout)  # noqa: S301 - we wrote it
+    except (subprocess.TimeoutExpired, EOFError) as error:
+        hint = "Export fewer papers, such as those of one collection."
+        raise ConfigurationError(f"{name} could not be read in {seconds:g} seconds", hint=hint) from error
+    if isinstance(answer, Exception):
         raise answer
     return answer
 
 
 def main() -> None:
-    """Read what is given, and write what came of it."""
+    """Read the file that is given, and write what came of it."""
+    from digest.interest.files import read_library  # noqa: PLC0415 - only this process pays for parsers
+
     try:
-        answer: object = read_library(sys.argv[1], sys.stdin.buffer.read())
-    except ConfigurationError as error:
+        answer: LibraryReading | Exception = read_library(sys.argv[1], sys.stdin.buffer.read())
+    except Exception as error:  # noqa: BLE001 - who waits for it raises it
         answer = error
     sys.stdout.buffer.write(pickle.dumps(answer))
 

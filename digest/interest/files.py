@@ -21,7 +21,7 @@ from digest.interest.forms import (
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
-_MOST_ENTRIES = 20_000
+MOST_ENTRIES = 20_000
 _MOST_TROUBLES = 100
 _HINT = (
     "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web of Science,"
@@ -101,9 +101,9 @@ def _read(content: bytes) -> LibraryReading:
     papers: dict[LibraryPaper, None] = {}
     troubles = []
     for number, (place, fields, fault) in enumerate(_read_entries(text)):
-        if number == _MOST_ENTRIES:
+        if number == MOST_ENTRIES:
             hint = "Export the papers that matter most, such as those of one collection."
-            raise ConfigurationError(f"has more than {_MOST_ENTRIES:,} entries", hint=hint)
+            raise ConfigurationError(f"has more than {MOST_ENTRIES:,} entries", hint=hint)
         if not NO_PAPERS.isdisjoint((fields.get("itemType"), fields.get("Item Type"))):
             continue
         paper = make_paper(fields)

@@ -41,7 +41,7 @@ from digest.interest.tables import (
     save_counts,
     save_library,
 )
-from digest.interest.zotero import MOST_SECONDS, fetch_zotero
+from digest.interest.zotero import fetch_zotero
 from digest.model.clock import Clock, monotonic, write_day
 from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
 from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
@@ -184,21 +184,13 @@ def read_source(
     if source.startswith(ZOTERO):
         wire = Wire(
             {"User-Agent": f"preprint-digest/{__version__}"},
-            deadline=min(_ZOTERO_SECONDS, left),
+            deadline=_ZOTERO_SECONDS,
             limit=_ZOTERO_BYTES,
             choose_proxy=config.choose_proxy,
             now=clock.now,
         )
         asked = ZoteroSource.parse(source)
-        return fetch_zotero(
-            wire,
-            config.zotero.url,
-            config.zotero.key,
-            asked,
-            version,
-            clock=clock,
-            seconds=min(MOST_SECONDS, left),
-        )
+        return fetch_zotero(wire, config.zotero.url, config.zotero.key, asked, version, clock=clock)
     content = load_file(name, Path(source))
     if hashlib.sha256(content).hexdigest() == version:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -23,11 +23,8 @@ _MOST_WAITING = 30.0
 
 _MOST_PAGES = 300
 _MOST_BYTES = 100_000_000
-MOST_SECONDS = 120.0
+_MOST_TIME = timedelta(minutes=2)
 """What one reading may take in all: pages, bytes and time."""
-
-_DEEPEST = 50
-"""So many collections may be in one another."""
 
 _LATER = "Check the network, or try again later."
 _KEY_HINT = (
@@ -38,19 +35,11 @@ _REFUSALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND
 
 
 def fetch_zotero(
-    wire: Wire,
-    url: str,
-    key: str,
-    source: ZoteroSource,
-    version: str,
-    *,
-    clock: Clock,
-    seconds: float = MOST_SECONDS,
+    wire: Wire, url: str, key: str, source: ZoteroSource, version: str, *, clock: Clock
 ) -> LibraryReading | None:
     """Read a library, or one collection with those below it; None if nothing has changed since a version.
 
-    `key`: "" reads what is public; `version`: that of the last reading, "" for none; `seconds`: how long all of it
-    may take.
+    `key`: "" reads what is public; `version`: that of the last reading, "" for none.
 
     Raise `ConfigurationError`: there is no such library or collection, the key may not read it, or it is too large.
     Raise `OutsideError`: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
@@ -60,7 +49,7 @@ def fetch_zotero(
     headers = {"Zotero-API-Version": "3", "Zotero-API-Key": key, "If-Modified-Since-Version": version}
     owner = f"{'groups' if source.is_group else 'users'}/{source.number}"
     sent = {name: said for name, said in headers.items() if said}
-    library = _Library(wire, f"{url.rstrip('/')}/{owner}", sent, clock, seconds)
+    library = _Library(wire, f"{url.rstrip('/')}/{owner}", sent, clock, clock.now() + _MOST_TIME)
     try:
         papers = _read_papers(library, source.collection)
     except _Unchanged:
@@ -87,7 +76,7 @@ def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -
     known = {one["key"]: one for one in collections if not one.get("deleted")}
 
     def write_path(key: object, *below: object) -> str:
-        one = None if key in below or len(below) > _DEEPEST else known.get(key)
+        one = None if key in below or len(below) > 50 else known.get(key)
         return f"{write_path(one.get('parentCollection'), key, *below)}/{one.get('name')}" if one else ""
 
     paths = {key: write_path(key)[1:] for key in known}
@@ -106,19 +95,15 @@ class _Library:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     clock: Clock
-    seconds: float
+    until: datetime
     version: str = ""
     pause: float = 0.0
     waited: float = 0.0
     pages: int = 0
     size: int = 0
 
-    def __post_init__(self) -> None:
-        self._until = self.clock.now() + timedelta(seconds=self.seconds)
-
     def list_all(self, place: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        last: list[dict[str, Any]] = []
         while True:
             self._require_within_limits()
             answer = self._ask(f"{place}limit={_PAGE}&start={len(found)}")
@@ -129,10 +114,9 @@ class _Library:
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 hint = f"Does [zotero] url name Zotero's Web API? {_LATER}"
                 raise OutsideError("Zotero's answer can't be read", hint=hint) from error
-            if page and page == last:
+            if page and page == found[-len(page) :]:
                 raise OutsideError("Zotero gives the same page again and again", hint=_LATER)
             found += page
-            last = page
             self.pages += 1
             self.size += len(answer.body)
             self.version = self.version or version
@@ -141,16 +125,14 @@ class _Library:
                 return found
 
     def _require_within_limits(self) -> None:
-        limit = ""
-        if self.pages >= _MOST_PAGES:
-            limit = f"has more than {_MOST_PAGES} pages of {_PAGE} papers"
-        elif self.size > _MOST_BYTES:
-            limit = f"has more than {_MOST_BYTES // 1_000_000} MB"
-        elif self.clock.now() > self._until:
-            limit = f"takes more than {self.seconds:.0f} seconds"
-        if limit:
-            hint = "Name a collection of it: zotero:1234567/Collection."
-            raise ConfigurationError(f"this library at Zotero {limit}", hint=hint)
+        for is_over, limit in (
+            (self.pages >= _MOST_PAGES, f"has more than {_MOST_PAGES} pages of {_PAGE} papers"),
+            (self.size > _MOST_BYTES, f"has more than {_MOST_BYTES // 1_000_000} MB"),
+            (self.clock.now() > self.until, "takes too long: more than two minutes"),
+        ):
+            if is_over:
+                hint = "Name a collection of it: zotero:1234567/Collection."
+                raise ConfigurationError(f"this library at Zotero {limit}", hint=hint)
 
     def _ask(self, path: str) -> HttpAnswer:
         self.waited += self.pause

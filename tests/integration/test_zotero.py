@@ -188,7 +188,7 @@ def test_what_may_not_be_read_says_what_to_do_and_never_the_key(
     ("pages", "seconds", "said", "requests"),
     [
         ("new", 0.0, "has more than 300 pages of 100 papers", 300),
-        ("new", 30.0, "takes more than 120 seconds", 5),
+        ("new", 30.0, "takes too long: more than two minutes", 5),
         ("large", 0.0, "has more than 100 MB", 12),
         ("same", 0.0, "gives the same page again and again", 3),
     ],

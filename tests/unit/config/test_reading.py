@@ -245,6 +245,8 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
         ("[mail]\n[mail]\n", "line 2", "twice"),
         ("[mail", "end of document", "quotes"),
         ('follow = "cat:cs.PF\nto = "feed"\n', 'a text without a " at its end (at line 1', "quotes"),
+        (r'library = "C:\Users\me\lab.bib"', "line 1", r"single quotes: library = 'C:\papers\lab.bib'"),
+        (r'library = ["D:\papers\lab.bib"]', "line 1", "single quotes"),
     ],
 )
 def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: str, hint: str) -> None:
@@ -252,6 +254,15 @@ def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line
     assert "digest.toml: " in error.message
     assert line in error.message
     assert hint in error.hint
+
+
+def test_a_path_whose_backslashes_became_other_characters_is_refused(refuse: Refuse) -> None:
+    error = refuse(r"""
+        [defaults]
+        library = "C:\temp.bib"
+    """)
+    assert "control character" in error.message
+    assert r"single quotes: library = 'C:\temp\lab.bib'" in f"{error.message} {error.hint}"
 
 
 def test_a_missing_file_points_at_digest_init(tmp_path: Path) -> None:
