@@ -235,8 +235,10 @@ READ: Final[dict[str, tuple[str, Expected]]] = {
     "Mendeley's API": (json.dumps(MENDELEY), ALL),
     "JSON lines": (LINES, [(QUEUES, ID, "", "Latency grows."), (STARS, "", DOI, "")]),
     "comma first": (
-        f"@article{{a\n, title = {{{QUEUES}}}\n,\teprint\t=\t{{{ID}}}\n}}\n"
-        f'@misc{{b\n\t, title = "{STARS}"\n, doi={{{DOI}}}}}',
+        (
+            f"@article{{a\n, title = {{{QUEUES}}}\n,\teprint\t=\t{{{ID}}}\n}}\n"
+            f'@misc{{b\n\t, title = "{STARS}"\n, doi={{{DOI}}}}}'
+        ),
         BOTH,
     ),
     "a key with a comma": (f"@misc{{Berg, A., 2021, title = {{{QUEUES}}}, eprint = {{{ID}}}}}", BOTH[:1]),

@@ -235,9 +235,6 @@ def read_sources(value: object) -> tuple[str, ...]:
     for source in sources:
         if source.lower().startswith(ZOTERO):
             ZoteroSource.parse(source)
-        if not source.isprintable():
-            hint = r"A path with \ goes into single quotes: library = 'C:\temp\lab.bib'."
-            raise ConfigurationError(f"{source!r} holds a control character", hint=hint)
     refuse_repeats(sources)
     return sources
 

@@ -39,8 +39,11 @@ _SWELLS = 10
 """How many times longer than the file all that its macros stand for may be."""
 
 
-class _Parser(LowLevelParser):
+class _Parser(LowLevelParser):  # type: ignore[misc] # it says nothing of its types
     """A parser of one entry, whose time grows as the entry does, and whose macros may not swell without end."""
+
+    text: str
+    pos: int
 
     def skip_to(self, patterns: list[Any]) -> Token | None:
         """Go behind the next sign that is wanted: one search for all of them."""
@@ -81,7 +84,8 @@ def read_bibtex(text: str) -> Iterator[Entry]:
         faults: list[Exception] = []
         body = f"@{kind}{opening or '{'}{text[one.end() : end].removeprefix(',')}"
         parser = _Parser(body, keyless_entries=True, macros=macros, handle_error=faults.append)
-        name, read = next(iter(parser), ("comment", None))
+        nothing: tuple[str, Any] = ("comment", ())
+        name, read = next(iter(parser), nothing)
         if name.lower() in ("comment", "preamble", "string"):
             continue
         is_sound = all(isinstance(fault, UndefinedMacro) for fault in faults)

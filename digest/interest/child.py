@@ -24,7 +24,7 @@ _LARGEST: Final = 20_000_000
 def load_file(name: str, path: Path) -> bytes:
     """Return the bytes of a library's file.
 
-    Raise `ConfigurationError`: there is none, it is no file (but a folder, a pipe or a device), or it is too large.
+    Raise `ConfigurationError`: there is none, it is a folder, a pipe or a device, or it is too large.
     """
     try:
         size = path.stat().st_size

@@ -1,7 +1,7 @@
 """Makes papers of what the entries of libraries say, whichever program wrote them. Pure.
 
-An entry has fields. Their names are folded before they are looked up: `Archive Location`, `archive_location`
-and `archivelocation` are one name.
+An entry has fields. Their names are folded before they are looked up: how a program writes small letters, blanks
+and hyphens in them makes no difference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST = 20_000
 _LONGEST_TITLE = 1_000
 _TITLES = (
     *("title", "titles", "displayname", "documenttitle", "articletitle", "papertitle"),
-    *("ti", "wholetitle", "name"),
+    *("ti", "wholetitle", "titel", "titre", "titolo", "título", "name"),
 )
 _ABSTRACTS = (
     *("abstract", "abstractnote", "abstracts", "abstracttext", "ab"),
@@ -56,9 +56,14 @@ _INNER = ("title", "value", "description", "text", "content")
 """Where the text is in a field that is an object, as in `{"title": …, "source": …}`."""
 
 _OWN_WORDS = frozenset(
-    "abs accepted also appear appeared archive arxiv as at available be doi e eprint eprints figures forthcoming"
-    " from full http https id identifier in link location number on online org pages pdf pp preprint preprints"
-    " print prints publication published review submitted tex text to under unpublished url version with www".split()
+    (
+        *("abs", "accepted", "also", "appear", "appeared", "archive", "arxiv", "as", "at"),
+        *("available", "be", "doi", "e", "eprint", "eprints", "figures", "forthcoming", "from"),
+        *("full", "http", "https", "id", "identifier", "in", "link", "location", "number"),
+        *("on", "online", "org", "pages", "pdf", "pp", "preprint", "preprints", "print"),
+        *("prints", "publication", "published", "review", "submitted", "tex", "text", "to"),
+        *("under", "unpublished", "url", "version", "with", "www"),
+    )
 )
 """Words before an id that leave it the paper's own. With "A reply to" it is another one's."""
 

@@ -10,14 +10,7 @@ from operator import itemgetter
 
 from digest.interest import bibtex
 from digest.interest.entries import NO_PAPERS, Entry, make_paper
-from digest.interest.forms import (
-    TABLE_START,
-    TAGGED,
-    read_json,
-    read_lines,
-    read_table,
-    read_tagged,
-)
+from digest.interest.forms import TABLE_START, TAGGED, read_json, read_lines, read_table, read_tagged
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
@@ -39,16 +32,16 @@ _REFUSED = (
     (r"\{\\rtf", "a rich text (RTF)", _PACKED),
     (r"SQLite format 3", "a database, as Zotero and Mendeley keep one", _ANY_EXPORT),
     (
-        r"\s*+<(?s:.*)<records>",
+        r"\s*+(?=<)(?s:.*)<records>",
         "EndNote's XML",
         "In EndNote choose File, Export, and as output style BibTeX or RefMan (RIS).",
     ),
     (
-        r"\s*+<(?s:.*)<PubmedArticle",
+        r"\s*+(?=<)(?s:.*)<PubmedArticle",
         "PubMed's XML",
         "In PubMed choose Save, and as format PubMed: that makes an .nbib file.",
     ),
-    (r"\s*+<(?s:.*)<rdf:RDF", "RDF", "In Zotero choose Export, and as format BibTeX, RIS or CSL JSON."),
+    (r"\s*+(?=<)(?s:.*)<rdf:RDF", "RDF", "In Zotero choose Export, and as format BibTeX, RIS or CSL JSON."),
     (r"\s*+<!DOCTYPE NETSCAPE-Bookmark", "a list of bookmarks (HTML)", _ADDRESSES),
     (r"(?i)\s*+<(?:!DOCTYPE html|html|head|body)", "a web page (HTML)", f"{_ANY_EXPORT} {_ADDRESSES}"),
     (r"\s*+<", "XML", _ANY_EXPORT),

@@ -12,7 +12,12 @@ from typing import Any, Final
 from digest.interest.entries import Entry, fold_name, list_dois, list_ids
 
 _RIS: Final = {
-    **{"TI": "title", "T1": "title", "BT": "whole title", "AB": "abstract", "N2": "abstract", "DO": "doi"},
+    "TI": "title",
+    "T1": "title",
+    "BT": "whole title",
+    "AB": "abstract",
+    "N2": "abstract",
+    "DO": "doi",
     **dict.fromkeys(("UR", "L1", "L2", "L3", "L4", "LK", "UL"), "url"),
     **dict.fromkeys(("N1", "M1", "M2", "M3", "RN"), "notes"),
     **dict.fromkeys(("JO", "JF", "JA", "J1", "J2", "T2"), "journal"),
@@ -20,7 +25,9 @@ _RIS: Final = {
 }
 _PUBMED: Final = {"BTI": "whole title", "AID": "doi", "LID": "doi", "PG": "pages"}
 _ENDNOTE: Final = {
-    **{"T": "title", "X": "abstract", "R": "doi"},
+    "T": "title",
+    "X": "abstract",
+    "R": "doi",
     **dict.fromkeys("U>F", "url"),
     **dict.fromkeys("Z1", "notes"),
     **dict.fromkeys("JMPVN@9", "pages"),
@@ -37,6 +44,26 @@ TAGGED: Final = (
 Of each: the tag with which a record begins, how that line and how any tag looks, and what tags say that are not
 called as fields are. Cited references, and comments on a paper, have tags that nobody reads.
 """
+
+_JSON_LINES: Final = re.compile(r"\s*+\{[^\n]*\}[ \t]*\n\s*+\{")
+_COMMENT: Final = re.compile(r"(?:^|\s)#")
+
+_HOLDERS: Final = frozenset(
+    (
+        *("articles", "attributes", "body", "citedpaper", "citingpaper", "data", "docs"),
+        *("documents", "entries", "feed", "hit", "hits", "info", "items", "message"),
+        *("metadata", "paper", "papers", "publications", "recommendedpapers", "records"),
+        *("response", "result", "resultlist", "results", "works"),
+    )
+)
+"""Where databases and programs have the papers in what they answer; a paper's own references are elsewhere."""
+
+TABLE_START = re.compile(
+    r'\A(?:[^\n]*\n){0,2}?(?=[^\n{}=]*(?:^|(?<=[,;\t]))"?'
+    r'(?:(?:document |article |paper )?title|ti|doi|url|arxiv.?id)"?(?:[,;\t]|$))(?=[^,;\t\n]*([,;\t]))',
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The lines before that which names a table's columns, and the sign between these."""
 
 
 def read_tagged(first: str, tag: str, names: Mapping[str, str], text: str) -> Iterator[Entry]:
@@ -57,17 +84,6 @@ def read_tagged(first: str, tag: str, names: Mapping[str, str], text: str) -> It
             fields.setdefault(name, []).append(found[2])
     if fields:
         yield f"line {begun}: the record", fields, ""
-
-
-_JSON_LINES: Final = re.compile(r"\s*+\{[^\n]*\}[ \t]*\n\s*+\{")
-_COMMENT: Final = re.compile(r"(?:^|\s)#")
-
-_HOLDERS: Final = frozenset(
-    "articles attributes body citedpaper citingpaper data docs documents entries feed hit hits info items"
-    " message metadata paper papers publications recommendedpapers records response result resultlist results"
-    " works".split()
-)
-"""Where databases and programs have the papers in what they answer; a paper's own references are elsewhere."""
 
 
 def read_json(text: str) -> Iterator[Entry]:
@@ -104,14 +120,6 @@ def _list_items(read: object) -> Iterator[Mapping[str, object]]:
         yield item
 
 
-TABLE_START = re.compile(
-    r'\A(?:[^\n]*\n){0,2}?(?=[^\n{}=]*(?:^|(?<=[,;\t]))"?'
-    r'(?:(?:document |article |paper )?title|ti|doi|url|arxiv.?id)"?(?:[,;\t]|$))(?=[^,;\t\n]*([,;\t]))',
-    re.IGNORECASE | re.MULTILINE,
-)
-"""The lines before that which names a table's columns, and the sign between these."""
-
-
 def read_table(text: str) -> Iterator[Entry]:
     """Yield the rows of a table whose first line names its columns: CSV, or with semicolons or tabs."""
     head = TABLE_START.match(text)
@@ -120,7 +128,7 @@ def read_table(text: str) -> Iterator[Entry]:
     lines_before = text.count("\n", 0, before)
     rows = csv.DictReader(StringIO(text[before:]), delimiter=sign, strict=True)
     while True:
-        row: dict[str | None, Any] = {}
+        row: dict[Any, Any] = {}
         fault = ""
         try:
             row = next(rows)
@@ -140,7 +148,7 @@ def read_lines(text: str) -> Iterator[Entry]:
     sound = 0
     for number, line in enumerate(text.split("\n"), 1):
         words = _COMMENT.split(line)[0].strip()
-        if words:
+        if any(map(str.isalnum, words)):
             found = (str(name) for _, name in (*list_ids(words), *list_dois(words)))
             names = list(dict.fromkeys(found))
             sound += len(names) in (1, len(words.split()))

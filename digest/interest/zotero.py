@@ -21,10 +21,11 @@ _PAGE = 100
 _MOST_WAITING = 30.0
 """Seconds that one reading waits in all, if Zotero asks for it."""
 
+_DEEPEST = 50
 _MOST_PAGES = 300
 _MOST_BYTES = 100_000_000
 _MOST_TIME = timedelta(minutes=2)
-"""What one reading may take in all: pages, bytes and time."""
+"""What one reading may take: collections in one another, and in all pages, bytes and time."""
 
 _LATER = "Check the network, or try again later."
 _KEY_HINT = (
@@ -41,7 +42,7 @@ def fetch_zotero(
 
     `key`: "" reads what is public; `version`: that of the last reading, "" for none.
 
-    Raise `ConfigurationError`: there is no such library or collection, the key may not read it, or it is too large.
+    Raise `ConfigurationError`: there is no such library or collection, the key may not read it, or it is large.
     Raise `OutsideError`: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
     """
     if not (key.isascii() and key.isprintable() and " " not in key):  # else the error of who sends it shows it
@@ -76,7 +77,7 @@ def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -
     known = {one["key"]: one for one in collections if not one.get("deleted")}
 
     def write_path(key: object, *below: object) -> str:
-        one = None if key in below or len(below) > 50 else known.get(key)
+        one = None if key in below or len(below) > _DEEPEST else known.get(key)
         return f"{write_path(one.get('parentCollection'), key, *below)}/{one.get('name')}" if one else ""
 
     paths = {key: write_path(key)[1:] for key in known}

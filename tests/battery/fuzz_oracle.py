@@ -65,7 +65,7 @@ def assess(seed: Seed, body: bytes) -> Outcome:
     """Read a damaged page and judge what comes of it.
 
     Raises:
-        Exception: anything but an `ArxivError`, or a `ConfigurationError` for a library, is a crash, and passed on.
+        Exception: anything but an `ArxivError`, or a `ConfigurationError` for a library, is a crash.
     """
     try:
         page = READERS[seed.interface](body)

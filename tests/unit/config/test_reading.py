@@ -256,15 +256,6 @@ def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line
     assert hint in error.hint
 
 
-def test_a_path_whose_backslashes_became_other_characters_is_refused(refuse: Refuse) -> None:
-    error = refuse(r"""
-        [defaults]
-        library = "C:\temp.bib"
-    """)
-    assert "control character" in error.message
-    assert r"single quotes: library = 'C:\temp\lab.bib'" in f"{error.message} {error.hint}"
-
-
 def test_a_missing_file_points_at_digest_init(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"there is no .*digest\.toml") as caught:
         load_config(tmp_path / "digest.toml", {})
