@@ -19,7 +19,7 @@ from digest.model.errors import ConfigurationError
 
 START = re.compile(
     r"(?:^|(?<=[})]))[ \t]*+@[ \t]*+(\w++)"
-    r"(?:\s*+([{(])((?:(?:[^,={}\"@]|(?<=[\w.-])@)*+,)*+(?:[^,={}\"@]*+(?=\}))?+)"
+    r"(?:\s*+([{(])((?:(?:[^,={}\"@]|(?<=[\w.-])@)*+,(?:[^,={}\"@\n]*+,)*+)?+(?:[^,={}\"@]*+(?=\}))?+)"
     r"|([^,={}()\"\n]*+)(?=,\s*+[\w-]++\s*+=))",
     re.MULTILINE,
 )
@@ -97,4 +97,4 @@ def read_bibtex(text: str) -> Iterator[Entry]:
             fault = f"has a brace, a quote or a comma too many or too few by line {spoiled}"
         fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
         named = key.strip(" \t\n,") if opening else f"{kind}{bare}"
-        yield f"line {line}: the entry {named}".rstrip(), fields, fault
+        yield " ".join(f"line {line}: the entry {named}".split()), fields, fault

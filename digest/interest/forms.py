@@ -59,8 +59,9 @@ _HOLDERS: Final = frozenset(
 """Where databases and programs have the papers in what they answer; a paper's own references are elsewhere."""
 
 TABLE_START = re.compile(
-    r'\A(?:[^\n]*\n){0,2}?(?=[^\n{}=]*(?:^|(?<=[,;\t]))"?'
-    r'(?:(?:document |article |paper )?title|ti|doi|url|arxiv.?id)"?(?:[,;\t]|$))(?=[^,;\t\n]*([,;\t]))',
+    r"\A(?:[^\n]*\n){0,2}?(?=[^\n{}=@]*$)"
+    r'(?=(?:[^\n]*[,;\t])?"?(?:(?:document |article |paper )?title|ti|doi|url|arxiv.?id)"?(?:[,;\t]|$))'
+    r"(?=[^,;\t\n]*([,;\t]))",
     re.IGNORECASE | re.MULTILINE,
 )
 """The lines before that which names a table's columns, and the sign between these."""

@@ -125,6 +125,13 @@ def test_an_id_is_an_entrys_own_only_where_it_says_so(fields: str, arxiv_id: str
 
 
 @pytest.mark.parametrize(
+    "text", ["@misc{a,\n doi\t=\t{10.1000/a},\n title\t=\t{A}}", "% title, doi\n@misc{a, title = {A}}"]
+)
+def test_bibtex_is_no_table(text: str) -> None:
+    assert [paper.title for paper in read_library("a.bib", text.encode()).papers] == ["A"]
+
+
+@pytest.mark.parametrize(
     ("text", "troubles"),
     [
         ('Title,DOI\n"A",10.1000/a\nB, with a comma,10.1000/b\n', "line 3: the row has more columns than"),
