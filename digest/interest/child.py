@@ -14,7 +14,7 @@ from typing import Final
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryReading
 
-FILE_SECONDS: Final = 20.0
+FILE_SECONDS: Final = 30.0
 """How long reading one file may take."""
 
 _LARGEST: Final = 20_000_000
@@ -62,11 +62,17 @@ def read_apart(name: str, content: bytes, seconds: float) -> LibraryReading:
 
 
 def main() -> None:
-    """Read the file that is given, and write what came of it."""
-    from digest.interest.files import read_library  # noqa: PLC0415 - only this process pays for parsers
+    """Read the file that is given, and write what came of it.
 
+    Its texts are cut into words as each pass does: what would take a pass too long takes too long here.
+    """
+    from digest.interest.files import read_library  # noqa: PLC0415 - only this process pays for parsers
+    from digest.interest.nearness import Texts  # noqa: PLC0415 - as above
+
+    answer: LibraryReading | Exception
     try:
-        answer: LibraryReading | Exception = read_library(sys.argv[1], sys.stdin.buffer.read())
+        answer = read_library(sys.argv[1], sys.stdin.buffer.read())
+        Texts.read((paper.title, paper.abstract) for paper in answer.papers)
     except Exception as error:  # noqa: BLE001 - who waits for it raises it
         answer = error
     sys.stdout.buffer.write(pickle.dumps(answer))

@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any, Final
 
 from digest.interest.entries import Entry, fold_name, list_dois, list_ids
+from digest.model.errors import count
 
 _RIS: Final = {
     "TI": "title",
@@ -155,7 +156,7 @@ def read_lines(text: str) -> Iterator[Entry]:
             sound += len(names) in (1, len(words.split()))
             lines.append((number, names))
     if lines and sound * 2 <= len(lines):
-        share = f"{sound:,} of its {len(lines):,} lines"
+        share = f"{sound:,} of its {count(len(lines), 'line')}"
         yield "it", {}, f"is a text in which only {share} name one paper each, by id or address"
         return
     for number, names in lines:

@@ -164,7 +164,7 @@ def test_what_databases_do_not_take_is_left_out() -> None:
     ("content", "said"),
     [
         (b"\r\n \n", "it is empty"),
-        (b"\xff\xff\0\1", "only 0 of its 1 lines name one paper"),
+        (b"\xff\xff\0\1", "only 0 of its 1 line name one paper"),
         (b'[{"title": "A",', "Expecting property name"),
         (b'{"a":' * 200_000, "recursion"),
         (b"title,doi\n", "it is empty"),
