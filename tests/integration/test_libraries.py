@@ -15,6 +15,7 @@ from digest.interest import libraries
 from digest.interest.child import read_apart
 from digest.interest.tables import StoredLibrary, load_counts, load_libraries, load_states
 from digest.model.clock import ManualClock
+from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.store.papers import load_known
 from tests.acceptance.made import START, made_up
@@ -300,3 +301,9 @@ def test_other_threads_go_on_while_a_file_is_read() -> None:
         sleep(0.01)
         longest = max(longest, monotonic() - begun)
     assert longest < 0.5
+
+
+def test_a_library_whose_words_take_too_long_is_left_before_a_pass_reads_them() -> None:
+    titles = "\n".join(f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(6_000))
+    with pytest.raises(ConfigurationError, match=r"^lab\.bib could not be read in 3 seconds"):
+        read_apart("lab.bib", titles.encode(), 3.0)
