@@ -14,7 +14,7 @@ from pybtex.database.input.bibtex import LowLevelParser, UndefinedMacro
 from pybtex.scanner import Token
 from pybtex.utils import CaseInsensitiveDict
 
-from digest.interest.entries import Entry
+from digest.interest.entries import MOST_ENTRIES, Entry, make_refusal
 from digest.model.errors import ConfigurationError
 
 START = re.compile(
@@ -70,12 +70,14 @@ class _Parser(LowLevelParser):  # type: ignore[misc] # it says nothing of its ty
 def read_bibtex(text: str) -> Iterator[Entry]:
     """Yield the entries of a BibTeX file.
 
-    Raise `ConfigurationError`: its macros expand to far more than the file holds.
+    Raise `ConfigurationError`: there are too many, or macros expand to far more than the file holds.
     """
     macros: dict[str, Any] = CaseInsensitiveDict({"": _SWELLS * len(text)})
     line = 1
     counted = 0
     found = list(START.finditer(text))
+    if len(found) > MOST_ENTRIES:
+        raise make_refusal()
     ends = [*(one.start() for one in found[1:]), len(text)]
     for one, end in zip(found, ends, strict=True):
         line += text.count("\n", counted, one.start())

@@ -12,6 +12,7 @@ from html import unescape
 from typing import TypeVar
 from urllib.parse import unquote
 
+from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper
 from digest.model.papers import ArxivId
 
@@ -22,6 +23,9 @@ Named = TypeVar("Named")
 
 NO_PAPERS = frozenset(("annotation", "attachment", "note"))
 """Items of Zotero's that are no papers."""
+
+MOST_ENTRIES = 20_000
+"""Entries a file may have; macros of BibTeX count, too."""
 
 _LONGEST = 20_000
 """Characters of a field that count: no abstract is longer."""
@@ -92,6 +96,12 @@ _MARKUP = re.compile(
     r"</?(?:jats:)?(?:p|i|b|em|strong|su[bp]|sc|span|div|title|italic|bold)\b[^<>]*>", re.IGNORECASE
 )
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
+
+
+def make_refusal() -> ConfigurationError:
+    """Return the error of a file with more than `MOST_ENTRIES`."""
+    hint = "Export the papers that matter most, such as those of one collection."
+    return ConfigurationError(f"has more than {MOST_ENTRIES:,} entries", hint=hint)
 
 
 def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:

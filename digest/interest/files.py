@@ -9,12 +9,11 @@ from functools import partial
 from operator import itemgetter
 
 from digest.interest import bibtex
-from digest.interest.entries import NO_PAPERS, Entry, make_paper
+from digest.interest.entries import MOST_ENTRIES, NO_PAPERS, Entry, make_paper, make_refusal
 from digest.interest.forms import TABLE_START, TAGGED, read_json, read_lines, read_table, read_tagged
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
-MOST_ENTRIES = 20_000
 _MOST_TROUBLES = 100
 _HINT = (
     "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web of Science,"
@@ -95,8 +94,7 @@ def _read(content: bytes) -> LibraryReading:
     troubles = []
     for number, (place, fields, fault) in enumerate(_read_entries(text)):
         if number == MOST_ENTRIES:
-            hint = "Export the papers that matter most, such as those of one collection."
-            raise ConfigurationError(f"has more than {MOST_ENTRIES:,} entries", hint=hint)
+            raise make_refusal()
         if not NO_PAPERS.isdisjoint((fields.get("itemType"), fields.get("Item Type"))):
             continue
         paper = make_paper(fields)

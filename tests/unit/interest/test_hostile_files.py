@@ -8,7 +8,8 @@ from time import process_time
 
 import pytest
 
-from digest.interest.files import MOST_ENTRIES, read_library
+from digest.interest.entries import MOST_ENTRIES
+from digest.interest.files import read_library
 from digest.model.errors import ConfigurationError
 
 ENTRY = "@article{a,\n title = {Queues},\n year = 2020\n}\n"
@@ -112,6 +113,7 @@ def test_macros_expand_to_at_most_ten_times_the_file(doubled: str) -> None:
         '{"title": "a"}\n',
         "2101.00001\n",
         "%0 Book\n",
+        "@string{a = a # a}",
     ],
 )
 def test_a_file_has_at_most_twenty_thousand_entries(entry: str) -> None:
