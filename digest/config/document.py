@@ -119,7 +119,9 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
     except tomllib.TOMLDecodeError as error:
         said = str(error).replace("Illegal character '\\n'", 'a text without a " at its end')
         hint = 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
-        if "Cannot overwrite" in said or "Cannot declare" in said:
+        if "Unescaped" in said or "hex value" in said:
+            hint = r"A text with \ goes into single quotes: library = 'C:\papers\lab.bib'."
+        elif "Cannot overwrite" in said or "Cannot declare" in said:
             hint = "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
         raise ConfigurationError(f"{path}: {said}", hint=hint) from error
 

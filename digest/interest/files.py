@@ -1,88 +1,120 @@
-"""Reads a library's file: BibTeX, RIS, CSL-JSON, or lines of ids and addresses; its content says which. Pure."""
+"""Reads a library's file, whatever program wrote it: its content says which form it has. Pure."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping
-from html import unescape
-from typing import Any
-from urllib.parse import unquote
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import itemgetter
 
-from digest.model.errors import ConfigurationError, UsageError
+from digest.interest import bibtex
+from digest.interest.entries import MOST_ENTRIES, NO_PAPERS, Entry, make_paper, make_refusal
+from digest.interest.forms import TABLE_START, TAGGED, read_json, read_lines, read_table, read_tagged
+from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
-from digest.model.papers import ArxivId
 
-_LARGEST = 50_000_000
 _MOST_TROUBLES = 100
-_HINT = "A library is BibTeX, RIS, CSL-JSON, or a text file with an arXiv id or address on each line."
-
-_JSON_START = re.compile(r'\A\s*\[?\s*\{\s*["}]')
-_RIS_START = re.compile(r"^TY {1,2}-", re.MULTILINE)
-_BIBTEX_START = re.compile(
-    r"(?:^|(?<=[})]))[ \t]*@[ \t]*(\w+)(?:\s*([{(])(?:([^,={}\"\n]*)(?:,|(?=\})))?"
-    r"|([^,={}()\"\n]*),(?=\s*[\w-]+\s*=))",
-    re.MULTILINE,
+_HINT = (
+    "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web of Science,"
+    " or a text file with an arXiv id or address on each line."
 )
-"""An entry begins a line, or follows at once on the brace that ends another; its key or brace may be missing."""
-_FIELD_START = re.compile(r"^\s*,?\s*[\w-]+\s*=", re.MULTILINE)
 
-_DOIS = ("doi", "url", "urls", "extra", "note", "notes", "howpublished")
-_IDS = (
-    *("eprint", "arxivid", "arxiv", "archiveid", "archive_location", "archivelocation"),
-    *(
-        *_DOIS,
-        "number",
-        "volume",
-        "journal",
-        "journaltitle",
-        "publicationtitle",
-        "container-title",
-        "journal_name",
+_PACKED = "Export the library as BibTeX or RIS: as text, and not packed."
+_ANY_EXPORT = "Export the library as BibTeX, RIS or CSL-JSON."
+_ADDRESSES = "Save the addresses of the papers as a text file, one on each line."
+_REFUSED = (
+    (r"%PDF-", "a PDF file", "Give a text file with the arXiv id of each paper on a line."),
+    (r"PK\x03\x04", "a zip file, as those of Word and Excel are", _PACKED),
+    (r"\x1f\x8b|7z\xbc\xaf|Rar!|BZh|\xfd7zXZ", "a packed file", _PACKED),
+    (r"\xd0\xcf\x11\xe0", "a file of an older Word or Excel", _PACKED),
+    (r"\{\\rtf", "a rich text (RTF)", _PACKED),
+    (r"SQLite format 3", "a database, as Zotero and Mendeley keep one", _ANY_EXPORT),
+    (
+        r"\s*+(?=<)(?s:.*)<records>",
+        "EndNote's XML",
+        "In EndNote choose File, Export, and as output style BibTeX or RefMan (RIS).",
     ),
-    *("secondary_title", "pages", "eid", "publisher", "accession_number"),
+    (
+        r"\s*+(?=<)(?s:.*)<PubmedArticle",
+        "PubMed's XML",
+        "In PubMed choose Save, and as format PubMed: that makes an .nbib file.",
+    ),
+    (r"\s*+(?=<)(?s:.*)<rdf:RDF", "RDF", "In Zotero choose Export, and as format BibTeX, RIS or CSL JSON."),
+    (r"\s*+<!DOCTYPE NETSCAPE-Bookmark", "a list of bookmarks (HTML)", _ADDRESSES),
+    (r"(?i)\s*+<(?:!DOCTYPE html|html|head|body)", "a web page (HTML)", f"{_ANY_EXPORT} {_ADDRESSES}"),
+    (r"\s*+<", "XML", _ANY_EXPORT),
+    (
+        r"(?sm)(?:.*^)?[ \t]*+\\(?:documentclass|begin\{thebibliography|bibitem|bibdata|refsection)",
+        "a file of LaTeX",
+        "Give the BibTeX file (.bib) from which it was made.",
+    ),
+    (r"(?:---\s*+)?(?:references:|- (?:id|title|type):)", "YAML", "Export the library as CSL-JSON or BibTeX."),
 )
-"""Where an id may be, by how surely it is the paper's own: as BibTeX, RIS, CSL and Zotero name these fields."""
+"""What is no library, though it may hold one: how it begins, what it is, and what to do instead."""
 
-_PARTING = re.compile(r"[\s,;<>()\[\]{}\"'|\\]+")
-_DOI = re.compile(r"(?:^|doi\.org/|\bdoi[:=]?\s*)(10\.(?!48550/)\d{4,9}/[!$-;=@-z~]+(?<![.,;)]))", re.IGNORECASE)
-"""A DOI, but not arXiv's own, which says no more than the id."""
+_HEAD = 2_000
+"""So many bytes say what a file is."""
 
-_BRACES = re.compile(
-    r"(\$[^$]*\$|\{\\[a-z]+[^{}]*\}|(?:\\[a-z]+\s*|[_^])(?:\{(?:[^{}]|\{[^{}]*\})*\})*|\\.)|[{}]", re.IGNORECASE
+_WIDE = (
+    (rb"\xff\xfe|\xfe\xff", "utf-16"),
+    (rb"(?:[\t-\r -~]\0){4}", "utf-16-le"),
+    (rb"(?:\0[\t-\r -~]){4}", "utf-16-be"),
 )
-"""The braces of BibTeX that only keep capitals, as in {B}ayesian; what is TeX is in the group, and stays."""
-
-_MARKUP = re.compile(r"</?(?:jats:)?(?:p|i|b|em|strong|su[bp]|sc|span|title|italic|bold)\b[^<>]*>", re.IGNORECASE)
-_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
-
-
-Entry = tuple[str, Mapping[str, object], str]
-"""One entry of a file: where it is, what was read of it, and what is wrong with it."""
+_JSON_START = re.compile(r'\A\s*+\[?\s*+\{\s*+["}]')
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Entry]]], ...] = (
+    (_JSON_START, read_json),
+    (TABLE_START, read_table),
+    (bibtex.START, bibtex.read_bibtex),
+    *(
+        (re.compile(f"^{line}", re.MULTILINE), partial(read_tagged, first, tag, names))
+        for first, line, tag, names in TAGGED
+    ),
+)
 
 
 def read_library(name: str, content: bytes) -> LibraryReading:
     """Read the file of a library. What is spoiled in one entry costs none of the others.
 
-    Raise `ConfigurationError`: it is too large, or no paper in it can be read.
+    Raise `ConfigurationError`: it is over a limit, or of another form, or no paper in it can be read.
     """
-    if len(content) > _LARGEST:
-        raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=_HINT)
-    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    eight_bits = content.decode("utf-16", "replace").encode() if is_wide else content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return _read(content)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name} {error.message}", hint=error.hint) from error
+
+
+def _read(content: bytes) -> LibraryReading:
+    eight_bits = _narrow(content).removeprefix(b"\xef\xbb\xbf")
+    for start, form, advice in _REFUSED:
+        if re.match(start, eight_bits[:_HEAD].decode("latin-1")):
+            raise ConfigurationError(f"is {form}, and no library", hint=advice)
     text = "\n".join(map(_decode, eight_bits.splitlines()))
     papers: dict[LibraryPaper, None] = {}
     troubles = []
-    for place, fields, fault in _read_entries(text):
+    for number, (place, fields, fault) in enumerate(_read_entries(text)):
+        if number == MOST_ENTRIES:
+            raise make_refusal()
+        if not NO_PAPERS.isdisjoint((fields.get("itemType"), fields.get("Item Type"))):
+            continue
         paper = make_paper(fields)
         if paper:
             papers[paper] = None
         if trouble := fault or ("" if paper else "has neither a title nor an id"):
             troubles.append(f"{place} {trouble}")
     if not papers:
-        raise ConfigurationError(f"{name} holds no paper: {(troubles or ['it is empty'])[0]}", hint=_HINT)
-    return LibraryReading(tuple(papers), tuple(troubles[:_MOST_TROUBLES]), hashlib.sha256(content).hexdigest())
+        why = (troubles or ["it is empty"])[0]
+        raise ConfigurationError(f"holds no paper: {why}", hint=_HINT)
+    version = hashlib.sha256(content).hexdigest()
+    return LibraryReading(tuple(papers), tuple(troubles[:_MOST_TROUBLES]), version)
+
+
+def _narrow(content: bytes) -> bytes:
+    """Return a text in UTF-16, with a mark or without, as UTF-8, and any other as it is."""
+    for start, coding in _WIDE:
+        if re.match(start, content):
+            return content.decode(coding, "replace").encode()
+    return content
 
 
 def _decode(line: bytes) -> str:
@@ -93,100 +125,7 @@ def _decode(line: bytes) -> str:
 
 
 def _read_entries(text: str) -> Iterator[Entry]:
-    if text.lstrip().startswith("<"):
-        return iter([("it", {}, "is a web page or other XML")])
-    forms = {_JSON_START: _read_json, _RIS_START: _read_ris, _BIBTEX_START: _read_bibtex}
-    return next((read for start, read in forms.items() if start.search(text)), _read_lines)(text)
-
-
-def _cut(text: str, start: re.Pattern[str]) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """Yield each start's line, its parts, and what follows: an entry without an end costs no other."""
-    found = list(start.finditer(text))
-    line, counted = 1, 0
-    for one, end in zip(found, [*(other.start() for other in found[1:]), len(text)], strict=True):
-        line += text.count("\n", counted, one.start())
-        counted = one.start()
-        yield line, one.groups(""), text[one.end() : end]
-
-
-def _read_bibtex(text: str) -> Iterator[Entry]:
-    from pybtex.database.input import bibtex  # noqa: PLC0415 - most commands read no library
-    from pybtex.utils import CaseInsensitiveDict  # noqa: PLC0415 - as above
-
-    macros = CaseInsensitiveDict(bibtex.month_names)
-    for line, (kind, opening, key, bare), rest in _cut(text, _BIBTEX_START):
-        faults: list[Exception] = []
-        body = f"@{kind}{opening or '{'}{rest}"
-        parser = bibtex.LowLevelParser(body, keyless_entries=True, macros=macros, handle_error=faults.append)
-        nothing: tuple[str, Any] = ("comment", ())
-        name, read = next(iter(parser), nothing)
-        if name.lower() not in ("comment", "preamble", "string"):
-            is_sound = all(isinstance(fault, bibtex.UndefinedMacro) for fault in faults)
-            is_whole = is_sound and not _FIELD_START.search(body[parser.pos :])
-            fault = f"has a brace, a quote or a comma too many or too few by line {line + parser.lineno - 1}"
-            fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
-            fault = ("" if is_whole else fault) if opening else "has no { before its key"
-            yield f"line {line}: the entry {(key if opening else kind + bare).strip()}".rstrip(), fields, fault
-
-
-def _read_ris(text: str) -> Iterator[Entry]:
-    import rispy  # noqa: PLC0415 - most commands read no library
-
-    for line, _, rest in _cut(text, _RIS_START):
-        try:
-            read, fault = rispy.loads(f"TY  -{rest}\nER  - ")[0], ""
-        except Exception as error:  # noqa: BLE001 - whatever one record makes its reader raise costs no other
-            read, fault = {}, f"can't be read ({type(error).__name__})"
-        yield f"line {line}: the record", read, fault
-
-
-def _read_json(text: str) -> Iterator[Entry]:
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        yield "the JSON", {}, f"is broken: {error}"
-        return
-    items = read.get("items", [read]) if isinstance(read, dict) else read
-    for number, item in enumerate(items if isinstance(items, list) else (), 1):
-        yield f"item {number}", item if isinstance(item, dict) else {}, ""
-
-
-def _read_lines(text: str) -> Iterator[Entry]:
-    for number, written in enumerate(text.split("\n"), 1):
-        words = re.split(r"(?:^|\s)#", written)[0].strip()
-        named = [*map(str, _find_ids(words)), _find_doi(words)]
-        yield from ((f"line {number}", {"eprint": name, "doi": name}, "") for name in filter(None, named))
-        if words and not any(named):
-            yield f"line {number}", {}, "has no arXiv id, address or DOI"
-
-
-def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:
-    """Make a paper of the fields of an entry; None if it has no title, no id at arXiv and no DOI."""
-    joined = {
-        name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in entry.items()
-    }
-    fields = {name.lower(): str(value or "") for name, value in joined.items()}
-    title = _clean(fields.get("title") or fields.get("primary_title", ""))
-    abstract = _clean(fields.get("abstract") or fields.get("abstractnote") or fields.get("notes_abstract", ""))
-    arxiv_id = next((id_ for name in _IDS for id_ in _find_ids(fields.get(name, ""))), None)
-    doi = next((doi for name in _DOIS if (doi := _find_doi(fields.get(name, "")))), "")
-    return LibraryPaper(title, abstract, arxiv_id, doi, collection) if title or arxiv_id or doi else None
-
-
-def _find_ids(text: str) -> Iterator[ArxivId]:
-    for piece in _PARTING.split(text):
-        try:
-            id_ = ArxivId.parse(piece.strip(".:").lower())
-        except UsageError:
-            continue
-        if id_.is_possible:
-            yield id_
-
-
-def _find_doi(text: str) -> str:
-    found = _DOI.search(unquote(text.replace("\\", "")).strip())
-    return found[1].lower() if found else ""
-
-
-def _clean(text: str) -> str:
-    return " ".join(_UNSTORABLE.sub(" ", unescape(_MARKUP.sub("", text))).split())
+    """Read the form of which a sign comes first in a text; without any it is a list."""
+    found = [(sign.start(), read) for start, read in _FORMS if (sign := start.search(text))]
+    read = min(found, key=itemgetter(0), default=(0, read_lines))[1]
+    return read(text)

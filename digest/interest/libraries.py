@@ -21,7 +21,7 @@ from digest import __version__
 from digest.arxiv.client import IDS_LIMIT, ArxivClient
 from digest.arxiv.pages import fetch_papers
 from digest.config import Config
-from digest.interest.files import read_library
+from digest.interest.child import FILE_SECONDS, load_file, read_apart
 from digest.interest.step import FEW, YARDSTICK, fold_title, load_weights
 from digest.interest.tables import (
     LIKES,
@@ -42,7 +42,7 @@ from digest.interest.tables import (
     save_library,
 )
 from digest.interest.zotero import fetch_zotero
-from digest.model.clock import Clock, write_day
+from digest.model.clock import Clock, monotonic, write_day
 from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
 from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
 from digest.model.papers import ArxivId
@@ -61,8 +61,12 @@ _REQUESTS: Final = 5
 _ZOTERO_EVERY, _ZOTERO_AGAIN = timedelta(days=1), timedelta(hours=1)
 """How often Zotero is asked, and how soon again if it could not be read."""
 
-_ZOTERO_SECONDS, _ZOTERO_BYTES = 120.0, 20_000_000
+_ZOTERO_SECONDS = 60.0
+_ZOTERO_BYTES = 10_000_000
 """How long one answer of Zotero's may take, and how long it may be."""
+
+_ALL_SECONDS: Final = 180
+"""How long all libraries of a check may take: what is left then is read at the next check."""
 
 _COUNTED: Final = 10_000
 """How many of the newest stored papers are read to know how rare a word is."""
@@ -89,10 +93,16 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     with site.store.read() as conn:
         named = load_sources(conn)
         held = load_states(conn)
-    for source in named:
-        library = held.get(source, StoredLibrary(0, source))
-        if _is_due(library, now, asks_again=asks_again):
-            _read(site, report, library, now)
+    libraries = [held.get(source, StoredLibrary(0, source)) for source in named]
+    until = monotonic() + _ALL_SECONDS
+    for library in sorted(libraries, key=lambda one: one.trouble != ""):  # what was slow comes last
+        left = until - monotonic()
+        if left <= 0:
+            name = name_source(site.config, library.source)
+            took = f"the others took {_ALL_SECONDS} seconds"
+            report.troubles.append(f"{name} was not read: {took}. The next check reads it.")
+        elif _is_due(library, now, asks_again=asks_again):
+            _read(site, report, library, now, left)
     unnamed = [source for source in held if source not in named and not source.startswith(LIKES)]
     if unnamed:
         with site.store.begin() as conn:
@@ -127,8 +137,8 @@ def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     return now - library.asked_at >= pause
 
 
-def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime) -> None:
-    reading, trouble = _try_reading(site.config, site.clock, had)
+def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime, left: float) -> None:
+    reading, trouble = _try_reading(site.config, site.clock, had, left)
     if trouble not in ("", had.trouble):
         report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
     if reading is not None:
@@ -139,11 +149,13 @@ def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime) 
             save_library(conn, had.source, None, at=now, trouble=trouble)
 
 
-def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[LibraryReading | None, str]:
+def _try_reading(
+    config: Config, clock: Clock, had: StoredLibrary, left: float = _ALL_SECONDS
+) -> tuple[LibraryReading | None, str]:
     """Return what was read if it has changed, and why it can't be read, with what to do about it."""
     name = f"{had.source}: " if had.source.startswith(ZOTERO) else ""
     try:
-        return read_source(config, clock, had.source, had.version), ""
+        return read_source(config, clock, had.source, had.version, left=left), ""
     except (ConfigurationError, OutsideError) as error:
         helps = isinstance(error, ConfigurationError) or had.read_at is None  # else it is asked again, unbidden
         return None, make_storable(f"{name}{error.message}. {error.hint * helps}".rstrip(". "))
@@ -153,10 +165,19 @@ def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[Libr
         return None, f"{name_source(config, had.source)} can't be read: {form}"
 
 
-def read_source(config: Config, clock: Clock, source: str, version: str = "") -> LibraryReading | None:
+def read_source(
+    config: Config,
+    clock: Clock,
+    source: str,
+    version: str = "",
+    *,
+    left: float = _ALL_SECONDS,
+) -> LibraryReading | None:
     """Read a library from its file or from Zotero; None if it is as it was.
 
-    Raise `ConfigurationError`: the file is not there, or is no library.
+    `left`: seconds that all libraries together may still take.
+
+    Raise `ConfigurationError`: the file is not there, or is no library, or it is over a limit.
     Raise `OutsideError`: Zotero did not answer well.
     """
     name = name_source(config, source)
@@ -170,13 +191,10 @@ def read_source(config: Config, clock: Clock, source: str, version: str = "") ->
         )
         asked = ZoteroSource.parse(source)
         return fetch_zotero(wire, config.zotero.url, config.zotero.key, asked, version, clock=clock)
-    try:
-        content = Path(source).read_bytes()
-    except OSError as error:
-        raise ConfigurationError(
-            f"{name} can't be read: {error.strerror}", hint="Check the path and its permissions."
-        ) from error
-    return None if hashlib.sha256(content).hexdigest() == version else read_library(name, content)
+    content = load_file(name, Path(source))
+    if hashlib.sha256(content).hexdigest() == version:
+        return None
+    return read_apart(name, content, min(FILE_SECONDS, left))
 
 
 def name_source(config: Config, source: str) -> str:

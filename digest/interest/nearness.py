@@ -11,7 +11,7 @@ follows is exact: two machines put papers in the same order.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from math import log
 from typing import TypeAlias
@@ -137,8 +137,12 @@ class Interest:
 
         Its nearest paper counts in full, the second by half, the third by a third, and so on.
         """
-        alike = self.compare(papers if isinstance(papers, Texts) else Texts.read(papers))
-        return [int(one) for one in _add_up(alike[:, : self._near]) - _add_up(alike[:, self._near :]) // 2]
+        texts = papers if isinstance(papers, Texts) else Texts.read(papers)
+        measured: list[int] = []
+        for alike in self.compare_in_parts(texts):
+            less = _add_up(alike[:, self._near :]) // 2
+            measured += map(int, _add_up(alike[:, : self._near]) - less)
+        return measured
 
     def find_nearest(self, paper: PaperText) -> int | None:
         """Return the number of the library's nearest paper; None if nothing is shared."""
@@ -173,14 +177,19 @@ class Interest:
 
     def compare(self, texts: Texts) -> Numbers:
         """Return how near each paper is to each of `near`, then of `unlike`: the cosine, 1 as `_UNIT` squared."""
-        numbers, alike = self._weights.weigh(texts), np.zeros((texts.size, self._size), np.int64)
+        none = np.zeros((0, self._size), np.int64)
+        return np.concatenate([none, *self.compare_in_parts(texts)])
+
+    def compare_in_parts(self, texts: Texts) -> Iterator[Numbers]:
+        """Yield what `compare` returns for a few papers at a time: for all of them it may fill the memory."""
+        numbers = self._weights.weigh(texts)
         for start in range(0, texts.size, _AT_ONCE):
-            part = alike[start : start + _AT_ONCE]
+            shape = (min(_AT_ONCE, texts.size - start), self._size)
             entries, counts, others = self._join(texts, start)
             cells = np.repeat((texts.papers[entries] - start) * self._size, counts) + self._papers[others]
             products = np.repeat(numbers[entries], counts) * self._numbers[others]
-            part[:] = np.bincount(cells, products, part.size).reshape(part.shape)  # below 2**53, so exact
-        return alike
+            alike = np.bincount(cells, products, shape[0] * shape[1])  # below 2**53, so exact
+            yield alike.astype(np.int64).reshape(shape)
 
     def _join(self, texts: Texts, start: int) -> tuple[Numbers, Numbers, Numbers]:
         """Return of some papers the entries that the library has too, how often, and in order which those are."""
@@ -206,6 +215,8 @@ def find_least(measured: Sequence[int]) -> int:
 
 def measure_each_without(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
     """Return how near each paper of a library is to the others."""
-    alike = Interest(weights, papers).compare(Texts.read(papers))
-    np.fill_diagonal(alike, 0)
-    return [int(one) for one in _add_up(alike)]
+    measured: list[int] = []
+    for alike in Interest(weights, papers).compare_in_parts(Texts.read(papers)):
+        np.fill_diagonal(alike[:, len(measured) :], 0)
+        measured += map(int, _add_up(alike))
+    return measured

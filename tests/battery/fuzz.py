@@ -1,8 +1,11 @@
-"""Damages pages of arXiv by the million and reads them: `python -m tests.battery.fuzz --inputs 1000000 --seed 1`.
+"""Damages pages of arXiv, and libraries, by the million, and reads them.
 
-A reader gives a page or an `ArxivError`. Anything else is a crash, more than `HANG` seconds a hang, and what
-counts as falsely accepted says `tests.battery.fuzz_oracle`. Input N of a seed is always the same bytes:
-`--input N` reads that one alone. Findings are kept with their bytes; the exit code is 1 where there are any.
+    python -m tests.battery.fuzz --inputs 1000000 --seed 1
+
+A reader gives a page or an `ArxivError`, or of a library a reading or a `ConfigurationError`. Anything else is a
+crash, more than `HANG` seconds a hang, and what counts as falsely accepted says `tests.battery.fuzz_oracle`.
+Input N of a seed is always the same bytes: `--input N` reads that one alone. Findings are kept with their bytes;
+the exit code is 1 where there are any.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pathlib import Path
 import click
 
 from tests.battery.fuzz_frame import Read, Tally, read_all
+from tests.battery.fuzz_libraries import LIBRARIES, damage
 from tests.battery.fuzz_mutators import mutate
 from tests.battery.fuzz_oracle import Outcome, assess
 from tests.battery.fuzz_pages import SEEDS, Seed
@@ -23,9 +27,12 @@ from tests.battery.fuzz_pages import SEEDS, Seed
 def make_input(seed: int, number: int) -> tuple[Seed, bytes]:
     """Return the page that input `number` of a seed was, and what it has become."""
     draw = random.Random(f"{seed} {number}")  # noqa: S311 - the same damage for the same seed
-    page = draw.choice(SEEDS)
-    other = draw.choice(SEEDS)
-    return page, mutate(draw, page.body, other.body)
+    is_library = number % 3 == 0
+    seeds = LIBRARIES if is_library else SEEDS
+    page = draw.choice(seeds)
+    other = draw.choice(seeds)
+    way = damage if is_library else mutate
+    return page, way(draw, page.body, other.body)
 
 
 def check_seeds() -> None:
@@ -34,7 +41,7 @@ def check_seeds() -> None:
     Raises:
         RuntimeError: one is not.
     """
-    for page in SEEDS:
+    for page in (*SEEDS, *LIBRARIES):
         outcome = assess(page, page.body)
         if outcome != Outcome(page.verdict):
             raise RuntimeError(f"the undamaged page {page.body[:2_000]!r} came to {outcome}")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 import click
 
-HANG: Final = 10
+HANG: Final = 2
 """Seconds of processor time after which a reader is taken to hang."""
 
 _BATCH = 2_000
@@ -137,7 +137,7 @@ def _tell(tally: Tally, seconds: float) -> None:
     for title, counted in (("verdicts", tally.verdicts), ("remarks", tally.remarks)):
         click.echo(f"{title}:")
         for (sort, name), count in sorted(counted.items()):
-            click.echo(f"  {sort:6}{name:56}{count:12,}")
+            click.echo(f"  {sort:8}{name:54}{count:12,}")
     click.echo(f"\nslowest: {tally.slowest[0] * 1_000:,.0f} ms, input {tally.slowest[1]:,}")
     kinds = tally.count_kinds()
     click.echo(f"{kinds['crash']} crashes, {kinds['hang']} hangs, {kinds['wrong']} wrong verdicts")

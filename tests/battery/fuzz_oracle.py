@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date
+from functools import partial
 from typing import Final
 
 from lxml import etree
@@ -26,11 +27,18 @@ from lxml import etree
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import drop_forbidden
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.model.errors import ArxivError
+from digest.interest.files import read_library
+from digest.model.errors import ArxivError, ConfigurationError
+from digest.model.libraries import LibraryReading
 from digest.model.papers import ArxivId, Paper
+from tests.battery.fuzz_libraries import judge_library
 from tests.battery.fuzz_pages import Seed
 
-READERS: Final[dict[str, Callable[[bytes], object]]] = {"atom": parse_atom, "oai": parse_oai}
+READERS: Final[dict[str, Callable[[bytes], object]]] = {
+    "atom": parse_atom,
+    "oai": parse_oai,
+    "library": partial(read_library, "a library"),
+}
 
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _SEARCH = "{http://a9.com/-/spec/opensearch/1.1/}"
@@ -57,13 +65,13 @@ def assess(seed: Seed, body: bytes) -> Outcome:
     """Read a damaged page and judge what comes of it.
 
     Raises:
-        Exception: anything but an `ArxivError` is a crash, and passed on.
+        Exception: anything but an `ArxivError`, or a `ConfigurationError` for a library, is a crash.
     """
     try:
         page = READERS[seed.interface](body)
         if isinstance(page, AtomPage):
             check_counts(page, seed.start, seed.size)
-    except ArxivError as error:
+    except (ArxivError, ConfigurationError) as error:
         return Outcome(type(error).__name__)
     try:
         unseen = _judge(seed, body, page)
@@ -73,6 +81,9 @@ def assess(seed: Seed, body: bytes) -> Outcome:
 
 
 def _judge(seed: Seed, body: bytes, page: object) -> str:
+    if isinstance(page, LibraryReading):
+        judge_library(body, page)
+        return ""
     whole = seed.body.rstrip()
     assert len(body) >= len(whole) or not whole.startswith(body), "a part of a page was taken for a page"
     root = _read_plainly(body)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
 
 import pytest
 
+from digest.interest import libraries
+from digest.interest.child import read_apart
 from digest.interest.tables import StoredLibrary, load_counts, load_libraries, load_states
 from digest.model.clock import ManualClock
+from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.store.papers import load_known
 from tests.acceptance.made import START, made_up
@@ -226,3 +232,78 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
         name_libraries(world, source, "lab.bib", zotero=zotero.url)
         (trouble,) = world.look().libraries.troubles
     assert (said in trouble, len(read_stored(world).papers)) == (True, 5)
+
+
+LIMITS = {
+    "has more than 20,000 entries": "2101.00001\n" * 20_001,
+    "more than 10 times its size": f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}",
+    "could not be read in 3 seconds": "2101.00001 " * 1_800_000,
+    "has more than 20 MB": None,
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_library_over_a_limit_names_it_and_keeps_its_state_and_costs_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    name_libraries(world, "lab.bib", "other.txt")
+    other = world.folder / "other.txt"
+    other.write_text(f"{OLD}\n")
+    world.look()
+    first = read_stored(world)
+    monkeypatch.setattr(libraries, "FILE_SECONDS", 3.0 if "seconds" in limit else 60.0)
+    with (world.folder / "lab.bib").open("wb") as file:
+        content = LIMITS[limit]
+        if content is None:
+            file.truncate(3_000_000_000)
+        else:
+            file.write(content.encode())
+    other.write_text(f"{OLD}\n{GONE}\n")
+    report = world.look().libraries
+    (trouble,) = report.troubles
+    assert limit in trouble
+    assert trouble.startswith("lab.bib ")
+    assert trouble.endswith(" still counts.")
+    assert read_stored(world).papers == first.papers
+    assert report.read == [str(other)]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
+def test_what_is_no_file_is_not_waited_for(world: World, kind: str) -> None:
+    file = world.folder / "lab.bib"
+    file.unlink()
+    os.mkfifo(file) if kind == "fifo" else file.mkdir()
+    (trouble,) = world.look().libraries.troubles
+    assert trouble.startswith("lab.bib is no file. It is a folder, a pipe or a device.")
+
+
+def test_what_all_libraries_take_has_a_limit_and_the_slow_ones_come_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = world.folder / "a-slow.txt"
+    slow.write_text("2101.00001 " * 1_800_000)
+    name_libraries(world, "a-slow.txt", "lab.bib")
+    monkeypatch.setattr(libraries, "_ALL_SECONDS", 3)
+    first, second = world.look().libraries.troubles
+    assert " could not be read in " in first
+    assert second == "lab.bib was not read: the others took 3 seconds. The next check reads it."
+    assert world.look().libraries.read == [str(world.folder / "lab.bib")]
+
+
+def test_other_threads_go_on_while_a_file_is_read() -> None:
+    """A page is served by another thread: it must not wait for a pattern that runs over a large file."""
+    content = b"2101.00001 " * 300_000
+    reader = Thread(target=read_apart, args=("lab.txt", content, 60.0))
+    reader.start()
+    longest = 0.0
+    while reader.is_alive():
+        begun = monotonic()
+        sleep(0.01)
+        longest = max(longest, monotonic() - begun)
+    assert longest < 0.5
+
+
+def test_a_library_whose_words_take_too_long_is_left_before_a_pass_reads_them() -> None:
+    titles = "\n".join(f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(6_000))
+    with pytest.raises(ConfigurationError, match=r"^lab\.bib could not be read in 3 seconds"):
+        read_apart("lab.bib", titles.encode(), 3.0)

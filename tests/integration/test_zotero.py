@@ -14,7 +14,7 @@ from digest.model.errors import ConfigurationError, OutsideError
 from digest.model.libraries import LibraryPaper, LibraryReading, ZoteroSource
 from digest.model.papers import ArxivId
 from digest.wire import Wire
-from tests.fakes.loopback import Answer, Ending
+from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer_json
 from tests.fakes.zotero import KEY, FakeLibrary, Zotero
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -182,3 +182,47 @@ def test_what_may_not_be_read_says_what_to_do_and_never_the_key(
     shown = f"{caught.value!r} {caught.value.hint} {caught.value.__cause__!r} {caplog.text}"
     assert "secret" not in shown
     assert KEY not in shown
+
+
+@pytest.mark.parametrize(
+    ("pages", "seconds", "said", "requests"),
+    [
+        ("new", 0.0, "has more than 300 pages of 100 papers", 300),
+        ("new", 30.0, "takes too long: more than two minutes", 5),
+        ("large", 0.0, "has more than 100 MB", 12),
+        ("same", 0.0, "gives the same page again and again", 3),
+    ],
+)
+def test_a_library_without_an_end_is_left_at_a_limit_that_is_named(
+    pages: str, seconds: float, said: str, requests: int
+) -> None:
+    """Its total is never reached: each page brings a new paper, or the same one."""
+    clock = ManualClock(NOON)
+    asked: list[str] = []
+
+    def answer(request: Request) -> Answer:
+        clock.advance(timedelta(seconds=seconds))
+        asked.append(request.path)
+        headers = (("Last-Modified-Version", "9"), ("Total-Results", "999999999"))
+        if request.path.endswith("collections"):
+            return answer_json([], headers=headers)
+        title = "x" * 9_500_000 if pages == "large" else "A paper"
+        item = {"title": title, "itemType": "book", "start": "" if pages == "same" else len(asked)}
+        return answer_json([{"key": "K", "data": item}], headers=headers)
+
+    with LoopbackServer(answer, name="zotero") as server:
+        wire = Wire({}, deadline=20.0, limit=10_000_000)
+        with pytest.raises((ConfigurationError, OutsideError)) as caught:
+            fetch_zotero(wire, server.url, KEY, ZoteroSource(1), "", clock=clock)
+    assert said in caught.value.message
+    assert len(asked) == requests
+    assert "collection" in caught.value.hint.lower() or pages == "same"
+
+
+def test_a_long_chain_of_collections_is_read(zotero: Zotero) -> None:
+    group = zotero.libraries["groups/5"]
+    group.collections = [
+        {"key": f"C{number}", "name": "c", "parentCollection": f"C{number + 1}"} for number in range(2_000)
+    ]
+    group.add("Deep", "C0")
+    assert "Deep" in [paper.title for paper in fetch(zotero, "zotero:group/5")[0].papers]

@@ -171,7 +171,7 @@ def test_without_arxiv_it_ends_with_what_works_without_a_network(outside: Outsid
     ("arguments", "code", "reason"),
     [
         (["nowhere.bib"], 3, "nowhere.bib can't be read: No such file"),
-        (["."], 3, "can't be read: Is a directory"),
+        (["."], 3, "is no file"),
         (["empty.bib"], 3, "empty.bib holds no paper"),
         (["thesis.bib", "--days", "91"], 2, "91 is not in the range"),
         (["thesis.bib", "--output", "a.json", "--json"], 2, "--json > missed.json"),

@@ -245,6 +245,8 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
         ("[mail]\n[mail]\n", "line 2", "twice"),
         ("[mail", "end of document", "quotes"),
         ('follow = "cat:cs.PF\nto = "feed"\n', 'a text without a " at its end (at line 1', "quotes"),
+        (r'library = "C:\Users\me\lab.bib"', "line 1", r"single quotes: library = 'C:\papers\lab.bib'"),
+        (r'library = ["D:\papers\lab.bib"]', "line 1", "single quotes"),
     ],
 )
 def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: str, hint: str) -> None:

@@ -66,8 +66,9 @@ def test_what_programs_write_is_read(program: str, coding: str, end: str) -> Non
         ("eprint = {2101.0001}", None, ""),
         ("doi = {https://doi.org/10.1016/S0140-6736(05)66912-7}", None, "10.1016/s0140-6736(05)66912-7"),
         ("doi = {10.1007/978-3-030-58452-8\\_13}", None, "10.1007/978-3-030-58452-8_13"),
-        ("url = {http://dx.doi.org/10.1000/A%2FB}, note = {(see doi:10.1000/x).}", None, "10.1000/a/b"),
-        ("note = {(see doi:10.1000/x).}", None, "10.1000/x"),
+        ("url = {http://dx.doi.org/10.1000/A%2FB}, note = {(doi:10.1000/x).}", None, "10.1000/a/b"),
+        ("note = {(doi:10.1000/x).}", None, "10.1000/x"),
+        ("note = {(see doi:10.1000/x).}", None, ""),
         ("abstract = {Builds on arXiv:2101.00001 and doi:10.1000/x}", None, ""),
     ],
 )
@@ -128,16 +129,19 @@ def test_a_spoiled_entry_costs_no_other_and_keeps_what_can_be_read(entry: str, t
 
 
 @pytest.mark.parametrize(
-    ("record", "trouble"),
+    ("record", "titles", "trouble"),
     [
-        ("TY - JOUR\nTI - One blank\nER - \n", ("line 5: the record has neither a title nor an id",)),
-        ("TY  - GEN\nTI  - C\nER  - \nTYPE\nmore\n", ("line 5: the record can't be read (KeyError)",)),
+        ("TY - JOUR\nTI - One blank\nER - \n", ["One blank"], ()),
+        ("TI  - Before its type\nTY  - JOUR\nER  -\n", ["Before its type"], ()),
+        ("TY  - JOUR\nTI  - Without\nan end\n", ["Without an end"], ()),
+        ("TY  - GEN\nTI  - C\nER  - \nTYPE\nmore\n", ["C"], ()),
+        ("TY  - JOUR\nAU  - B\nER  - \n", [], ("line 5: the record has neither a title nor an id",)),
     ],
 )
-def test_a_record_that_its_reader_cannot_take_costs_no_other(record: str, trouble: tuple[str, ...]) -> None:
+def test_a_spoiled_record_costs_no_other(record: str, titles: list[str], trouble: tuple[str, ...]) -> None:
     sound = "TY  - JOUR\nTI  - {}\nID  - 1\nER  - \n"
     reading = read_library("a.ris", f"{sound.format('A')}{record}{sound.format('B')}".encode())
-    assert ([paper.title for paper in reading.papers], reading.troubles) == (["A", "B"], trouble)
+    assert ([paper.title for paper in reading.papers], reading.troubles) == (["A", *titles, "B"], trouble)
 
 
 def test_letters_of_old_programs_and_marks_of_web_pages_are_read() -> None:
@@ -160,15 +164,15 @@ def test_what_databases_do_not_take_is_left_out() -> None:
     ("content", "said"),
     [
         (b"\r\n \n", "it is empty"),
-        (b"<!DOCTYPE html><html><a href='https://arxiv.org/abs/2101.00001'>x</a></html>", "web page"),
-        (b"PK\x03\x04\0\0\0 \xff\xfe", "no arXiv id"),
+        (b"\xff\xff\0\1", "only 0 of its 1 line name one paper"),
         (b'[{"title": "A",', "Expecting property name"),
         (b'{"a":' * 200_000, "recursion"),
-        (b" " * 50_000_001, "more than 50 MB"),
+        (b"title,doi\n", "it is empty"),
+        (b"I read arXiv:2101.00001.\nIt says\nthis.\n", "only 1 of its 3 lines name one paper each"),
     ],
 )
 def test_a_file_without_a_paper_says_what_a_library_is(content: bytes, said: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"^lab\.bib") as caught:
+    with pytest.raises(ConfigurationError, match=r"^lab\.bib holds no paper") as caught:
         read_library("lab.bib", content)
     assert "BibTeX, RIS, CSL-JSON" in caught.value.hint
     assert said in caught.value.message

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,15 @@ def test_two_pythons_measure_alike() -> None:
             check=True,
         )
         assert json.loads(done.stdout) == here
+
+
+def test_a_large_library_is_compared_a_few_papers_at_a_time() -> None:
+    papers = [(f"word{number} word{number // 2}", "") for number in range(4_000)]
+    tracemalloc.start()
+    try:
+        measured = measure_each_without(Weights(), papers)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(measured) == 4_000
+    assert peak < 60_000_000, "all pairs at once are 128 MB"
