@@ -142,11 +142,14 @@ class Watch:
                 fail("every attempt sends the same bytes", f"delivery {row.delivery}")
 
     def _look_at_order(self, row: Any) -> None:  # noqa: ANN401 - a row
-        """What was refused goes first, in its order: nothing newer for that place is sent before it."""
+        """What was refused goes first, in its order: nothing newer for that place is sent before it.
+
+        What may have arrived is held as well, but is never tried, and holds up nothing.
+        """
         open_ = self._refused[row.destination]
         if row.after in ("sent", "dead", "suppressed"):
             open_.discard(row.delivery)
-        elif row.after == "held":
+        elif row.after == "held" and row.before not in ("unknown", "held"):
             open_.add(row.delivery)
         elif row.after == "sending" and (older := [one for one in open_ if one < row.delivery]):
             fail("a place that refused goes on in order", f"delivery {row.delivery} before {older}")
