@@ -300,7 +300,7 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
         log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
     for joined in joins:
-        join_subscription(conn, config, person, joined, at=at)
+        join_subscription(conn, person, joined, at=at)
 
 
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
@@ -366,10 +366,8 @@ def list_offered(config: Config) -> tuple[Subscription, ...]:
     return tuple(one for one in config.subscriptions if one.joinable)
 
 
-def join_subscription(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
-    """Make a person a reader of a subscription, if that is offered; twice is as once."""
-    if name not in {one.name for one in list_offered(config)}:
-        raise UnknownName(f"{name[:60]} is not offered", hint="Choose from the list on the first page.")
+def join_subscription(conn: Connection, person: Person, name: str, *, at: datetime) -> None:
+    """Make a person a reader of a subscription that is offered; twice is as once."""
     found = load_subscriptions(conn, names=[name])
     if not found:
         raise UnknownName(f"{name} is new and not ready yet", hint="Try again in a minute.")

@@ -37,7 +37,7 @@ from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
 from digest.web.feeds import CACHE_CONTROL, FeedCache, is_unmodified, make_etag, prefers_page, write_http_date
-from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
+from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -251,12 +251,9 @@ def confirm_unsubscribe(request: Request) -> Response:
     """
     shell, token = shell_of(request), request.path_params["token"]
     is_click = is_one_click(request)
-    form = Form(()) if is_click else read_form(request)
+    answer = "unsubscribe"
     if not is_click:
-        require_own_form(request, form)
-    answer = "unsubscribe" if is_click else form.get("answer")
-    if answer not in ("unsubscribe", "undo"):
-        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+        answer = read_button(read_own_form(request), "answer", ("unsubscribe", "undo"))
     with shell.site.store.begin() as conn:
         at = shell.site.clock.now()
         if answer == "undo":

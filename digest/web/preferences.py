@@ -66,7 +66,7 @@ from digest.store.subscribers import save_unsubscription
 from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
 from digest.web.endpoints import find_contact, mask, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 from digest.web.signup import show_link
 
@@ -120,11 +120,8 @@ def change(
 
     `find` finds who sent it, and `actions` are what its buttons do, by its field `action`.
     """
-    site, form = shell_of(request).site, read_form(request)
-    require_own_form(request, form)
-    act = actions.get(form.get("action"))
-    if act is None:
-        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+    site, form = shell_of(request).site, read_own_form(request)
+    act = actions[read_button(form, "action", actions)]
     try:
         with site.store.begin() as conn:
             network, found = name_network(request, site.config), find(conn, request, form)

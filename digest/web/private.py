@@ -27,7 +27,7 @@ from digest.plan.links import make_links
 from digest.render.contexts import PrivateContext
 from digest.store.subscriptions import bump_feed_generation
 from digest.web.endpoints import Shell, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, read_own_form
 from digest.web.preferences import NOTHING, Visit, change, lead_home, refuse_link
 
 
@@ -36,7 +36,7 @@ def open_private(request: Request) -> Response:
     shell, token = shell_of(request), request.path_params["token"]
     site, now, is_pressed = shell.site, shell.site.clock.now(), request.method == "POST"
     if is_pressed:
-        require_own_form(request, read_form(request))
+        read_own_form(request)
     with site.store.begin() if is_pressed else site.store.read() as conn:
         signup = load_signup(conn, secrets.token_hash(token), RequestKind.FRESH, now)
         person = load_person(conn, signup.address) if signup else None

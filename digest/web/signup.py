@@ -41,7 +41,7 @@ from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
 from digest.web.endpoints import Shell, answer_cached, find_contact, mask, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
@@ -88,10 +88,9 @@ def subscribe(request: Request) -> Response:
     config, admission = shell.site.config, shell.site.config.web.signup
     if admission.is_off:
         return shell.pages.fail(404)
-    form = read_form(request)
     if request.method != "POST":  # a reload of the page that the form opened
         return shell.pages.show("subscribe.html", _fill_form(shell, {}))
-    require_own_form(request, form)
+    form = read_own_form(request)
     try:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
@@ -152,11 +151,10 @@ def _ask(request: Request, kind: RequestKind, address: str, choices: SignupReque
 
 def link(request: Request) -> Response:
     """Show the form that asks for the link to one's subscriptions; take it."""
-    shell, form = shell_of(request), read_form(request)
+    shell = shell_of(request)
     if request.method != "POST":
         return show_link(shell, "link.html", "")
-    require_own_form(request, form)
-    given = form.get("address")
+    given = read_own_form(request).get("address")
     try:
         address = normalise_address(given)
     except UsageError as error:
@@ -189,11 +187,9 @@ def show_request(request: Request) -> Response:
 
 def answer_request(request: Request) -> Response:
     """Do what a button says: what was asked for, or that it never happens again."""
-    shell, form = shell_of(request), read_form(request)
-    require_own_form(request, form)
-    config, now, answer = shell.site.config, shell.site.clock.now(), form.get("answer")
-    if answer not in ("yes", "not-me"):
-        raise UsageError("this form has no such button", hint="Open its page again.")
+    shell = shell_of(request)
+    answer = read_button(read_own_form(request), "answer", ("yes", "not-me"))
+    config, now = shell.site.config, shell.site.clock.now()
     with shell.site.store.begin() as conn:
         signup = _load(conn, request, now)
         if answer == "not-me":
