@@ -295,8 +295,10 @@ def read_state_key(value: object) -> bytes:
     except ValueError:
         key = b""
     if len(key) != STATE_KEY_BYTES:
-        hint = "`digest init --start github` makes one, `digest db rotate-key` another."
-        raise ConfigurationError(f"is not {STATE_KEY_BYTES} bytes in base64", hint=hint)
+        raise ConfigurationError(
+            f"is not {STATE_KEY_BYTES} bytes in base64",
+            hint="`digest init --start github` makes one, `digest db rotate-key` another.",
+        )
     return key
 
 
