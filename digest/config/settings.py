@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
-from digest.config.addresses import ChooseProxy
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
 from digest.model.people import Signup
@@ -449,7 +448,7 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     hidden: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    choose_proxy: ChooseProxy = field(default=lambda _: None, repr=False)
+    choose_proxy: addresses.ChooseProxy = field(default=lambda _: None, repr=False)
 
     @property
     def query_names(self) -> frozenset[str]:

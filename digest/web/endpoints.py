@@ -29,8 +29,7 @@ from digest.people.unsubscription import (
 )
 from digest.plan.links import make_refs_url
 from digest.render import Renderer, references
-from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
-from digest.render.references import make_key
+from digest.render.contexts import Context, ErrorContext, StoredContext, UnsubscribeContext
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
@@ -40,7 +39,6 @@ from digest.web.feeds import CACHE_CONTROL, FeedCache, is_unmodified, make_etag,
 from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
@@ -110,7 +108,7 @@ class Pages:
         self._renderer = renderer
         self._home = home
 
-    def show(self, name: str, context: DataclassInstance, status: int = 200) -> Response:
+    def show(self, name: str, context: Context, status: int = 200) -> Response:
         """Answer with a page."""
         return HTMLResponse(self._renderer.render_web(name, context), status)
 
@@ -315,7 +313,7 @@ def serve_reference(request: Request) -> Response:
     write, media_type = references.FORMATS[suffix]
     headers = {
         "Last-Modified": write_http_date(paper.updated),
-        "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
+        "Content-Disposition": f'attachment; filename="{references.make_key(paper)}.{suffix}"',
     }
     return answer_cached(request, write([paper], with_abstracts=True).encode(), media_type, headers)
 

@@ -256,8 +256,19 @@ def _end(visit: Visit) -> str:
     return visit.request(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
 
 
-_BUTTONS = _save, _pause, _resume, _unsubscribe, _undo, _delete, _forget, _fresh, _end
-_ACTIONS = {act.__name__[1:]: act for act in _BUTTONS} | {"more": _like, "less": _like}
+_ACTIONS = {
+    "save": _save,
+    "pause": _pause,
+    "resume": _resume,
+    "unsubscribe": _unsubscribe,
+    "undo": _undo,
+    "delete": _delete,
+    "more": _like,
+    "less": _like,
+    "forget": _forget,
+    "fresh": _fresh,
+    "end": _end,
+}
 
 
 def lead_home(request: Request) -> str:

@@ -206,8 +206,10 @@ def answer_request(request: Request) -> Response:
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     found = load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.kind not in (RequestKind.SUBSCRIBE, RequestKind.MOVE):
-        hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
-        raise UnknownName("this link no longer works", hint=hint)
+        raise UnknownName(
+            "this link no longer works",
+            hint="It works once, for 48 hours. If you used it, it worked. To ask again, open the first page.",
+        )
     return found
 
 
