@@ -163,7 +163,10 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "description": " ".join(filter(None, (write_subtitle(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
-        "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],
+        "items": [
+            *([_write_notice_item(feed)] if feed.notice else []),
+            *(_write_item(templates, feed, entry) for entry in feed.entries),
+        ],
     }
     return (json.dumps(_drop_empty(document), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
@@ -185,17 +188,16 @@ def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str,
     )
 
 
-def _write_notice_item(feed: Feed) -> list[dict[str, Any]]:
-    if not feed.notice:
-        return []
-    item = {
-        "id": name_notice(feed),
-        "url": feed.home_url,
-        "title": NOTICE_TITLE,
-        "content_html": f"<p>{escape(clean_text(feed.notice))}</p>",
-        "date_modified": write_moment(feed.updated),
-    }
-    return [_drop_empty(item)]
+def _write_notice_item(feed: Feed) -> dict[str, Any]:
+    return _drop_empty(
+        {
+            "id": name_notice(feed),
+            "url": feed.home_url,
+            "title": NOTICE_TITLE,
+            "content_html": f"<p>{escape(clean_text(feed.notice))}</p>",
+            "date_modified": write_moment(feed.updated),
+        }
+    )
 
 
 def _drop_empty(members: dict[str, Any]) -> dict[str, Any]:
