@@ -129,13 +129,10 @@ class Renderer:
         """Render a digest's page for a site, which others may read; `made`: see `mark_page`."""
         return mark_page(self.render_page(digest.hide_library(), links, is_static=True), made)
 
-    def render_atom(self, feed: Feed) -> bytes:
-        """Render a feed as Atom (RFC 4287)."""
-        return fit_feed(partial(write_atom, self.templates), feed)
-
-    def render_json_feed(self, feed: Feed) -> bytes:
-        """Render a feed as JSON Feed 1.1."""
-        return fit_feed(partial(write_json_feed, self.templates), feed)
+    def render_feed(self, feed: Feed, suffix: str) -> bytes:
+        """Render a feed as `atom` (RFC 4287) or `json` (JSON Feed 1.1)."""
+        write = write_json_feed if suffix == "json" else write_atom
+        return fit_feed(partial(write, self.templates), feed)
 
     def render_web(self, name: str, context: Context) -> str:
         """Render a page of the web shell, such as `error.html`, from its context."""
