@@ -291,7 +291,7 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
             "is missing, but there are mailto: destinations",
             'Write mail.from = "…" at the top of the file.',
         )
-    elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
+    elif draft.path and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
         hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
         yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
     if values["store.git_branch"] and draft.origins["store.url"] != DEFAULT_ORIGIN:

@@ -299,8 +299,10 @@ def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
     config = shell.site.config
-    context = StoredContext(STORED, contact=find_contact(config), home=config.web.base_url)
-    return shell.pages.show("stored.html", context)
+    return shell.pages.show(
+        "stored.html",
+        StoredContext(STORED, contact=find_contact(config), home=config.web.base_url),
+    )
 
 
 def serve_reference(request: Request) -> Response:

@@ -86,8 +86,11 @@ class KnownHosts:
         if scope["type"] == "http" and self._hosts and scope["path"] not in _HEALTH:
             asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
             if [match and (match[1] or match[2]) in self._hosts for match in asked] != [True]:
-                hint = "A proxy in front of it has to pass on the Host that it was asked for."
-                answer = self._fail(400, "This service does not go by that name.", hint)
+                answer = self._fail(
+                    400,
+                    "This service does not go by that name.",
+                    "A proxy in front of it has to pass on the Host that it was asked for.",
+                )
         await answer(scope, receive, send)
 
 

@@ -245,15 +245,23 @@ def _forget(visit: Visit) -> str:
 
 
 def _fresh(visit: Visit) -> str:
-    said = "A mail with the link comes within minutes, unless you got three with a link today."
-    said += " It works once, for 30 minutes."
-    return visit.request(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
+    return visit.request(
+        RequestKind.FRESH,
+        visit.found.person.address,
+        SignupRequest(),
+        "A mail with the link comes within minutes, unless you got three with a link today."
+        " It works once, for 30 minutes.",
+    )
 
 
 def _end(visit: Visit) -> str:
     end_links(visit.conn, visit.found.person.destination)
-    said = "A mail with a new link comes within minutes, unless you got three with a link today."
-    return visit.request(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
+    return visit.request(
+        RequestKind.LINK,
+        visit.found.person.address,
+        SignupRequest(),
+        "A mail with a new link comes within minutes, unless you got three with a link today.",
+    )
 
 
 _ACTIONS = {

@@ -71,11 +71,13 @@ def change_private(request: Request) -> Response:
     form, said, error = change(request, lambda conn, _, form: _read_key(shell, conn, form.get("key")), _ACTIONS)
     action = "" if error else form.get("action")
     if action == "export":
-        headers = {"Content-Disposition": 'attachment; filename="digest.json"'}
-        return Response(said, headers=headers, media_type="application/json")
+        return Response(
+            said,
+            headers={"Content-Disposition": 'attachment; filename="digest.json"'},
+            media_type="application/json",
+        )
     if action == "erase":
-        context = PrivateContext(home=lead_home(request), said=said)
-        return shell.pages.show("private.html", context)
+        return shell.pages.show("private.html", PrivateContext(home=lead_home(request), said=said))
     return _show(request, form.get("key"), said, error, form)
 
 
@@ -97,8 +99,12 @@ def _move(visit: Visit) -> str:
     admission = visit.config.web.signup
     if not (admission.is_off or admission.admits(address)):
         raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
-    said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
-    return visit.request(RequestKind.MOVE, address, SignupRequest(old_address=visit.found.person.address), said)
+    return visit.request(
+        RequestKind.MOVE,
+        address,
+        SignupRequest(old_address=visit.found.person.address),
+        f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes.",
+    )
 
 
 def _renew_feed(visit: Visit) -> str:

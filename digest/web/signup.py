@@ -94,8 +94,14 @@ def subscribe(request: Request) -> Response:
     try:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
-        kinds, joins, has_feed = form.get_all("kinds"), form.get_all("joins"), bool(form.get("feed"))
-        choices = make_signup_request(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
+        choices = make_signup_request(
+            config,
+            form.get("q"),
+            cadence,
+            kinds=form.get_all("kinds"),
+            joins=form.get_all("joins"),
+            has_feed=bool(form.get("feed")),
+        )
     except UsageError as error:
         return _show_form(shell, form, error)
     if not admission.takes(address):
@@ -141,10 +147,12 @@ def _ask(request: Request, kind: RequestKind, address: str, choices: SignupReque
     with site.store.begin() as conn:
         free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
     if free_at is not None:
-        wait = str(ceil((free_at - now).total_seconds()))
-        hint = f"Try again after {write_with_zone(free_at, config.zone, now)}."
-        message = "Too many people asked for a mail in the last hour."
-        return shell.pages.fail(429, message, hint, {"Retry-After": wait})
+        return shell.pages.fail(
+            429,
+            "Too many people asked for a mail in the last hour.",
+            f"Try again after {write_with_zone(free_at, config.zone, now)}.",
+            {"Retry-After": str(ceil((free_at - now).total_seconds()))},
+        )
     is_selective = kind is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
     return show_link(shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective)
 
