@@ -262,5 +262,5 @@ def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     owners = [setting for setting in SETTINGS if setting.name == key]
     if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
         (owner,) = owners
-        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {owner.variable} alone."
+        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {variable_of(owner.key)} alone."
     return values.suggest(key, known, what)

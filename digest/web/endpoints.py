@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from digest.config import Config
     from digest.inspect.trial import QueryTrials
     from digest.site import Site
     from digest.web.connections import Searches
@@ -101,25 +100,28 @@ class Shell:
     secret: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
 class Pages:
-    """Answers made from the templates of `web/`."""
+    """Answers made from the templates of `web/`.
 
-    def __init__(self, renderer: Renderer, home: str = "") -> None:
-        self._renderer = renderer
-        self._home = home
+    `home`: the first page; "" if there is no public address.
+    """
+
+    renderer: Renderer
+    home: str = ""
 
     def show(self, name: str, context: Context, status: int = 200) -> Response:
         """Answer with a page."""
-        return HTMLResponse(self._renderer.render_web(name, context), status)
+        return HTMLResponse(self.renderer.render_web(name, context), status)
 
     def fail(
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status if none are given."""
         usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
-        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self._home)
+        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self.home)
         try:
-            body = self._renderer.render_web("error.html", context)
+            body = self.renderer.render_web("error.html", context)
         except TemplateError:
             _log.exception("the error page can't be rendered")
             return PlainTextResponse(context.message, status, headers)
@@ -130,12 +132,6 @@ def shell_of(request: Request) -> Shell:
     """Return what this application's endpoints share."""
     shell: Shell = request.app.state.shell
     return shell
-
-
-def find_contact(config: Config) -> str:
-    """Return the operator's mail address, as arXiv is given it; "" if that is a web page, or none."""
-    contact = config.arxiv.contact
-    return contact if "@" in contact and ":" not in contact else ""
 
 
 def answer_http_error(request: Request, error: Exception) -> Response:
@@ -277,7 +273,7 @@ def _show_unsubscription(
         is_earlier=is_earlier,
         undo_until=write_day(last, shell.site.clock.now()) if last else "",
         home=shell.site.config.web.base_url,
-        contact=find_contact(shell.site.config),
+        contact=shell.site.config.arxiv.mail_contact,
         token=make_form_token(shell, request.scope["path"]),
         # The action is relative, so that a proxy may serve us below a path of its own.
         action=request.path_params["token"],
@@ -301,7 +297,7 @@ def show_stored(request: Request) -> Response:
     config = shell.site.config
     return shell.pages.show(
         "stored.html",
-        StoredContext(STORED, contact=find_contact(config), home=config.web.base_url),
+        StoredContext(STORED, contact=config.arxiv.mail_contact, home=config.web.base_url),
     )
 
 

@@ -65,7 +65,7 @@ from digest.store.digests import load_digest, load_frozen
 from digest.store.subscribers import save_unsubscription
 from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
-from digest.web.endpoints import find_contact, mask, shell_of
+from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 from digest.web.signup import show_link
@@ -313,7 +313,7 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
         is_paused=found.is_paused,
         until=form.get("until"),
         may_add=config.web.signup.admits(found.person.address),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
         said=said,
         mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"} if error else {},
     )

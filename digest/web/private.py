@@ -82,8 +82,12 @@ def change_private(request: Request) -> Response:
 
 
 def _export(visit: Visit) -> str:
-    stored = export_records(visit.conn, visit.found.person.address)
-    return json.dumps(stored, default=str, ensure_ascii=False, indent=1)
+    return json.dumps(
+        export_records(visit.conn, visit.found.person.address),
+        default=str,
+        ensure_ascii=False,
+        indent=1,
+    )
 
 
 def _erase(visit: Visit) -> str:

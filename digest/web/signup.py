@@ -40,7 +40,7 @@ from digest.render.digests import describe_coverage
 from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
-from digest.web.endpoints import Shell, answer_cached, find_contact, mask, shell_of
+from digest.web.endpoints import Shell, answer_cached, mask, shell_of
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 
@@ -61,7 +61,7 @@ def show_start(request: Request) -> Response:
         coverage=describe_coverage(
             replace(coverage, matched=None, announcement=coverage.checked_at and coverage.announcement)
         ),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
     )
     return shell.pages.show("start.html", context)
 
@@ -238,7 +238,7 @@ def _show(
         address=mask(signup.destination),
         coming=tuple(coming),
         token=make_form_token(shell, request.scope["path"]),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
         home=home,
         preferences=f"{home.rstrip('/')}/p/{mine}",
         queries=len(signup.choices.queries),

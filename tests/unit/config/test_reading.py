@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from digest.config import Config, load_config, show_settings
 from digest.config.display import write_toml
-from digest.config.settings import SETTINGS, Setting
+from digest.config.settings import SETTINGS, Setting, variable_of
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import ConfigurationError
@@ -158,7 +158,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
     for setting in SETTINGS:
         owner = getattr(config, setting.table) if setting.table else config
         assert hasattr(owner, setting.field)
-        assert setting.variable == "DIGEST_" + setting.key.replace(".", "_").upper()
+        assert variable_of(setting.key) == "DIGEST_" + setting.key.replace(".", "_").upper()
         assert setting.help.endswith(".")
 
 
