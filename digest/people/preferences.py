@@ -421,8 +421,11 @@ def require_own(preferences: Preferences) -> DueSubscription:
 def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
     """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
     reader = str(preferences.person.destination)
-    dues = preferences.dues.values()
-    return {due.subscription.name: due for due in dues if config.find_reader(due.subscription) == reader}
+    return {
+        due.subscription.name: due
+        for due in preferences.dues.values()
+        if config.find_reader(due.subscription) == reader
+    }
 
 
 def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
@@ -430,9 +433,9 @@ def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
-    unsubscribed = load_unsubscribed(conn, preferences.person.destination)
-    which = EVERYTHING if EVERYTHING in unsubscribed else name
-    resubscribe_to(conn, preferences.person.destination, which, how=PAGE, at=at)
+    destination = preferences.person.destination
+    which = EVERYTHING if EVERYTHING in load_unsubscribed(conn, destination) else name
+    resubscribe_to(conn, destination, which, how=PAGE, at=at)
 
 
 def export_records(conn: Connection, address: str) -> dict[str, Any] | None:

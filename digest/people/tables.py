@@ -110,8 +110,7 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     """Return a person's saved queries in the order they were made."""
-    linked = select(subscription_queries.c.query_id)
-    is_on = saved_queries.c.id.in_(linked)
+    is_on = saved_queries.c.id.in_(select(subscription_queries.c.query_id))
     found = (
         current_revision()
         .add_columns(is_on.label("is_on"))
@@ -195,8 +194,13 @@ def save_membership(conn: Connection, subscription_id: int, destination: Destina
     back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
     places = subscription_destinations.c
     is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
-    keys = ["subscription_id", "destination"]
-    conn.execute(upsert.on_conflict_do_update(index_elements=keys, set_=back, where=is_away))
+    conn.execute(
+        upsert.on_conflict_do_update(
+            index_elements=["subscription_id", "destination"],
+            set_=back,
+            where=is_away,
+        )
+    )
 
 
 def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:

@@ -125,11 +125,9 @@ def _link(href: str, **attributes: str) -> list[Element]:
 
 def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
     """Write a feed, with as many of its newest entries as it has room for."""
-    body = write(feed)
-    while len(body) > FEED_BYTES and len(feed.entries) > 1:
+    while len(body := write(feed)) > FEED_BYTES and len(feed.entries) > 1:
         room = len(feed.entries) * FEED_BYTES // len(body)
         feed = replace(feed, entries=feed.entries[: max(room, 1)])
-        body = write(feed)
     return body
 
 
