@@ -154,7 +154,7 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
         case "json":
             text = _write_json(json.loads(_render_for(site, chosen, "webhook:preview")[0])["data"])
         case "feed":
-            return renderer.render_atom(load_feed(conn, site, chosen.due))
+            return renderer.render_feed(load_feed(conn, site, chosen.due), "atom")
         case _:
             width = find_width()
             text = renderer.render_terminal(digest, width=width, color=shows_colors(), limit=None)

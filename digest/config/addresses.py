@@ -85,8 +85,10 @@ def read_http_url(value: object) -> str:
     url = read_line(value)
     parts = _split_web(url)
     if parts is None or parts.query or parts.fragment:
-        hint = f"Write https://, host and path. {_PORTS} Leave out name, password, and what follows ? or #."
-        raise ConfigurationError(f"{mask_password(url)!r} is not a web address", hint=hint)
+        raise ConfigurationError(
+            f"{mask_password(url)!r} is not a web address",
+            hint=f"Write https://, host and path. {_PORTS} Leave out name, password, and what follows ? or #.",
+        )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -95,8 +97,10 @@ def read_private_url(value: object) -> str:
     url = read_line(value)
     parts = _split_web(url)
     if parts is None or parts.fragment or not url.isascii():
-        hint = "Write the whole address, from https:// on. Leave out name, password, and what follows #."
-        raise ConfigurationError("is not a web address", hint=hint)
+        raise ConfigurationError(
+            "is not a web address",
+            hint="Write the whole address, from https:// on. Leave out name, password, and what follows #.",
+        )
     if parts.scheme == "http" and not is_loopback(url):
         raise ConfigurationError("must start with https://", hint="http:// is allowed for 127.0.0.1 only.")
     return url
@@ -137,8 +141,10 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
         url = urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment="")) if parts else ""
         if re.fullmatch(pattern, url, re.ASCII) or (url and is_loopback(url)):
             return url
-        hint = f"Copy the whole address: {shown}"
-        raise ConfigurationError("is not the URL of an incoming webhook", hint=hint)
+        raise ConfigurationError(
+            "is not the URL of an incoming webhook",
+            hint=f"Copy the whole address: {shown}",
+        )
 
     return read
 
@@ -150,8 +156,10 @@ def read_smtp_url(value: object) -> str:
     if parts is None or parts.scheme not in ("smtp", "smtp+starttls", "smtps") or not parts.hostname:
         raise ConfigurationError(f"{mask_password(url)!r} is not a mail server", hint=_SMTP_HINT)
     if parts.path.strip("/") or parts.query or parts.fragment or parts.password is not None:
-        hint = f"{_SMTP_HINT} Put the password in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE."
-        raise ConfigurationError(f"{mask_password(url)!r} holds more than a name, host and port", hint=hint)
+        raise ConfigurationError(
+            f"{mask_password(url)!r} holds more than a name, host and port",
+            hint=f"{_SMTP_HINT} Put the password in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
+        )
     return url
 
 
@@ -225,19 +233,25 @@ def read_destination(text: str) -> Destination:
     prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
     destination = Destination.parse(prefix + word)
     if re.match("//(?!/)", destination.address):  # an absolute path may have three
-        hint = f"Write {destination.kind}:{destination.address.lstrip('/')}, without //."
-        raise ConfigurationError(f"{text!r} is not a destination", hint=hint)
+        raise ConfigurationError(
+            f"{text!r} is not a destination",
+            hint=f"Write {destination.kind}:{destination.address.lstrip('/')}, without //.",
+        )
     if destination.kind is DestinationKind.MAIL and not destination.address.startswith("@"):
         # What is copied from a link may hold %2B (RFC 6068 §2).
         return Destination(DestinationKind.MAIL, read_mail_address(unquote(destination.address)))
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
-        hint = "Write slack:#papers or the channel's id. A name has no space, comma or colon."
-        raise ConfigurationError(f"{text!r} is not a Slack channel", hint=hint)
+        raise ConfigurationError(
+            f"{text!r} is not a Slack channel",
+            hint="Write slack:#papers or the channel's id. A name has no space, comma or colon.",
+        )
     if destination.kind is DestinationKind.FILE and not (
         destination.is_pulled or destination.address.endswith("/")
     ):
-        hint = f"A feed's file ends in {', '.join(FEED_SUFFIXES)}. A folder of pages ends in /."
-        raise ConfigurationError(f"{text!r} is neither a feed's file nor a folder", hint=hint)
+        raise ConfigurationError(
+            f"{text!r} is neither a feed's file nor a folder",
+            hint=f"A feed's file ends in {', '.join(FEED_SUFFIXES)}. A folder of pages ends in /.",
+        )
     return destination
 
 
@@ -277,8 +291,11 @@ def read_members(path: Path) -> tuple[list[Destination], list[str]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        hint = "It holds mail addresses, one a line, as UTF-8. Until it can be read, everybody stays subscribed."
-        raise ConfigurationError(f"{path} can't be read: {error}", hint=hint) from error
+        raise ConfigurationError(
+            f"{path} can't be read: {error}",
+            hint="It holds mail addresses, one a line, as UTF-8. Until it can be read, everybody stays"
+            " subscribed.",
+        ) from error
     found, wrong = dict[Destination, None](), []
     for number, line in enumerate(lines, 1):
         text = re.sub(r"(?:^|\s)#.*", "", line).strip(" \t\"',;")

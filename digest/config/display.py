@@ -73,10 +73,8 @@ def _write(value: object, setting: Setting) -> str:
 
 def write_toml(value: object) -> str:
     """Write text, a whole number, a truth value, or a list of these, as TOML would be typed by hand."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return str(value).lower()  # True is a number, too, and written `true`
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(write_toml, value))}]"
     text = str(value)

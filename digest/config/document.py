@@ -157,16 +157,22 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
         found.append(_read_subscription(draft, "", only, queries))
     if only and tables:
         lines = "\n".join(["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())])
-        what = f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file"
-        draft.complain(str([*only][1]), what, f"Write instead, below all else:\n{lines}")
+        draft.complain(
+            str([*only][1]),
+            f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file",
+            f"Write instead, below all else:\n{lines}",
+        )
     for number, table in enumerate(tables, 1):
         name = table.get("name")
         key = f"subscriptions.{name}" if isinstance(name, str) and name else f"subscriptions no. {number}"
         found.append(_read_subscription(draft, key, table, queries))
     names = [one.name for one in found if one]
     for double in sorted({name for name in names if names.count(name) > 1}):
-        what = f"two subscriptions have the name {double!r}"
-        draft.complain(f"subscriptions.{double}.name", what, "Give each subscription a name of its own.")
+        draft.complain(
+            f"subscriptions.{double}.name",
+            f"two subscriptions have the name {double!r}",
+            "Give each subscription a name of its own.",
+        )
     return tuple(subscription for subscription in found if subscription is not None)
 
 
@@ -197,8 +203,11 @@ def _read_subscription(
     values["to"] = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", values["to"] or ())))
     cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
-        hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
-        draft.complain(f"{prefix}quiet_hours", f"needs a time zone, because {str(cadence)!r} has none", hint)
+        draft.complain(
+            f"{prefix}quiet_hours",
+            f"needs a time zone, because {str(cadence)!r} has none",
+            f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.',
+        )
     if draft.wrong.intersection(f"{prefix}{one.name}" for one in SUBSCRIPTION):
         return None
     return Subscription(
@@ -279,31 +288,45 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
     has_from = values["mail.from"] or "mail.from" in draft.wrong
     if not has_from and any(one.kind is DestinationKind.MAIL for one in destinations):
-        hint = 'Write mail.from = "…" at the top of the file.'
-        yield "mail.from", "is missing, but there are mailto: destinations", hint
-    elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
+        yield (
+            "mail.from",
+            "is missing, but there are mailto: destinations",
+            'Write mail.from = "…" at the top of the file.',
+        )
+    elif draft.path and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
         hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
         yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
     if values["store.git_branch"] and draft.origins["store.url"] != DEFAULT_ORIGIN:
         yield "store.url", "is set, and so is store.git_branch", "Remove one of the two."
     if values["arxiv.source"] == "query" and queries > MOST_SEARCHED:
-        what = f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}'
-        yield "arxiv.source", what, 'Write source = "harvest": that is enough for any number of them.'
+        yield (
+            "arxiv.source",
+            f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}',
+            'Write source = "harvest": that is enough for any number of them.',
+        )
     server = urlsplit(values["mail.smtp"])
     if values["mail.password"] and not server.username:
-        hint = "Write the name before the host: smtp+starttls://name@host:587."
-        yield "mail.smtp", "has no user name for the password", hint
+        yield (
+            "mail.smtp",
+            "has no user name for the password",
+            "Write the name before the host: smtp+starttls://name@host:587.",
+        )
     if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
         yield "mail.smtp", "would send the password unencrypted", "Write smtp+starttls://… or smtps://…"
     # People who subscribe by themselves confirm by a mail that links to a page.
     if values["web.signup"] and not values["web.signup"].is_off and "web.base_url" not in draft.wrong:
-        what = "lets people subscribe, but {} is missing, so {}"
         if not values["web.base_url"]:
-            said = what.format("web.base_url", "no mail could link to a page")
-            yield "web.signup", said, 'Write base_url = "https://…" under [web].'
+            yield (
+                "web.signup",
+                "lets people subscribe, but web.base_url is missing, so no mail could link to a page",
+                'Write base_url = "https://…" under [web].',
+            )
         elif not values["mail.from"]:
-            said = what.format("mail.from", "nobody could confirm")
-            yield "web.signup", said, 'Write from = "…" and smtp = "…" under [mail].'
+            yield (
+                "web.signup",
+                "lets people subscribe, but mail.from is missing, so nobody could confirm",
+                'Write from = "…" and smtp = "…" under [mail].',
+            )
     templates, ca_file = values["templates"], values["mail.ca_file"]
     if templates is not None and not templates.is_dir():
         yield "templates", f"there is no folder {templates}", "Make the folder, or remove `templates`."
@@ -312,19 +335,27 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     owners: dict[str, str] = {}
     for subscription in subscriptions:
         if subscription.shared and subscription.joinable:
-            key, what = f"subscriptions.{subscription.name}.shared", "can't be joined by single people"
-            yield key, what, "Take out `joinable` or `shared`."
+            yield (
+                f"subscriptions.{subscription.name}.shared",
+                "can't be joined by single people",
+                "Take out `joinable` or `shared`.",
+            )
         files = (one for one in subscription.destinations if one.kind is DestinationKind.FILE and one.is_pulled)
         for destination in files:
             owner = owners.setdefault(str(destination), subscription.name)
             if owner != subscription.name:
-                what = f"{destination} is also written by {owner}"
-                hint = "Choose another file; `digest add` takes it with --to."
-                yield f"subscriptions.{subscription.name}.to", what, hint
+                yield (
+                    f"subscriptions.{subscription.name}.to",
+                    f"{destination} is also written by {owner}",
+                    "Choose another file; `digest add` takes it with --to.",
+                )
     outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]
     if values["test_clock"] and outside:  # months pass in minutes: nobody outside must be asked or written to
-        what = f"needs all addresses on this machine; these are not: {', '.join(outside)}"
-        yield "test_clock", what, "Unset DIGEST_TEST_CLOCK, or point all of them at 127.0.0.1."
+        yield (
+            "test_clock",
+            f"needs all addresses on this machine; these are not: {', '.join(outside)}",
+            "Unset DIGEST_TEST_CLOCK, or point all of them at 127.0.0.1.",
+        )
 
 
 def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[str]:

@@ -46,7 +46,6 @@ class ConfigDraft:
 
     def __init__(self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
         self.data = data
-        self.has_file = path is not None
         self.folder = folder
         self.values: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
@@ -54,7 +53,7 @@ class ConfigDraft:
         self.wrong: set[str] = set()
         self.given: dict[str, str] = {}
         self.hidden: dict[str, str] = {}
-        self._path = path
+        self.path = path
         self._file_name = path.name if path else ""
         self._variables = {
             name: text for name, text in environ.items() if name.startswith(PREFIX) and text.strip()
@@ -236,10 +235,10 @@ class ConfigDraft:
         )
         are_variables = all(where.startswith(PREFIX) for where, *_ in self._mistakes)
         if len(each) > 1:
-            name = "the environment" if are_variables else self._path or "the environment"
+            name = "the environment" if are_variables else self.path or "the environment"
             raise Mistakes("\n  ".join((f"{name}: {len(each)} things to correct", *each)), each, hint=_AFTERWARDS)
         where, what, hint = self._mistakes[0]
-        name = "" if are_variables or self._path is None else f"{self._path}: "
+        name = "" if are_variables or self.path is None else f"{self.path}: "
         raise Mistakes(f"{name}{where}: {what}", each, hint=hint)
 
 
@@ -263,5 +262,5 @@ def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     owners = [setting for setting in SETTINGS if setting.name == key]
     if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
         (owner,) = owners
-        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {owner.variable} alone."
+        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {variable_of(owner.key)} alone."
     return values.suggest(key, known, what)

@@ -211,8 +211,10 @@ def _change_list(there: object, added: Iterable[str], removed: Iterable[str], ke
             has = ", ".join(map(str, _as_list(there)))
             raise UsageError(f"{name} does not {verb} {one}", hint=f"It does {verb} {has}.")
     if not left:
-        hint = f"Add something in the same call, or: `digest subscription remove {name}`."
-        raise UsageError(f"{name} needs something to {verb}", hint=hint)
+        raise UsageError(
+            f"{name} needs something to {verb}",
+            hint=f"Add something in the same call, or: `digest subscription remove {name}`.",
+        )
     return list(left.values())
 
 

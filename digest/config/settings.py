@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
-from digest.config.addresses import ChooseProxy
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
 from digest.model.people import Signup
@@ -75,11 +74,6 @@ class Setting:
         return f"{self.table}.{self.name}" if self.table else self.name
 
     @property
-    def variable(self) -> str:
-        """The environment variable that sets it."""
-        return variable_of(self.key)
-
-    @property
     def takes_file(self) -> bool:
         """Whether a variable may name a file that holds it."""
         return self.secrecy is not Secrecy.OPEN
@@ -127,6 +121,11 @@ class ArxivSettings:
     oai_url: str = declare(
         addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "arXiv's OAI-PMH interface, for harvests."
     )
+
+    @property
+    def mail_contact(self) -> str:
+        """The operator's mail address, as arXiv is given it; "" if that is a web page, or none."""
+        return self.contact if "@" in self.contact and ":" not in self.contact else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,7 +448,7 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     hidden: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    choose_proxy: ChooseProxy = field(default=lambda _: None, repr=False)
+    choose_proxy: addresses.ChooseProxy = field(default=lambda _: None, repr=False)
 
     @property
     def query_names(self) -> frozenset[str]:

@@ -259,15 +259,11 @@ def read_quiet_hours(value: object) -> QuietHours:
 
 def read_kinds(value: object) -> tuple[Kind, ...]:
     """Read a list of kinds of announcement, into the order a digest shows them."""
-    words = read_lines(value)
+    words = read_each(value, choose_from(DELIVERABLE_KINDS))
     if not words:
         raise ConfigurationError(
             "names no kind of announcement", hint=f"Kinds are {', '.join(DELIVERABLE_KINDS)}."
         )
-    for word in words:
-        if word not in DELIVERABLE_KINDS:
-            hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
-            raise ConfigurationError(f"{word!r} is not a kind of announcement", hint=hint)
     return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
 
 
@@ -295,8 +291,10 @@ def read_state_key(value: object) -> bytes:
     except ValueError:
         key = b""
     if len(key) != STATE_KEY_BYTES:
-        hint = "`digest init --start github` makes one, `digest db rotate-key` another."
-        raise ConfigurationError(f"is not {STATE_KEY_BYTES} bytes in base64", hint=hint)
+        raise ConfigurationError(
+            f"is not {STATE_KEY_BYTES} bytes in base64",
+            hint="`digest init --start github` makes one, `digest db rotate-key` another.",
+        )
     return key
 
 

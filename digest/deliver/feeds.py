@@ -88,15 +88,10 @@ def publish_feeds(site: Site) -> FeedReport:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
                     feed = load_feed(conn, site, due)
                     suffix = "json" if destination.address.lower().endswith(".json") else "atom"
-                    body = write_feed(site, feed, suffix)
+                    body = site.renderer.render_feed(feed, suffix)
                     try:
                         path = site.config.folder / destination.address
                         report.written += write_own(path, body, is_of_site=False)
                     except DigestError as error:
                         report.failures.append(error.message)
     return report
-
-
-def write_feed(site: Site, feed: Feed, suffix: str) -> bytes:
-    """Write a feed as `atom` or `json`."""
-    return site.renderer.render_json_feed(feed) if suffix == "json" else site.renderer.render_atom(feed)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from digest.deliver.feeds import FeedReport, load_site_feed, write_feed
+from digest.deliver.feeds import FeedReport, load_site_feed
 from digest.deliver.transports.file import read_head, write_own
 from digest.model.errors import DigestError
 from digest.model.messages import SITE_FEEDS, SITE_INDEX, Links
@@ -83,7 +83,7 @@ def _publish(
     title = shorten(", ".join(clean_text(due.subscription.title) for due in dues), _LONGEST_TITLE)
     feed = load_site_feed(conn, site, dues, place.address, title)
     for name in SITE_FEEDS:
-        report.written += write_own(folder / name, write_feed(site, feed, name.rpartition(".")[2]))
+        report.written += write_own(folder / name, site.renderer.render_feed(feed, name.rpartition(".")[2]))
     revisions = [] if hides else [one for due in dues for one in due.revisions]
     first = ArchiveContext(
         title=title,

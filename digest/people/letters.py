@@ -10,7 +10,6 @@ import logging
 from datetime import datetime
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
@@ -154,7 +153,6 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     key = secrets.idempotency_key(f"{maker.installation} {LETTERS}", slot, str(destination), 0)
-    nothing = Coverage(None, is_complete=False, compared=0, matched=None, checked_at=None, source="")
     letter = Digest(
         subscription=LETTERS,
         title=SUBJECTS[signup.kind],
@@ -165,7 +163,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         entries=(),
         shown=0,
         queries=(),
-        coverage=nothing,
+        coverage=Coverage(None, is_complete=False, compared=0, matched=None, checked_at=None, source=""),
     )
     plan = DeliveryPlan(destination, 0, 1, key)
     draft = DigestDraft(start_letters(conn, now), letter, [plan], ())
@@ -193,13 +191,12 @@ def write_letter(
         RequestKind.FRESH: f"{base}/k/{token}",
         RequestKind.LINK: f"{base}/p/{maker.preferences_token(to, find_generation(conn, maker, to))}",
     }
-    contact = site.config.arxiv.contact
     context = LetterContext(
         kind=kind,
         subject=letter.title,
         link=links[RequestKind(kind)],
-        host=urlsplit(base).hostname or "",
-        contact=contact if "@" in contact and ":" not in contact else "",
+        host=site.config.web.host,
+        contact=site.config.arxiv.mail_contact,
         sender=identity.from_name,
         home=base,
     )

@@ -57,7 +57,6 @@ from digest.people.tables import (
 from digest.people.unsubscription import PAGE, resubscribe_to
 from digest.plan import slots
 from digest.plan.links import LinkMaker, make_links, remember_preferences
-from digest.plan.slots import first_due, next_due
 from digest.query import Query, parse_query
 from digest.store.matches import load_pending_matches
 from digest.store.queries import active_revisions, sync_queries
@@ -165,15 +164,23 @@ def make_signup_request(
 
 def read_text(text: str) -> Query:
     """Return the query that somebody means by what they typed: words, a query, a category alone, an address."""
-    place, words, hint = LONGEST_QUERY, text.strip(), "Split it in two."
     if len(text) > LONGEST_QUERY:
-        message = f"This is longer than {LONGEST_QUERY:,} characters"
-        raise QueryError(message, text=text[:place], position=place, hint=hint)
+        raise QueryError(
+            f"This is longer than {LONGEST_QUERY:,} characters",
+            text=text[:LONGEST_QUERY],
+            position=LONGEST_QUERY,
+            hint="Split it in two.",
+        )
+    words = text.strip()
     query = parse_query(f"cat:{words}" if taxonomy.is_category(words) else text)
     if query.canonical.count("*") > MOST_BEGINNINGS:
         place = len("*".join(text.split("*")[: MOST_BEGINNINGS + 1]))
-        message = f"This has more than {MOST_BEGINNINGS} beginnings of words (with a *)"
-        raise QueryError(message, text=text[: place + 1], position=place, hint=hint)
+        raise QueryError(
+            f"This has more than {MOST_BEGINNINGS} beginnings of words (with a *)",
+            text=text[: place + 1],
+            position=place,
+            hint="Split it in two.",
+        )
     return query
 
 
@@ -300,7 +307,7 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
         log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
     for joined in joins:
-        join_subscription(conn, config, person, joined, at=at)
+        join_subscription(conn, person, joined, at=at)
 
 
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
@@ -366,10 +373,8 @@ def list_offered(config: Config) -> tuple[Subscription, ...]:
     return tuple(one for one in config.subscriptions if one.joinable)
 
 
-def join_subscription(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
-    """Make a person a reader of a subscription, if that is offered; twice is as once."""
-    if name not in {one.name for one in list_offered(config)}:
-        raise UnknownName(f"{name[:60]} is not offered", hint="Choose from the list on the first page.")
+def join_subscription(conn: Connection, person: Person, name: str, *, at: datetime) -> None:
+    """Make a person a reader of a subscription that is offered; twice is as once."""
     found = load_subscriptions(conn, names=[name])
     if not found:
         raise UnknownName(f"{name} is new and not ready yet", hint="Try again in a minute.")
@@ -377,7 +382,7 @@ def join_subscription(conn: Connection, config: Config, person: Person, name: st
     save_resubscription(conn, person.destination, name, how=PAGE, at=at)
     save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
-        start_slots(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
+        start_slots(conn, due.id, slots.next_due(due.subscription, at, due.last_slot, None))
     log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
@@ -385,7 +390,7 @@ def pause_digests(conn: Connection, due: DueSubscription, until: datetime | None
     """Pause a subscription; what matches meanwhile waits. None: until somebody resumes it."""
     pause_subscription(conn, due.id, until)
     if until is not None:
-        set_next_due(conn, due.id, next_due(due.subscription, at, due.last_slot, until))
+        set_next_due(conn, due.id, slots.next_due(due.subscription, at, due.last_slot, until))
 
 
 def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> datetime | None:
@@ -395,10 +400,10 @@ def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> d
     At once means as soon as may be if something waits.
     """
     wanted = due.subscription
-    turn = next_due(wanted, at, due.last_slot) if wanted.has_digests else None
+    turn = slots.next_due(wanted, at, due.last_slot) if wanted.has_digests else None
     is_at_once = wanted.has_digests and wanted.cadence.kind is CadenceKind.AT_ONCE
     if is_at_once and load_pending_matches(conn, due.id, due.plan_after):
-        turn = first_due(wanted, at, due.last_slot)
+        turn = slots.first_due(wanted, at, due.last_slot)
     resume_subscription(conn, due.id, turn, at)
     return turn
 
@@ -416,8 +421,11 @@ def require_own(preferences: Preferences) -> DueSubscription:
 def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
     """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
     reader = str(preferences.person.destination)
-    dues = preferences.dues.values()
-    return {due.subscription.name: due for due in dues if config.find_reader(due.subscription) == reader}
+    return {
+        due.subscription.name: due
+        for due in preferences.dues.values()
+        if config.find_reader(due.subscription) == reader
+    }
 
 
 def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
@@ -425,9 +433,9 @@ def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
-    unsubscribed = load_unsubscribed(conn, preferences.person.destination)
-    which = EVERYTHING if EVERYTHING in unsubscribed else name
-    resubscribe_to(conn, preferences.person.destination, which, how=PAGE, at=at)
+    destination = preferences.person.destination
+    which = EVERYTHING if EVERYTHING in load_unsubscribed(conn, destination) else name
+    resubscribe_to(conn, destination, which, how=PAGE, at=at)
 
 
 def export_records(conn: Connection, address: str) -> dict[str, Any] | None:

@@ -126,8 +126,7 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
         digests.c.planned_at <= now - UNCONFIRMED,
         digests.c.id.not_in(busy),
     )
-    old = old.limit(_PORTION)
-    if ids := list(conn.execute(old).scalars()):
+    if ids := list(conn.execute(old.limit(_PORTION)).scalars()):
         theirs = deliveries.c.digest_id.in_(ids)
         conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
         conn.execute(delete(deliveries).where(theirs))

@@ -194,8 +194,13 @@ def save_membership(conn: Connection, subscription_id: int, destination: Destina
     back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
     places = subscription_destinations.c
     is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
-    keys = ["subscription_id", "destination"]
-    conn.execute(upsert.on_conflict_do_update(index_elements=keys, set_=back, where=is_away))
+    conn.execute(
+        upsert.on_conflict_do_update(
+            index_elements=["subscription_id", "destination"],
+            set_=back,
+            where=is_away,
+        )
+    )
 
 
 def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:

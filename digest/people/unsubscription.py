@@ -93,8 +93,10 @@ def unsubscribe_from(
     """Stop sending to a destination from this commit on; False if it had unsubscribed already."""
     is_named = subscription not in (EVERYTHING, LETTERS)
     if is_named and not load_subscriptions(conn, names=[subscription], include_ended=True):
-        hint = "`digest subscription list` shows all names."
-        raise UnknownName(f"there is no subscription {subscription}", hint=hint)
+        raise UnknownName(
+            f"there is no subscription {subscription}",
+            hint="`digest subscription list` shows all names.",
+        )
     return save_unsubscription(conn, destination, subscription, how=how, at=at)
 
 

@@ -9,12 +9,11 @@ its medium takes; and ConfigurationError if an address can't be written into a m
 
 from digest.render.contexts import AlarmContext, AlarmView
 from digest.render.mail import MailIdentity
-from digest.render.renderer import Envelope, Renderer
+from digest.render.renderer import Renderer
 
 __all__ = [
     "AlarmContext",
     "AlarmView",
-    "Envelope",
     "MailIdentity",
     "Renderer",
 ]

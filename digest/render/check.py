@@ -38,7 +38,9 @@ _PARTS = {
 _FIRST_COMMENT = re.compile(r"\{#-? *(.*?)\.? *#\}")
 """Says what any other template is for."""
 
-_FIELD = re.compile(r"^ {4}(\w+): (.*)$")
+_FIELD = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+"""An attribute in a docstring, and what is said of it, in one line or several."""
+
 _TURNS = ("archive", "earlier", "later")
 
 
@@ -189,16 +191,8 @@ def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def _read_meanings(view: type) -> dict[str, str]:
-    meanings: dict[str, str] = {}
-    name = ""
-    for line in inspect.cleandoc(view.__doc__ or "").partition("Attributes:\n")[2].split("\n"):
-        if match := _FIELD.match(line):
-            name, meanings[match[1]] = match[1], match[2]
-        elif name and line.strip():
-            meanings[name] += f" {line.strip()}"
-    documented = _find_properties(view)
-    return (
-        dict.fromkeys(inspect.get_annotations(view), "")
-        | meanings
-        | {name: " ".join((getter.__doc__ or "").partition("\n\n")[0].split()) for name, getter in documented}
-    )
+    attributes = inspect.cleandoc(view.__doc__ or "").partition("Attributes:\n")[2]
+    meanings = dict.fromkeys(inspect.get_annotations(view), "") | dict(_FIELD.findall(attributes))
+    for name, getter in _find_properties(view):
+        meanings[name] = (getter.__doc__ or "").partition("\n\n")[0]
+    return {name: " ".join(said.split()) for name, said in meanings.items()}

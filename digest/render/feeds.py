@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, indent, tostring
 
 from markupsafe import escape
 
@@ -50,21 +50,22 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     Titles are plain Unicode, as readers differ on HTML in titles. The content is HTML as escaped text, which every
     reader understands.
     """
-    root = Element("feed", {"xmlns": _ATOM, "xml:lang": LANGUAGE})
-    _add(root, "id", feed.id)
-    _add(root, "title", clean_text(feed.title), type="text")
-    if subtitle := write_subtitle(feed):
-        _add(root, "subtitle", subtitle, type="text")
-    _add(root, "updated", write_moment(feed.updated))
-    _add_link(root, feed.self_url, rel="self", type="application/atom+xml")
-    _add_link(root, feed.home_url, rel="alternate", type="text/html")
-    _add(_add(root, "author"), "name", AUTHOR)
-    _add(root, "generator", "Digest")
-    _add(root, "rights", f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}")
-    if feed.notice:
-        _add_notice(root, feed)
-    for entry in feed.entries:
-        _add_entry(root, templates, feed, entry)
+    subtitle = write_subtitle(feed)
+    root = _make(
+        "feed",
+        _make("id", feed.id),
+        _make("title", clean_text(feed.title), type="text"),
+        *([_make("subtitle", subtitle, type="text")] if subtitle else []),
+        _make("updated", write_moment(feed.updated)),
+        *_link(feed.self_url, rel="self", type="application/atom+xml"),
+        *_link(feed.home_url, rel="alternate", type="text/html"),
+        _make("author", _make("name", AUTHOR)),
+        _make("generator", "Digest"),
+        _make("rights", f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}"),
+        *([_make_notice(feed)] if feed.notice else []),
+        *(_make_entry(templates, feed, entry) for entry in feed.entries),
+        **{"xmlns": _ATOM, "xml:lang": LANGUAGE},
+    )
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     # Elements without text keep their spelling, so that a feed that did not change has the same bytes. No text
@@ -73,54 +74,60 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     return short + b"\n"
 
 
-def _add_entry(root: Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
+def _make_entry(templates: Templates, feed: Feed, entry: FeedEntry) -> Element:
     paper, view = entry.entry.paper, PaperView(entry.entry, number=1)
-    element = _add(root, "entry")
-    _add(element, "id", entry.id)
-    _add(element, "title", view.full_title or view.id, type="text")
-    _add(element, "updated", write_moment(entry.updated))
-    _add(element, "published", write_moment(entry.published))
-    _add_link(element, view.url, rel="alternate", type="text/html")
-    _add_link(element, view.pdf_url, rel="related", type="application/pdf")
-    # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
-    for suffix, (media_type, title) in _REFERENCES.items():
-        href = f"{feed.refs_url}/{view.id}.{suffix}" if feed.refs_url else ""
-        _add_link(element, href, rel="related", type=media_type, title=title)
-    for author in paper.authors:
-        _add(_add(element, "author"), "name", show_plain(author.name) or UNKNOWN)
-    for category in paper.categories:
-        _add(element, "category", term=clean_text(category), scheme=_CATEGORY_SCHEME)
-    _add(element, "summary", shorten(view.abstract, _LONGEST_SUMMARY), type="text")
-    _add(element, "content", write_content(templates, feed, view), type="html")
+    references = _REFERENCES if feed.refs_url else {}
+    return _make(
+        "entry",
+        _make("id", entry.id),
+        _make("title", view.full_title or view.id, type="text"),
+        _make("updated", write_moment(entry.updated)),
+        _make("published", write_moment(entry.published)),
+        *_link(view.url, rel="alternate", type="text/html"),
+        *_link(view.pdf_url, rel="related", type="application/pdf"),
+        # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
+        *(
+            _make("link", rel="related", type=kind, title=title, href=f"{feed.refs_url}/{view.id}.{suffix}")
+            for suffix, (kind, title) in references.items()
+        ),
+        *(_make("author", _make("name", show_plain(author.name) or UNKNOWN)) for author in paper.authors),
+        *(_make("category", term=clean_text(name), scheme=_CATEGORY_SCHEME) for name in paper.categories),
+        _make("summary", shorten(view.abstract, _LONGEST_SUMMARY), type="text"),
+        _make("content", write_content(templates, feed, view), type="html"),
+    )
 
 
-def _add_notice(root: Element, feed: Feed) -> None:
-    element = _add(root, "entry")
-    _add(element, "id", name_notice(feed))
-    _add(element, "title", NOTICE_TITLE, type="text")
-    _add(element, "updated", write_moment(feed.updated))
-    _add_link(element, feed.home_url, rel="alternate", type="text/html")
-    _add(element, "content", clean_text(feed.notice), type="text")
+def _make_notice(feed: Feed) -> Element:
+    return _make(
+        "entry",
+        _make("id", name_notice(feed)),
+        _make("title", NOTICE_TITLE, type="text"),
+        _make("updated", write_moment(feed.updated)),
+        *_link(feed.home_url, rel="alternate", type="text/html"),
+        _make("content", clean_text(feed.notice), type="text"),
+    )
 
 
-def _add(parent: Element, name: str, text: str | None = None, **attributes: str) -> Element:
-    element = SubElement(parent, name, attributes)
-    element.text = text
+def _make(name: str, *inside: Element | str, **attributes: str) -> Element:
+    """Make an element with a text, or with other elements in it."""
+    element = Element(name, attributes)
+    for one in inside:
+        if isinstance(one, str):
+            element.text = one
+        else:
+            element.append(one)
     return element
 
 
-def _add_link(parent: Element, href: str, **attributes: str) -> None:
-    if href:
-        SubElement(parent, "link", {**attributes, "href": href})
+def _link(href: str, **attributes: str) -> list[Element]:
+    return [_make("link", **attributes, href=href)] if href else []
 
 
 def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
     """Write a feed, with as many of its newest entries as it has room for."""
-    body = write(feed)
-    while len(body) > FEED_BYTES and len(feed.entries) > 1:
+    while len(body := write(feed)) > FEED_BYTES and len(feed.entries) > 1:
         room = len(feed.entries) * FEED_BYTES // len(body)
         feed = replace(feed, entries=feed.entries[: max(room, 1)])
-        body = write(feed)
     return body
 
 
@@ -154,7 +161,10 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "description": " ".join(filter(None, (write_subtitle(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
-        "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],
+        "items": [
+            *([_write_notice_item(feed)] if feed.notice else []),
+            *(_write_item(templates, feed, entry) for entry in feed.entries),
+        ],
     }
     return (json.dumps(_drop_empty(document), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
@@ -176,17 +186,16 @@ def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str,
     )
 
 
-def _write_notice_item(feed: Feed) -> list[dict[str, Any]]:
-    if not feed.notice:
-        return []
-    item = {
-        "id": name_notice(feed),
-        "url": feed.home_url,
-        "title": NOTICE_TITLE,
-        "content_html": f"<p>{escape(clean_text(feed.notice))}</p>",
-        "date_modified": write_moment(feed.updated),
-    }
-    return [_drop_empty(item)]
+def _write_notice_item(feed: Feed) -> dict[str, Any]:
+    return _drop_empty(
+        {
+            "id": name_notice(feed),
+            "url": feed.home_url,
+            "title": NOTICE_TITLE,
+            "content_html": f"<p>{escape(clean_text(feed.notice))}</p>",
+            "date_modified": write_moment(feed.updated),
+        }
+    )
 
 
 def _drop_empty(members: dict[str, Any]) -> dict[str, Any]:

@@ -141,24 +141,23 @@ def write_head(identity: MailIdentity, name: str, to: str, subject: str, key: st
 def _list_fields(
     subject: str, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> list[tuple[str, str]]:
-    leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
     title, name, domain = digest.title, identity.from_name, identity.domain
     link = links.unsubscribe_mail or links.ask  # who reads requests to unsubscribe reads replies, too
     read_by = check_address(unquote(urlsplit(link).path)) if link else ""
     whose = title if name in (title, _USUAL_NAME) else f"{title} ({name})"
-    fields = [
-        *write_head(identity, whose, delivery.destination.address, subject, delivery.idempotency_key),
-        *([("Reply-To", read_by)] if read_by not in ("", identity.from_address) else ()),
+    one_click = "List-Unsubscribe=One-Click" if links.unsubscribe.startswith("https://") else ""
+    of_list = [
+        ("Reply-To", "" if read_by == identity.from_address else read_by),
         ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
+        ("List-Unsubscribe", write_uris(links.unsubscribe, links.unsubscribe_mail)),
+        ("List-Unsubscribe-Post", one_click),
+        ("List-Help", write_uris(links.home)),
+        ("List-Archive", write_uris(links.web_view)),
+        ("Precedence", "bulk"),
+        ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
     ]
-    if leave:
-        fields.append(("List-Unsubscribe", write_uris(leave)))
-    if links.unsubscribe.startswith("https://"):
-        fields.append(("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"))
-    for name, link in (("List-Help", links.home), ("List-Archive", links.web_view)):
-        if link:
-            fields.append((name, write_uris([link])))
-    return [*fields, ("Precedence", "bulk"), ("Feedback-ID", write_feedback_id(digest.occasion, domain))]
+    head = write_head(identity, whose, delivery.destination.address, subject, delivery.idempotency_key)
+    return [*head, *((field, value) for field, value in of_list if value)]
 
 
 class _Frame:

@@ -103,9 +103,9 @@ def _write_named(name: str, target: str, field: str) -> str:
     return f"{_fold(phrase, field)}{_CRLF} <{target}>"
 
 
-def write_uris(uris: list[str]) -> str:
-    """Write `<uri>, <uri>` (RFC 2369), in one line."""
-    return ", ".join(f"<{check_uri(uri)}>" for uri in uris)
+def write_uris(*uris: str) -> str:
+    """Write `<uri>, <uri>` (RFC 2369), in one line, without those that are ""."""
+    return ", ".join(f"<{check_uri(uri)}>" for uri in uris if uri)
 
 
 def write_feedback_id(occasion: str, domain: str) -> str:

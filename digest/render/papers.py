@@ -161,10 +161,8 @@ class PaperView:
     @cached_property
     def categories(self) -> str:
         """The primary category, cross-lists that a query asked for, and how many more: `quant-ph +2`."""
-        spans = {
-            span.index for reason in self.entry.reasons for span in reason.spans if span.field is Field.CATEGORIES
-        }
-        names = [name for index, name in enumerate(self.entry.paper.categories) if not index or index in spans]
+        met = find_matched(self.entry, Field.CATEGORIES)
+        names = [name for index, name in enumerate(self.entry.paper.categories) if not index or index in met]
         more = len(self.entry.paper.categories) - len(names)
         return shorten(clean_text(" ".join(names) + f" +{more}" * bool(more)), _LONGEST_CATEGORIES)
 
@@ -207,7 +205,7 @@ class PaperView:
         return Mrkdwn(self._join_authors(lambda name, is_met: "*" * is_met + escape_text(name) + "*" * is_met))
 
     def _join_authors(self, show: Callable[[str, bool], str]) -> str:
-        authors, met = self.entry.paper.authors, find_matched_authors(self.entry)
+        authors, met = self.entry.paper.authors, find_matched(self.entry, Field.AUTHORS)
         few = range(len(authors)) if len(authors) <= _FEW else (0, *sorted(met)[:_MOST_MATCHED], len(authors) - 1)
         written = {one: show_plain(authors[one].name) for one in few}
         if len(authors) > _FEW:
@@ -219,7 +217,8 @@ class PaperView:
     def last_names(self) -> str:
         """The authors' last names: `Piani`, `Chubb & Flammia`, `Kim … Waks (4)`, and those a query asked for."""
         authors = self.entry.paper.authors
-        chosen = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED], len(authors) - 1}
+        met = sorted(find_matched(self.entry, Field.AUTHORS))[:_MOST_MATCHED]
+        chosen = {0, *met, len(authors) - 1}
         named = [author for at, author in enumerate(authors) if at in chosen]
         names = [shorten(name.last, _SHORT_NAME) for name in write_names(named)]
         more = f"\u00a0({len(authors):,})" if len(authors) > len(names) else ""
@@ -397,11 +396,9 @@ def _stem_words(text: str) -> tuple[str, ...]:
     return tuple(stem(fold(word.text)) for word in split_words(text))
 
 
-def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
-    """Return the authors (0-based) whom a query asked for."""
-    return frozenset(
-        span.index for reason in entry.reasons for span in reason.spans if span.field is Field.AUTHORS
-    )
+def find_matched(entry: DigestEntry, field: Field) -> frozenset[int]:
+    """Return which authors or categories (0-based) a query asked for."""
+    return frozenset(span.index for reason in entry.reasons for span in reason.spans if span.field is field)
 
 
 def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -245,36 +245,26 @@ def drop_repeated(papers: Iterable[Paper]) -> list[Paper]:
 
 def write_ris(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
     """Return papers as the text of a `.ris` file, in the order given; "" for none."""
-    lines = (
-        line for paper in drop_repeated(papers) for line in _write_paper(paper, with_abstracts=with_abstracts)
-    )
-    return "".join(f"{line}\r\n" for line in lines)
+    return "".join(_write_record(paper, with_abstracts=with_abstracts) for paper in drop_repeated(papers))
 
 
-def _write_paper(paper: Paper, *, with_abstracts: bool) -> Iterator[str]:
-    yield "TY  - UNPB"
-    for tag, value in _list_values(paper, with_abstracts=with_abstracts):
-        if value:
-            yield f"{tag}  - {value}"
-    yield "ER  - "
-
-
-def _list_values(paper: Paper, *, with_abstracts: bool) -> Iterator[tuple[str, str]]:
-    yield "ID", make_key(paper)
-    yield "TI", show_plain(paper.title)
-    for name in write_names(paper.authors):
-        yield "AU", _write_name_ris(name)
-    yield "PY", str(paper.published.year)
-    yield "DA", f"{paper.published:%Y/%m/%d}/"
-    yield "PB", "arXiv"
-    yield "AN", f"arXiv:{paper.id}"
-    yield "DO", find_doi(paper)
-    yield "UR", paper.url
-    for category in paper.categories:
-        yield "KW", clean_text(category).replace("*", "")
-    yield "N1", _write_note(paper, show_plain)
-    if with_abstracts:
-        yield "AB", show_plain(paper.abstract)
+def _write_record(paper: Paper, *, with_abstracts: bool) -> str:
+    fields = [
+        ("ID", make_key(paper)),
+        ("TI", show_plain(paper.title)),
+        *(("AU", _write_name_ris(name)) for name in write_names(paper.authors)),
+        ("PY", str(paper.published.year)),
+        ("DA", f"{paper.published:%Y/%m/%d}/"),
+        ("PB", "arXiv"),
+        ("AN", f"arXiv:{paper.id}"),
+        ("DO", find_doi(paper)),
+        ("UR", paper.url),
+        *(("KW", clean_text(category).replace("*", "")) for category in paper.categories),
+        ("N1", _write_note(paper, show_plain)),
+        ("AB", show_plain(paper.abstract) if with_abstracts else ""),
+    ]
+    lines = [f"{tag}  - {value}\r\n" for tag, value in fields if value]
+    return "".join(["TY  - UNPB\r\n", *lines, "ER  - \r\n"])
 
 
 def _write_name_ris(name: WrittenName) -> str:

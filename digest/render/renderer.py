@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -48,21 +47,6 @@ LONGEST_POST = 2000
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 _SLACK_ALARM = "slack/alarm.txt"
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """Where a message to the operator goes.
-
-    Attributes:
-        remote_address: what the other side calls the destination, "" if that is its address.
-        key: names the message: a repetition has the same.
-    """
-
-    destination: Destination
-    remote_address: str
-    key: str
-    identity: MailIdentity
 
 
 class Renderer:
@@ -145,46 +129,43 @@ class Renderer:
         """Render a digest's page for a site, which others may read; `made`: see `mark_page`."""
         return mark_page(self.render_page(digest.hide_library(), links, is_static=True), made)
 
-    def render_atom(self, feed: Feed) -> bytes:
-        """Render a feed as Atom (RFC 4287)."""
-        return fit_feed(partial(write_atom, self.templates), feed)
-
-    def render_json_feed(self, feed: Feed) -> bytes:
-        """Render a feed as JSON Feed 1.1."""
-        return fit_feed(partial(write_json_feed, self.templates), feed)
+    def render_feed(self, feed: Feed, suffix: str) -> bytes:
+        """Render a feed as `atom` (RFC 4287) or `json` (JSON Feed 1.1)."""
+        write = write_json_feed if suffix == "json" else write_atom
+        return fit_feed(partial(write, self.templates), feed)
 
     def render_web(self, name: str, context: Context) -> str:
         """Render a page of the web shell, such as `error.html`, from its context."""
         return self.templates.render(f"web/{name}", context)
 
-    def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
-        """Render a message to the operator."""
-        destination, key, identity = envelope.destination, envelope.key, envelope.identity
-        media_type, suffix = "application/json", ".json"
+    def render_alarm(
+        self, context: AlarmContext, destination: Destination, key: str, identity: MailIdentity, channel: str
+    ) -> Message:
+        """Render a message to the operator.
+
+        `key` names it: a repetition has the same. `channel` is what Slack calls the destination.
+        """
         if destination.kind is DestinationKind.WEBHOOK:
             body = write_alarm_event(context, key, identity.date)
-        elif destination.kind in SLACK_KINDS:
+            return Message("application/json", body, key, f"alarm-{key}.json")
+        if destination.kind in SLACK_KINDS:
             payload = make_payload(_SLACK_ALARM, compile_blocks(self.templates.render(_SLACK_ALARM, context)))
             if destination.kind is DestinationKind.SLACK:
-                channel = envelope.remote_address or destination.address
                 payload = address_payload(payload, channel, key, {"alarm": key})
-            body = encode_payload(payload)
-        else:
-            rendered = clean_markup(self.templates.render("email/alarm.txt", context).strip())
-            subject, _, text = rendered.partition("\n")
-            subject, text = clean_text(subject), text.strip()
-            media_type, suffix, body = "text/plain", ".txt", f"{subject}\n\n{text}\n".encode()
-            if destination.kind is DestinationKind.MAIL:
-                fields = write_head(identity, identity.from_name, destination.address, subject, key)
-                media_type, suffix, body = "message/rfc822", ".eml", write_mail(fields, key, flow_text(text))
-        return Message(media_type, body, key, f"alarm-{key}{suffix}")
+            return Message("application/json", encode_payload(payload), key, f"alarm-{key}.json")
+        rendered = clean_markup(self.templates.render("email/alarm.txt", context).strip())
+        subject, _, text = rendered.partition("\n")
+        if destination.kind is DestinationKind.MAIL:
+            return _write_plain_mail(subject, text, identity, destination, key=key, name=f"alarm-{key}.eml")
+        body = f"{clean_text(subject)}\n\n{text.strip()}\n".encode()
+        return Message("text/plain", body, key, f"alarm-{key}.txt")
 
     def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
         """Render the mail with a link that somebody asked for on a page."""
         key = delivery.idempotency_key
-        text = clean_markup(self.templates.render("email/letter.txt", context)).strip()
-        headers = write_head(identity, identity.from_name, delivery.destination.address, context.subject, key)
-        return Message("message/rfc822", write_mail(headers, key, flow_text(text)), key, f"letter-{key}.eml")
+        to = delivery.destination
+        text = clean_markup(self.templates.render("email/letter.txt", context))
+        return _write_plain_mail(context.subject, text, identity, to, key=key, name=f"letter-{key}.eml")
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""
@@ -225,3 +206,10 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
 def _write_message(media_type: str, body: bytes, digest: Digest, delivery: Delivery, suffix: str) -> Message:
     name = _UNNAMEABLE.sub("-", f"{digest.subscription}-{digest.slot}").strip("-.")
     return Message(media_type, body, delivery.idempotency_key, f"{name}{suffix}")
+
+
+def _write_plain_mail(
+    subject: str, text: str, identity: MailIdentity, to: Destination, *, key: str, name: str
+) -> Message:
+    fields = write_head(identity, identity.from_name, to.address, subject, key)
+    return Message("message/rfc822", write_mail(fields, key, flow_text(text.strip())), key, name)

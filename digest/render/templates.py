@@ -19,7 +19,6 @@ from typing import Any
 
 import css_inline
 import jinja2
-import jinja2.meta
 from jinja2 import nodes
 from jinja2.utils import missing
 from markupsafe import Markup
@@ -68,11 +67,11 @@ class Templates:
 
     def names(self) -> list[str]:
         """Return the names of all templates, sorted."""
-        return sorted({name for folder in self.folders for name in _list_names(folder)})
+        return _list_names(self.folders)
 
     def shipped_names(self) -> list[str]:
         """Return the names of the templates that came with the installation, sorted."""
-        return sorted(_list_names(self._shipped))
+        return _list_names([self._shipped])
 
     def find_file(self, name: str) -> Path:
         """Return the file in force of a template."""
@@ -187,10 +186,8 @@ class Templates:
         return ""
 
 
-def _list_names(folder: Path) -> Iterator[str]:
-    for path in folder.rglob("*"):
-        if path.suffix in _SUFFIXES:
-            yield path.relative_to(folder).as_posix()
+def _list_names(folders: Sequence[Path]) -> list[str]:
+    return [name for name in jinja2.FileSystemLoader(folders).list_templates() if name.endswith(_SUFFIXES)]
 
 
 class _Unknown(jinja2.StrictUndefined):

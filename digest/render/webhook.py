@@ -89,13 +89,17 @@ def _describe_rest(ids: Sequence[str], links: Links) -> dict[str, Any]:
 
 def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> bytes:
     """Write a message to the operator."""
-    data = {
-        "headline": context.headline,
-        "alarms": [{"heading": alarm.heading, "detail": alarm.detail} for alarm in context.alarms],
-        "installation": context.installation,
-        "is_test": context.is_test,
-    }
-    return _write_event(ALARM_EVENT, key, moment, data)
+    return _write_event(
+        ALARM_EVENT,
+        key,
+        moment,
+        {
+            "headline": context.headline,
+            "alarms": [{"heading": alarm.heading, "detail": alarm.detail} for alarm in context.alarms],
+            "installation": context.installation,
+            "is_test": context.is_test,
+        },
+    )
 
 
 def _write_event(name: str, key: str, moment: datetime, data: dict[str, Any]) -> bytes:
@@ -167,11 +171,14 @@ def _describe_sequel(sequel: Sequel) -> dict[str, Any]:
 
 
 def _describe_reason(reason: Reason) -> dict[str, Any]:
-    places = [
-        {"field": str(span.field), "index": span.index, "start": span.start, "end": span.end}
-        for span in reason.spans
-    ]
-    return {"query": reason.query, "clause": reason.clause, "places": places}
+    return {
+        "query": reason.query,
+        "clause": reason.clause,
+        "places": [
+            {"field": str(span.field), "index": span.index, "start": span.start, "end": span.end}
+            for span in reason.spans
+        ],
+    }
 
 
 def _write_day(day: date | None) -> str | None:

@@ -116,7 +116,7 @@ def _send(
     site: Site, to: Destination, name: str, now: datetime, content: tuple[str, Sequence[tuple[str, str]]]
 ) -> Receipt:
     """Send one message: a headline, and heading and details of each alarm. Without alarms it is a test."""
-    from digest.render import AlarmContext, AlarmView, Envelope  # noqa: PLC0415 - most checks have nothing to render
+    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     installation = site.config.web.base_url or str(site.config.path or site.config.folder)
     headline, alarms = content[0], tuple(AlarmView(*one) for one in content[1])
@@ -124,13 +124,10 @@ def _send(
     with site.store.read() as conn:
         scope = load_secret(conn)
     transport = site.transport(to.kind)
-    envelope = Envelope(
-        destination=to,
-        remote_address=transport.resolve(to),
-        key=secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(to), 0),
-        identity=site.renderer.identify(site.config.mail, now),
-    )
-    return transport.send(site.renderer.render_alarm(context, envelope), to)
+    channel = transport.resolve(to) or to.address
+    key = secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(to), 0)
+    identity = site.renderer.identify(site.config.mail, now)
+    return transport.send(site.renderer.render_alarm(context, to, key, identity, channel), to)
 
 
 def _write(site: Site, moment: datetime) -> str:

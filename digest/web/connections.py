@@ -80,8 +80,12 @@ class Searches:
         await asyncio.sleep(HANGING_UP)
         shell = shell_of(request)
         if self._count >= QUEUE:
-            message, hint = "Too many people search at the moment.", "Try again in a minute."
-            return shell.pages.fail(503, message, hint, {"Retry-After": RETRY_AFTER})
+            return shell.pages.fail(
+                503,
+                "Too many people search at the moment.",
+                "Try again in a minute.",
+                {"Retry-After": RETRY_AFTER},
+            )
         network = name_network(request, shell.site.config)
         of_network = self._networks.setdefault(network, asyncio.Semaphore(OF_NETWORK))
         self._count += 1

@@ -29,22 +29,19 @@ from digest.people.unsubscription import (
 )
 from digest.plan.links import make_refs_url
 from digest.render import Renderer, references
-from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
-from digest.render.references import make_key
+from digest.render.contexts import Context, ErrorContext, StoredContext, UnsubscribeContext
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
 from digest.web.feeds import CACHE_CONTROL, FeedCache, is_unmodified, make_etag, prefers_page, write_http_date
-from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
+from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from digest.config import Config
     from digest.inspect.trial import QueryTrials
     from digest.site import Site
     from digest.web.connections import Searches
@@ -103,25 +100,28 @@ class Shell:
     secret: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
 class Pages:
-    """Answers made from the templates of `web/`."""
+    """Answers made from the templates of `web/`.
 
-    def __init__(self, renderer: Renderer, home: str = "") -> None:
-        self._renderer = renderer
-        self._home = home
+    `home`: the first page; "" if there is no public address.
+    """
 
-    def show(self, name: str, context: DataclassInstance, status: int = 200) -> Response:
+    renderer: Renderer
+    home: str = ""
+
+    def show(self, name: str, context: Context, status: int = 200) -> Response:
         """Answer with a page."""
-        return HTMLResponse(self._renderer.render_web(name, context), status)
+        return HTMLResponse(self.renderer.render_web(name, context), status)
 
     def fail(
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status if none are given."""
         usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
-        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self._home)
+        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self.home)
         try:
-            body = self._renderer.render_web("error.html", context)
+            body = self.renderer.render_web("error.html", context)
         except TemplateError:
             _log.exception("the error page can't be rendered")
             return PlainTextResponse(context.message, status, headers)
@@ -132,12 +132,6 @@ def shell_of(request: Request) -> Shell:
     """Return what this application's endpoints share."""
     shell: Shell = request.app.state.shell
     return shell
-
-
-def find_contact(config: Config) -> str:
-    """Return the operator's mail address, as arXiv is given it; "" if that is a web page, or none."""
-    contact = config.arxiv.contact
-    return contact if "@" in contact and ":" not in contact else ""
 
 
 def answer_http_error(request: Request, error: Exception) -> Response:
@@ -251,12 +245,9 @@ def confirm_unsubscribe(request: Request) -> Response:
     """
     shell, token = shell_of(request), request.path_params["token"]
     is_click = is_one_click(request)
-    form = Form(()) if is_click else read_form(request)
+    answer = "unsubscribe"
     if not is_click:
-        require_own_form(request, form)
-    answer = "unsubscribe" if is_click else form.get("answer")
-    if answer not in ("unsubscribe", "undo"):
-        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+        answer = read_button(read_own_form(request), "answer", ("unsubscribe", "undo"))
     with shell.site.store.begin() as conn:
         at = shell.site.clock.now()
         if answer == "undo":
@@ -282,7 +273,7 @@ def _show_unsubscription(
         is_earlier=is_earlier,
         undo_until=write_day(last, shell.site.clock.now()) if last else "",
         home=shell.site.config.web.base_url,
-        contact=find_contact(shell.site.config),
+        contact=shell.site.config.arxiv.mail_contact,
         token=make_form_token(shell, request.scope["path"]),
         # The action is relative, so that a proxy may serve us below a path of its own.
         action=request.path_params["token"],
@@ -304,8 +295,10 @@ def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
     config = shell.site.config
-    context = StoredContext(STORED, contact=find_contact(config), home=config.web.base_url)
-    return shell.pages.show("stored.html", context)
+    return shell.pages.show(
+        "stored.html",
+        StoredContext(STORED, contact=config.arxiv.mail_contact, home=config.web.base_url),
+    )
 
 
 def serve_reference(request: Request) -> Response:
@@ -318,7 +311,7 @@ def serve_reference(request: Request) -> Response:
     write, media_type = references.FORMATS[suffix]
     headers = {
         "Last-Modified": write_http_date(paper.updated),
-        "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
+        "Content-Disposition": f'attachment; filename="{references.make_key(paper)}.{suffix}"',
     }
     return answer_cached(request, write([paper], with_abstracts=True).encode(), media_type, headers)
 

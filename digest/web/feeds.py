@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
-from digest.deliver.feeds import load_feed, write_feed
+from digest.deliver.feeds import load_feed
 from digest.model import secrets
 from digest.model.clock import monotonic, read_rfc_date
 from digest.model.messages import Feed
@@ -202,7 +202,7 @@ class FeedCache:
                 return None
             feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))
         addresses = [maker.write_feed_url(token, form) or f"{token}.{form}" for form in MEDIA_TYPES]
-        body = _write_page(site, feed, *addresses) if suffix == _PAGE else write_feed(site, feed, suffix)
+        body = _write_page(site, feed, *addresses) if suffix == _PAGE else site.renderer.render_feed(feed, suffix)
         media_type = MEDIA_TYPES.get(suffix, "text/html; charset=utf-8")
         return FeedCopy(make_etag(body), feed.updated, media_type, body, gzip.compress(body, mtime=0))
 

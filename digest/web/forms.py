@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -91,8 +92,9 @@ def make_form_token(shell: Shell, path: str) -> str:
     return _derive_token(shell, path, shell.site.clock.now().date())
 
 
-def require_own_form(request: Request, form: Form) -> None:
-    """Refuse a form that no page of ours sent, today or yesterday, to just this address."""
+def read_own_form(request: Request) -> Form:
+    """Read a form, or refuse it if no page of ours sent it, today or yesterday, to just this address."""
+    form = read_form(request)
     shell: Shell = request.app.state.shell
     url = shell.site.config.web.base_url
     today = shell.site.clock.now().date()
@@ -108,6 +110,15 @@ def require_own_form(request: Request, form: Form) -> None:
             else "this form did not come from a page of this service, or its page is old",
             hint=f"Open the page again at {url}, and press its button there.",
         )
+    return form
+
+
+def read_button(form: Form, field: str, known: Collection[str]) -> str:
+    """Return which button of a page was pressed, as a field of the form says; it is one of those it has."""
+    button = form.get(field)
+    if button not in known:
+        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+    return button
 
 
 def find_origin(url: str) -> str:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -86,8 +86,11 @@ class KnownHosts:
         if scope["type"] == "http" and self._hosts and scope["path"] not in _HEALTH:
             asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
             if [match and (match[1] or match[2]) in self._hosts for match in asked] != [True]:
-                hint = "A proxy in front of it has to pass on the Host that it was asked for."
-                answer = self._fail(400, "This service does not go by that name.", hint)
+                answer = self._fail(
+                    400,
+                    "This service does not go by that name.",
+                    "A proxy in front of it has to pass on the Host that it was asked for.",
+                )
         await answer(scope, receive, send)
 
 
@@ -98,7 +101,7 @@ class BodyLimit:
         self._app, self._fail = app, fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its whole body, or refuse it."""
+        """Pass a request on with its whole body in its state, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
@@ -112,14 +115,9 @@ class BodyLimit:
             answer = self._fail(status)
             answer.headers["Connection"] = "close"
             await answer(scope, receive, send)
-            return
-        scope.setdefault("state", {})["body"] = body
-        waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive_read() -> Message:
-            return waiting.pop() if waiting else await receive()
-
-        await self._app(scope, receive_read, send)
+        else:
+            scope.setdefault("state", {})["body"] = body
+            await self._app(scope, receive, send)
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
@@ -128,13 +126,14 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
     if announced.isdecimal() and int(announced) > BODY_LIMIT:
         return None
     body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > BODY_LIMIT or message["type"] == "http.disconnect":
-            return None
-        if not message.get("more_body", False):
-            return bytes(body)
+    try:
+        async for piece in Request(scope, receive).stream():
+            body += piece
+            if len(body) > BODY_LIMIT:
+                return None
+    except ClientDisconnect:
+        return None
+    return bytes(body)
 
 
 class EveryAnswer:
@@ -144,10 +143,7 @@ class EveryAnswer:
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app = app
-        self._headers = [
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
-        ]
+        self._app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, its answer back with the headers, and log how it was answered."""
@@ -160,8 +156,9 @@ class EveryAnswer:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in given)]
+                given = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    given.setdefault(name, value)
             await send(message)
 
         try:

@@ -65,8 +65,8 @@ from digest.store.digests import load_digest, load_frozen
 from digest.store.subscribers import save_unsubscription
 from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
-from digest.web.endpoints import find_contact, mask, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.endpoints import mask, shell_of
+from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 from digest.web.signup import show_link
 
@@ -120,11 +120,8 @@ def change(
 
     `find` finds who sent it, and `actions` are what its buttons do, by its field `action`.
     """
-    site, form = shell_of(request).site, read_form(request)
-    require_own_form(request, form)
-    act = actions.get(form.get("action"))
-    if act is None:
-        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+    site, form = shell_of(request).site, read_own_form(request)
+    act = actions[read_button(form, "action", actions)]
     try:
         with site.store.begin() as conn:
             network, found = name_network(request, site.config), find(conn, request, form)
@@ -248,19 +245,38 @@ def _forget(visit: Visit) -> str:
 
 
 def _fresh(visit: Visit) -> str:
-    said = "A mail with the link comes within minutes, unless you got three with a link today."
-    said += " It works once, for 30 minutes."
-    return visit.request(RequestKind.FRESH, visit.found.person.address, SignupRequest(), said)
+    return visit.request(
+        RequestKind.FRESH,
+        visit.found.person.address,
+        SignupRequest(),
+        "A mail with the link comes within minutes, unless you got three with a link today."
+        " It works once, for 30 minutes.",
+    )
 
 
 def _end(visit: Visit) -> str:
     end_links(visit.conn, visit.found.person.destination)
-    said = "A mail with a new link comes within minutes, unless you got three with a link today."
-    return visit.request(RequestKind.LINK, visit.found.person.address, SignupRequest(), said)
+    return visit.request(
+        RequestKind.LINK,
+        visit.found.person.address,
+        SignupRequest(),
+        "A mail with a new link comes within minutes, unless you got three with a link today.",
+    )
 
 
-_BUTTONS = _save, _pause, _resume, _unsubscribe, _undo, _delete, _forget, _fresh, _end
-_ACTIONS = {act.__name__[1:]: act for act in _BUTTONS} | {"more": _like, "less": _like}
+_ACTIONS = {
+    "save": _save,
+    "pause": _pause,
+    "resume": _resume,
+    "unsubscribe": _unsubscribe,
+    "undo": _undo,
+    "delete": _delete,
+    "more": _like,
+    "less": _like,
+    "forget": _forget,
+    "fresh": _fresh,
+    "end": _end,
+}
 
 
 def lead_home(request: Request) -> str:
@@ -297,7 +313,7 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
         is_paused=found.is_paused,
         until=form.get("until"),
         may_add=config.web.signup.admits(found.person.address),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
         said=said,
         mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"} if error else {},
     )

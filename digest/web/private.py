@@ -27,7 +27,7 @@ from digest.plan.links import make_links
 from digest.render.contexts import PrivateContext
 from digest.store.subscriptions import bump_feed_generation
 from digest.web.endpoints import Shell, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, read_own_form
 from digest.web.preferences import NOTHING, Visit, change, lead_home, refuse_link
 
 
@@ -36,7 +36,7 @@ def open_private(request: Request) -> Response:
     shell, token = shell_of(request), request.path_params["token"]
     site, now, is_pressed = shell.site, shell.site.clock.now(), request.method == "POST"
     if is_pressed:
-        require_own_form(request, read_form(request))
+        read_own_form(request)
     with site.store.begin() if is_pressed else site.store.read() as conn:
         signup = load_signup(conn, secrets.token_hash(token), RequestKind.FRESH, now)
         person = load_person(conn, signup.address) if signup else None
@@ -71,17 +71,23 @@ def change_private(request: Request) -> Response:
     form, said, error = change(request, lambda conn, _, form: _read_key(shell, conn, form.get("key")), _ACTIONS)
     action = "" if error else form.get("action")
     if action == "export":
-        headers = {"Content-Disposition": 'attachment; filename="digest.json"'}
-        return Response(said, headers=headers, media_type="application/json")
+        return Response(
+            said,
+            headers={"Content-Disposition": 'attachment; filename="digest.json"'},
+            media_type="application/json",
+        )
     if action == "erase":
-        context = PrivateContext(home=lead_home(request), said=said)
-        return shell.pages.show("private.html", context)
+        return shell.pages.show("private.html", PrivateContext(home=lead_home(request), said=said))
     return _show(request, form.get("key"), said, error, form)
 
 
 def _export(visit: Visit) -> str:
-    stored = export_records(visit.conn, visit.found.person.address)
-    return json.dumps(stored, default=str, ensure_ascii=False, indent=1)
+    return json.dumps(
+        export_records(visit.conn, visit.found.person.address),
+        default=str,
+        ensure_ascii=False,
+        indent=1,
+    )
 
 
 def _erase(visit: Visit) -> str:
@@ -97,8 +103,12 @@ def _move(visit: Visit) -> str:
     admission = visit.config.web.signup
     if not (admission.is_off or admission.admits(address)):
         raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
-    said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
-    return visit.request(RequestKind.MOVE, address, SignupRequest(old_address=visit.found.person.address), said)
+    return visit.request(
+        RequestKind.MOVE,
+        address,
+        SignupRequest(old_address=visit.found.person.address),
+        f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes.",
+    )
 
 
 def _renew_feed(visit: Visit) -> str:

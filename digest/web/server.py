@@ -21,7 +21,6 @@ from digest.site import Site
 from digest.store.tokens import load_secret
 from digest.web import archive, endpoints, preferences, private, signup
 from digest.web.connections import HEAD_LIMIT, Connection, Searches, count_room
-from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedCache
 from digest.web.guards import BodyLimit, EveryAnswer, KnownHosts, find_hosts, write_headers
 
@@ -48,7 +47,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     that wait for a feed, or for the turn of a search, wait without a thread.
     """
     web = site.config.web
-    made, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
+    made, headers = endpoints.Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
     app = Starlette(
         routes=[one for pages in (endpoints, preferences, private, signup, archive) for one in pages.ROUTES],
         exception_handlers={
@@ -62,7 +61,9 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))
-    app.state.shell = Shell(site, FeedCache(site), QueryTrials(site), Searches(), render, pulse, made, secret)
+    app.state.shell = endpoints.Shell(
+        site, FeedCache(site), QueryTrials(site), Searches(), render, pulse, made, secret
+    )
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=made.fail)
     return EveryAnswer(KnownHosts(limited, find_hosts(web), fail=made.fail), headers)

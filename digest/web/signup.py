@@ -40,8 +40,8 @@ from digest.render.digests import describe_coverage
 from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
-from digest.web.endpoints import Shell, answer_cached, find_contact, mask, shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.endpoints import Shell, answer_cached, mask, shell_of
+from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
@@ -61,7 +61,7 @@ def show_start(request: Request) -> Response:
         coverage=describe_coverage(
             replace(coverage, matched=None, announcement=coverage.checked_at and coverage.announcement)
         ),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
     )
     return shell.pages.show("start.html", context)
 
@@ -88,15 +88,20 @@ def subscribe(request: Request) -> Response:
     config, admission = shell.site.config, shell.site.config.web.signup
     if admission.is_off:
         return shell.pages.fail(404)
-    form = read_form(request)
     if request.method != "POST":  # a reload of the page that the form opened
         return shell.pages.show("subscribe.html", _fill_form(shell, {}))
-    require_own_form(request, form)
+    form = read_own_form(request)
     try:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
-        kinds, joins, has_feed = form.get_all("kinds"), form.get_all("joins"), bool(form.get("feed"))
-        choices = make_signup_request(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
+        choices = make_signup_request(
+            config,
+            form.get("q"),
+            cadence,
+            kinds=form.get_all("kinds"),
+            joins=form.get_all("joins"),
+            has_feed=bool(form.get("feed")),
+        )
     except UsageError as error:
         return _show_form(shell, form, error)
     if not admission.takes(address):
@@ -142,21 +147,22 @@ def _ask(request: Request, kind: RequestKind, address: str, choices: SignupReque
     with site.store.begin() as conn:
         free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
     if free_at is not None:
-        wait = str(ceil((free_at - now).total_seconds()))
-        hint = f"Try again after {write_with_zone(free_at, config.zone, now)}."
-        message = "Too many people asked for a mail in the last hour."
-        return shell.pages.fail(429, message, hint, {"Retry-After": wait})
+        return shell.pages.fail(
+            429,
+            "Too many people asked for a mail in the last hour.",
+            f"Try again after {write_with_zone(free_at, config.zone, now)}.",
+            {"Retry-After": str(ceil((free_at - now).total_seconds()))},
+        )
     is_selective = kind is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
     return show_link(shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective)
 
 
 def link(request: Request) -> Response:
     """Show the form that asks for the link to one's subscriptions; take it."""
-    shell, form = shell_of(request), read_form(request)
+    shell = shell_of(request)
     if request.method != "POST":
         return show_link(shell, "link.html", "")
-    require_own_form(request, form)
-    given = form.get("address")
+    given = read_own_form(request).get("address")
     try:
         address = normalise_address(given)
     except UsageError as error:
@@ -189,11 +195,9 @@ def show_request(request: Request) -> Response:
 
 def answer_request(request: Request) -> Response:
     """Do what a button says: what was asked for, or that it never happens again."""
-    shell, form = shell_of(request), read_form(request)
-    require_own_form(request, form)
-    config, now, answer = shell.site.config, shell.site.clock.now(), form.get("answer")
-    if answer not in ("yes", "not-me"):
-        raise UsageError("this form has no such button", hint="Open its page again.")
+    shell = shell_of(request)
+    answer = read_button(read_own_form(request), "answer", ("yes", "not-me"))
+    config, now = shell.site.config, shell.site.clock.now()
     with shell.site.store.begin() as conn:
         signup = _load(conn, request, now)
         if answer == "not-me":
@@ -210,8 +214,10 @@ def answer_request(request: Request) -> Response:
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     found = load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.kind not in (RequestKind.SUBSCRIBE, RequestKind.MOVE):
-        hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
-        raise UnknownName("this link no longer works", hint=hint)
+        raise UnknownName(
+            "this link no longer works",
+            hint="It works once, for 48 hours. If you used it, it worked. To ask again, open the first page.",
+        )
     return found
 
 
@@ -232,7 +238,7 @@ def _show(
         address=mask(signup.destination),
         coming=tuple(coming),
         token=make_form_token(shell, request.scope["path"]),
-        contact=find_contact(config),
+        contact=config.arxiv.mail_contact,
         home=home,
         preferences=f"{home.rstrip('/')}/p/{mine}",
         queries=len(signup.choices.queries),

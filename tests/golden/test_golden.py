@@ -156,8 +156,8 @@ def _make_feed(name: str) -> Feed:
 
 @pytest.mark.parametrize("name", ["ordinary", "odd", "quiet"])
 def test_feeds_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
-    golden(f"{name}.feed.atom", renderer.render_atom(_make_feed(name)).decode("utf-8"))
-    golden(f"{name}.feed.json", renderer.render_json_feed(_make_feed(name)).decode("utf-8"))
+    golden(f"{name}.feed.atom", renderer.render_feed(_make_feed(name), "atom").decode("utf-8"))
+    golden(f"{name}.feed.json", renderer.render_feed(_make_feed(name), "json").decode("utf-8"))
 
 
 @pytest.mark.parametrize("name", ["ordinary", "odd"])

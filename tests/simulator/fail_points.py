@@ -246,7 +246,7 @@ def look_at(life: Life, medium: str) -> str:
     with life.site.store.read() as conn:
         if medium == "feed":
             (due,) = load_subscriptions(conn)
-            served = _count_entries(life.site.renderer.render_atom(load_feed(conn, life.site, due)))
+            served = _count_entries(life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom"))
             return f"{served}/{_count_entries(read_feed(life))}"
         first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
         states = [row.state for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from digest.config import Config, load_config, show_settings
 from digest.config.display import write_toml
-from digest.config.settings import SETTINGS, Setting
+from digest.config.settings import SETTINGS, Setting, variable_of
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import ConfigurationError
@@ -158,7 +158,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
     for setting in SETTINGS:
         owner = getattr(config, setting.table) if setting.table else config
         assert hasattr(owner, setting.field)
-        assert setting.variable == "DIGEST_" + setting.key.replace(".", "_").upper()
+        assert variable_of(setting.key) == "DIGEST_" + setting.key.replace(".", "_").upper()
         assert setting.help.endswith(".")
 
 
@@ -179,8 +179,12 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ('[web]\nbind = "8000"', "web.bind: '8000' is not a host and port", "127.0.0.1:8000"),
         ('[slack]\nurl = "http://slack.example.org/api/"', "slack.url: 'http://slack", "http:// is allowed"),
         ('[defaults]\nwhen = "at noon"', "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
-        ('[defaults]\nkinds = ["newest"]', "'newest' is not a kind", "Did you mean 'new'?"),
-        ('[defaults]\nkinds = ["withdrawal"]', "'withdrawal' is not a kind", "Did you mean 'withdrawn'?"),
+        ('[defaults]\nkinds = ["newest"]', "'newest' is not one of new, cross-listed", "Did you mean 'new'?"),
+        (
+            '[defaults]\nkinds = ["withdrawal"]',
+            "'withdrawal' is not one of new, cross-listed",
+            "Did you mean 'withdrawn'?",
+        ),
         ("[defaults]\nkinds = []", "names no kind", "cross-listed"),
         ("[defaults]\nshow = 0", "defaults.show: must be a whole number from 1", ""),
         ("[defaults]\nshow = true", "defaults.show: must be a whole number from 1", ""),

@@ -45,7 +45,7 @@ def table(**keys: str) -> str:
         ({"to": '"slack-webhook:"'}, "has no address", ""),
         ({"when": '"sometimes"'}, "'sometimes' is not a time", "weekdays at 09:00"),
         ({"when": "7"}, "must be text", ""),
-        ({"kinds": '["old"]'}, "'old' is not a kind", "cross-listed"),
+        ({"kinds": '["old"]'}, "'old' is not one of new, cross-listed", ""),
         ({"when_empty": '"loud"'}, "'loud' is not one of", ""),
         ({"show": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),

@@ -101,9 +101,9 @@ def test_whatever_papers_say_both_formats_hold_and_agree(
 
 def check(feed: Feed) -> None:
     """Hold both forms of a feed against their grammars, and against each other."""
-    root = etree.fromstring(RENDERER.render_atom(feed))
+    root = etree.fromstring(RENDERER.render_feed(feed, "atom"))
     assert SCHEMA.validate(root), SCHEMA.error_log
-    document = json.loads(RENDERER.render_json_feed(feed))
+    document = json.loads(RENDERER.render_feed(feed, "json"))
     JSON_SCHEMA.validate(document)
     assert document.get("feed_url", "") == feed.self_url
     # What a grammar cannot say: RFC 4287 §4.1.1 and §4.1.2.
@@ -129,7 +129,7 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(
     monkeypatch.setattr("digest.render.feeds.FEED_BYTES", 100_000)  # which takes a tenth of the time
     long = [make_entry(n, abstract=f"{n} words of an abstract. " * 40) for n in range(1, 201)]
     feed = replace(make_feed(long), papers=200)
-    atom, body = renderer.render_atom(feed), renderer.render_json_feed(feed)
+    atom, body = renderer.render_feed(feed, "atom"), renderer.render_feed(feed, "json")
     assert 80_000 < len(atom) <= 100_000
     assert 80_000 < len(body) <= 100_000
     document = json.loads(body)
@@ -140,5 +140,5 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(
 
 def test_another_notice_is_another_entry(renderer: Renderer) -> None:
     other = replace(FEEDS["empty"], notice="This feed has ended.")
-    ids = {feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (FEEDS["empty"], other)}
+    ids = {feedparser.parse(renderer.render_feed(feed, "atom")).entries[0].id for feed in (FEEDS["empty"], other)}
     assert len(ids) == 2

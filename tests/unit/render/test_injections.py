@@ -249,13 +249,13 @@ def test_nothing_comes_alive_in_a_feed(renderer: Renderer, way: str) -> None:
 
 
 def _check_feed(renderer: Renderer, feed: Feed) -> None:
-    root = etree.fromstring(renderer.render_atom(feed))
+    root = etree.fromstring(renderer.render_feed(feed, "atom"))
     assert SCHEMA.validate(root), SCHEMA.error_log
     for element in root.iter("{http://www.w3.org/2005/Atom}content"):
         if element.get("type") == "html":
             _check_html(str(element.text))
     assert not HIDDEN.search(etree.tostring(root, encoding="unicode"))
-    for item in json.loads(renderer.render_json_feed(feed))["items"]:
+    for item in json.loads(renderer.render_feed(feed, "json"))["items"]:
         _check_html(item["content_html"])
         assert not HIDDEN.search(item["title"])
 
