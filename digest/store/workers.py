@@ -40,14 +40,18 @@ FORGOTTEN_AFTER = 3600.0
 
 
 @contextmanager
-def give_signs(give: Callable[[], object], seconds: float) -> Iterator[None]:
-    """Give signs of life from a thread of its own for as long as the block lasts; a sign that fails is logged."""
+def keep_calling(act: Callable[[], bool | None], seconds: float) -> Iterator[None]:
+    """Call a function again and again, from a thread of its own, until it returns True or the block ends.
+
+    Most give signs of life: one that the database can't record is logged.
+    """
     is_over = threading.Event()
 
     def live() -> None:
         while not is_over.wait(seconds):
             try:
-                give()
+                if act():
+                    return
             except StoreError as error:
                 _log.warning("the database does not record that this process is alive: %s", error.message)
 
