@@ -5,7 +5,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, text
+from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, func, select, text
 
 from digest.store import dialect
 
@@ -207,6 +207,9 @@ match_runs = dialect.table(
     dialect.moment("matched_at"),
     dialect.text("occasion"),
 )
+
+NEWEST_MATCH_RUN = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
+"""The number of the last match run; 0 before the first."""
 
 query_matches = dialect.table(
     "query_matches",

@@ -46,14 +46,14 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
-from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, read_revision
+from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, load_newest_match_run, read_revision
 from digest.store.runs import load_last_check
 from digest.store.schema import (
+    NEWEST_MATCH_RUN,
     OPEN_TURN,
     PAUSED_SUBSCRIPTION,
     UNPLANNED_FIRST_DIGEST,
     deliveries,
-    match_runs,
     matches,
     near_days,
     saved_queries,
@@ -150,9 +150,8 @@ def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
 
 def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
     """Let a subscription that nobody received begin with what is matched from now on."""
-    newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
     start = update(subscriptions).where(subscriptions.c.id == subscription_id)
-    conn.execute(start.values(plan_after=newest, next_due_at=next_due_at))
+    conn.execute(start.values(plan_after=NEWEST_MATCH_RUN, next_due_at=next_due_at))
 
 
 def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
@@ -394,7 +393,7 @@ class _Syncing:
         self._query_ids: dict[str, int] = {row.name: row.id for row in conn.execute(found)}
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
         self._dropped: list[DroppedMatches] = []
-        self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
+        self._newest_run = load_newest_match_run(conn)
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
         """Write what differs; end what is not wanted."""
