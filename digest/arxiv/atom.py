@@ -26,10 +26,11 @@ from digest.arxiv.documents import (
     quarantine,
     read_iso_date,
     read_text,
+    read_value,
     require,
     split_dois,
 )
-from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable
 from digest.model.papers import ArxivId, Author, Paper
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
@@ -174,8 +175,8 @@ def _read_paper(entry: Element) -> Paper:
         abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
         authors=_read_again(authors),
         categories=_read_categories(terms),
-        published=_read_date(fields, _PUBLISHED),
-        updated=_read_date(fields, _UPDATED),
+        published=read_value(read_iso_date, fields.get(_PUBLISHED, ""), "date 'published'"),
+        updated=read_value(read_iso_date, fields.get(_UPDATED, ""), "date 'updated'"),
         comment=comment,
         journal_ref=fold_line(fields.get(_JOURNAL_REF, "")),
         dois=split_dois(*dois),
@@ -188,9 +189,7 @@ def _add_author(authors: list[Author], element: Element) -> None:
     affiliations: tuple[str, ...] = ()
     for child in element:
         if child.tag == _ATOM + "name":
-            name = fold_line(read_text(child))
-            if "-" in name:
-                name = name.replace(". -", ".-")
+            name = fold_line(read_text(child)).replace(". -", ".-")
         elif child.tag == _ARXIV + "affiliation" and (affiliation := fold_line(read_text(child))):
             affiliations += (affiliation,)
     if name:
@@ -208,20 +207,10 @@ def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
     text = fold_line(fields.get(_ID, ""))
     if not _PAPER_ID.match(text):
         raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
-    try:
-        id_, version = ArxivId.parse_versioned(text)
-    except UsageError as error:
-        raise MalformedEntry(f"its id cannot be read: {error}") from error
+    id_, version = read_value(ArxivId.parse_versioned, text, "id")
     if version is None:
         raise MalformedEntry(f"its id has no version: {text[:80]!r}")
     return id_, version
-
-
-def _read_date(fields: dict[str, str], name: str) -> datetime:
-    try:
-        return read_iso_date(fields.get(name, ""))
-    except ValueError as error:
-        raise MalformedEntry(f"its date {name.removeprefix(_ATOM)!r} cannot be read: {error}") from error
 
 
 def _read_categories(terms: Iterable[str]) -> tuple[str, ...]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
 from io import BytesIO
+from typing import TypeVar
 from xml.etree.ElementTree import Element, ParseError, iterparse, tostring
 
 from digest.model.clock import to_utc
-from digest.model.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
+from digest.model.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable, UsageError
+
+T = TypeVar("T")
 
 BODY_LIMIT = 25_000_000
 """Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""
@@ -188,6 +191,14 @@ def require(text: str, name: str) -> str:
     if not text:
         raise MalformedEntry(f"it has no {name}")
     return text
+
+
+def read_value(read: Callable[[str], T], text: str, name: str) -> T:
+    """Return what a text of an entry says; raise `MalformedEntry` if it can't be read."""
+    try:
+        return read(text)
+    except (ValueError, UsageError) as error:
+        raise MalformedEntry(f"its {name} cannot be read: {error}") from error
 
 
 def quarantine(position: int, entry: Element, error: MalformedEntry) -> Quarantined:

@@ -25,6 +25,7 @@ from digest.arxiv.documents import (
     quarantine,
     read_iso_date,
     read_text,
+    read_value,
     require,
     split_dois,
 )
@@ -89,7 +90,8 @@ def parse_oai(body: bytes) -> OaiPage:
             if header is not None and header.get("status") == "deleted":
                 deleted += 1
             else:
-                paper = _read_paper(_find_metadata(entry), _read_datestamp(entry))
+                datestamp = read_value(date.fromisoformat, _read_header(entry, "datestamp")[:10], "datestamp")
+                paper = _read_paper(_find_metadata(entry), datestamp)
                 _check_identity(paper.id, _read_header(entry, "identifier"))
                 papers.append(paper)
         except MalformedEntry as error:
@@ -171,13 +173,6 @@ def _check_identity(id_: ArxivId, identifier: str) -> None:
         raise MalformedEntry(f"its header names {named[:40]!r}, its text {id_}")
 
 
-def _read_datestamp(entry: Element) -> date:
-    try:
-        return date.fromisoformat(_read_header(entry, "datestamp")[:10])
-    except ValueError as error:
-        raise MalformedEntry(f"its datestamp cannot be read: {error}") from error
-
-
 def _find_metadata(entry: Element) -> Element:
     children = entry.findall(f"{_OAI}metadata/*")
     for child in children:
@@ -203,7 +198,7 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
     version, updated, is_withdrawal = max(versions)
     comment = fold_line(fields.get("comments", ""))
     return Paper(
-        id=_read_id(fields),
+        id=read_value(ArxivId.parse, fields.get("id", ""), "id"),
         version=version,
         title=require(fold_line(fields.get("title", "")), "title"),
         abstract=fold_paragraphs(fields.get("abstract", "")),
@@ -226,15 +221,6 @@ def _read_version(element: Element) -> tuple[int, datetime, bool]:
     number = _VERSION.fullmatch(element.get("version", "").strip())
     if number is None:
         raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
-    try:
-        submitted = read_rfc_date(element.findtext(_RAW + "date") or "")
-    except ValueError as error:
-        raise MalformedEntry(f"the date of version {number[1]} cannot be read: {error}") from error
+    date_text = element.findtext(_RAW + "date") or ""
+    submitted = read_value(read_rfc_date, date_text, f"date of version {number[1]}")
     return int(number[1]), submitted, "I" in (element.findtext(_RAW + "source_type") or "")
-
-
-def _read_id(fields: dict[str, str]) -> ArxivId:
-    try:
-        return ArxivId.parse(fields.get("id", ""))
-    except UsageError as error:
-        raise MalformedEntry(f"its id cannot be read: {error}") from error

@@ -13,7 +13,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +42,7 @@ from digest.model.errors import ConfigurationError, DigestError, OutsideError, S
 from digest.model.subscriptions import DestinationKind
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
-from digest.store.workers import lock_file
+from digest.store.workers import keep_calling, lock_file
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
@@ -196,24 +196,16 @@ class Branch:
         gone = max(self._clock.now() - began, timedelta(seconds=monotonic() - booted))
         return self._has_lease and not self._is_lost and LEASE - gone > needed
 
-    @contextmanager
-    def watching(self, interrupt: Callable[[], None]) -> Iterator[None]:
+    def watching(self, interrupt: Callable[[], None]) -> AbstractContextManager[None]:
         """Break off whatever waits for the outside world when the lease is almost over."""
-        is_over = threading.Event()
 
-        def watch() -> None:
-            while not is_over.wait(_WATCH):
-                if not self.has_time(MARGIN / 2):
-                    interrupt()
-                    return
+        def watch() -> bool:
+            is_over = not self.has_time(MARGIN / 2)
+            if is_over:
+                interrupt()
+            return is_over
 
-        thread = threading.Thread(target=watch, name="lease", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
+        return keep_calling(watch, _WATCH)
 
     def rotate_key(self, key: bytes) -> None:
         """Encrypt all with another key from the next push on."""

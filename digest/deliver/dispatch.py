@@ -32,7 +32,7 @@ from digest.store.outbox import (
     release_claims,
     renew_claims,
 )
-from digest.store.workers import give_signs
+from digest.store.workers import keep_calling
 
 _log = logging.getLogger("digest.deliver")
 
@@ -122,7 +122,7 @@ class _Pass:
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end."""
         with (
-            give_signs(self._leases.renew, BEAT),
+            keep_calling(self._leases.renew, BEAT),
             ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
         ):
             while not self._is_over():

@@ -60,7 +60,6 @@ from digest.store.matches import (
     MatchRow,
     drop_matches,
     find_recorded,
-    find_sent,
     load_due_slots,
     load_feed_matches,
     load_first_digests,
@@ -72,6 +71,7 @@ from digest.store.matches import (
 )
 from digest.store.papers import MATCHED, STORED, count_announced, load_mark, load_versions
 from digest.store.queries import load_queries
+from digest.store.subscribers import find_sent
 from digest.store.subscriptions import (
     claim_new_destinations,
     end_pauses,

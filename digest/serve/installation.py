@@ -30,7 +30,7 @@ from digest.store.workers import (
     begin_job,
     delete_worker,
     end_job,
-    give_signs,
+    keep_calling,
     save_turns,
     save_worker,
 )
@@ -128,7 +128,7 @@ def keep_beating(site: Site) -> Iterator[None]:
     signs = Heartbeat(site)
     signs.beat()
     try:
-        with give_signs(signs.beat, BEAT):
+        with keep_calling(signs.beat, BEAT):
             yield
     finally:
         signs.sign_off()

@@ -15,7 +15,6 @@ from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import (
     ActiveRevision,
     Destination,
-    DestinationKind,
     QueryOutcome,
     SubscriptionState,
     Timing,
@@ -57,12 +56,6 @@ _SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "plan_aft
 _STATE = tuple(subscriptions.c[name] for name in ("next_due_at", "last_slot", "awaits_after", "unchecked"))
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
 _WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
-_MAIL = f"{DestinationKind.MAIL}:"
-
-_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
-    is_among(subscription_destinations.c.subscription_id, "ids"),
-    subscription_destinations.c.state == DestinationState.ACTIVE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,6 @@ class FirstDigest:
     """A saved query that a subscription has yet to be shown."""
 
     subscription_id: int
-    query_id: int
     days: int
     revision: ActiveRevision
 
@@ -280,9 +272,7 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
         )
         .order_by(subscriptions.c.id, subscription_queries.c.position)
     )
-    return [
-        FirstDigest(row.subscription_id, row.id, row.look_back, read_revision(row)) for row in conn.execute(found)
-    ]
+    return [FirstDigest(row.subscription_id, row.look_back, read_revision(row)) for row in conn.execute(found)]
 
 
 def owe_first_digest(conn: Connection, subscription_id: int) -> None:
@@ -474,18 +464,6 @@ def _read_state(
 def _read_timing(cadence: str, quiet_hours: str, when_empty: str) -> Timing:
     """Read a rhythm once: a hundred thousand subscriptions share a few."""
     return Timing(read_cadence(cadence), read_quiet_hours(quiet_hours), WhenEmpty(when_empty))
-
-
-def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
-    """Return those of some subscriptions that have digests: feeds alone need none."""
-    places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
-    return {id_ for id_, place in places if _is_sent(place)}
-
-
-def _is_sent(place: str) -> bool:
-    """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
-    is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
-    return is_mail or not Destination.parse(place).is_pulled
 
 
 def find_outcomes(

@@ -28,6 +28,7 @@ from digest.model.subscriptions import (
 from digest.store.dialect import in_chunks, lock_advisory, unpack
 from digest.store.papers import MATCHED, load_mark
 from digest.store.schema import (
+    NEWEST_MATCH_RUN,
     changes,
     match_runs,
     query_matches,
@@ -96,7 +97,7 @@ def _read_feed(row: Row[Any]) -> SubscriptionFeed:
 
 def load_newest_match_run(conn: Connection) -> int:
     """Return the number of the last match run: while it stays, no feed has anything new. 0 before the first."""
-    return int(conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one())
+    return int(conn.execute(select(NEWEST_MATCH_RUN)).scalar_one())
 
 
 def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
@@ -299,9 +300,8 @@ def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> Non
 
 
 def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime | None) -> None:
-    if ids:
-        changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
-        conn.execute(changing.values(state=state, ended_at=ended_at))
+    changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
+    conn.execute(changing.values(state=state, ended_at=ended_at))
 
 
 def _end_revisions(conn: Connection, ids: list[int], at: datetime | None) -> None:

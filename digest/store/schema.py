@@ -5,7 +5,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, text
+from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, func, select, text
 
 from digest.store import dialect
 
@@ -89,19 +89,19 @@ poll_runs = dialect.table(
     dialect.moment("started_at"),
     dialect.moment("finished_at", nullable=True),
     dialect.text("outcome"),
-    dialect.number("pages"),
-    dialect.number("papers"),
+    dialect.number("pages", default=0),
+    dialect.number("papers", default=0),
     dialect.number("total", nullable=True),
-    dialect.number("new"),
-    dialect.number("changed"),
-    dialect.text("highest_id"),
-    dialect.flag("is_bootstrap"),
-    dialect.text("failure"),
-    dialect.text("reader_message"),
-    dialect.number("requests"),
-    dialect.number("lookback"),
-    dialect.text("next_token"),
-    dialect.text("owner"),
+    dialect.number("new", default=0),
+    dialect.number("changed", default=0),
+    dialect.text("highest_id", default=""),
+    dialect.flag("is_bootstrap", default=False),
+    dialect.text("failure", default=""),
+    dialect.text("reader_message", default=""),
+    dialect.number("requests", default=0),
+    dialect.number("lookback", default=0),
+    dialect.text("next_token", default=""),
+    dialect.text("owner", default=""),
     Index(None, "source", "query_key", "id"),
     Index(None, "outcome"),
 )
@@ -207,6 +207,9 @@ match_runs = dialect.table(
     dialect.moment("matched_at"),
     dialect.text("occasion"),
 )
+
+NEWEST_MATCH_RUN = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
+"""The number of the last match run; 0 before the first."""
 
 query_matches = dialect.table(
     "query_matches",

@@ -35,14 +35,14 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.store.dialect import Moment, dialect_insert, later, make_storable
+from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable, upsert
 from digest.store.schema import (
+    NEWEST_MATCH_RUN,
     attempts,
     consents,
     deliveries,
     destination_addresses,
     digests,
-    match_runs,
     matches,
     signups,
     subscribers,
@@ -50,6 +50,8 @@ from digest.store.schema import (
     subscriptions,
     suppressions,
 )
+
+_MAIL = f"{DestinationKind.MAIL}:"
 
 _SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
 """Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""
@@ -70,7 +72,7 @@ _LEAVE = (
 
 _READER = (
     select(subscribers.c.state)
-    .where(subscribers.c.address == func.substr(deliveries.c.destination, len(f"{DestinationKind.MAIL}:") + 1))
+    .where(subscribers.c.address == func.substr(deliveries.c.destination, len(_MAIL) + 1))
     .scalar_subquery()
 )
 
@@ -144,12 +146,9 @@ def block_destination(conn: Connection, destination: Destination, until: datetim
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     block = {"remote_address": "", "blocked_until": until}
     rows = [{"destination": place, **block} for place in load_aliases(conn, destination)]
-    upsert = dialect_insert(conn, destination_addresses)
-    asked_for = upsert.excluded.blocked_until
+    asked_for = literal(until, Moment)
     latest = later(func.coalesce(destination_addresses.c.blocked_until, asked_for), asked_for)
-    conn.execute(
-        upsert.on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": latest}), rows
-    )
+    upsert(conn, destination_addresses, rows, {"blocked_until": latest})
 
 
 def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
@@ -164,9 +163,7 @@ def unblock_destination(conn: Connection, destination: Destination, until: datet
 def remember_address(conn: Connection, destination: Destination, remote_address: str) -> None:
     """Keep what the other side calls a destination."""
     known = {"remote_address": make_storable(remote_address)}
-    row = {"destination": destination_key(destination), **known}
-    upsert = dialect_insert(conn, destination_addresses).values(row)
-    conn.execute(upsert.on_conflict_do_update(index_elements=["destination"], set_=known))
+    upsert(conn, destination_addresses, {"destination": destination_key(destination), **known}, known)
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:
@@ -209,9 +206,27 @@ class DestinationState(StrEnum):
     DISABLED = "disabled"
 
 
+_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
+    is_among(subscription_destinations.c.subscription_id, "ids"),
+    subscription_destinations.c.state == DestinationState.ACTIVE,
+)
+
+
+def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of some subscriptions that have digests: feeds alone need none."""
+    places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
+    return {id_ for id_, place in places if _is_sent(place)}
+
+
+def _is_sent(place: str) -> bool:
+    """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
+    is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
+    return is_mail or not Destination.parse(place).is_pulled
+
+
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
     """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
-    key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
+    key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(_MAIL)
     row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
     conn.execute(dialect_insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
     person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
@@ -240,7 +255,7 @@ def save_unsubscription(
     waiting = deliveries.c.destination == key
     suppress_waiting(conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at)
     # A subscription that nobody receives any more has no next turn.
-    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
+    idle = set(ids) - find_sent(conn, ids)
     conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
     if (
         is_first and person_id is not None
@@ -301,9 +316,9 @@ def save_resubscription(
         return False
     still_left = load_unsubscribed(conn, key)
     ids = [] if EVERYTHING in still_left else _subscriptions_of(conn, key, subscription, but=still_left)
-    idle = [id_ for id_ in ids if not _has_active_destination(conn, id_)]
-    newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
-    conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
+    idle = set(ids) - find_sent(conn, ids)
+    restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
+    conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
     conn.execute(
         update(subscription_destinations)
         .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
@@ -403,21 +418,13 @@ def _lock_person(conn: Connection, key: str) -> int | None:
 
     Return the person's id, None if nobody has this address.
     """
-    mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
+    mine = subscribers.c.address == key.removeprefix(_MAIL)
     return conn.execute(select(subscribers.c.id).where(mine).with_for_update()).scalar()
 
 
 def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
     places = subscription_destinations.c
     return and_(places.destination == key, places.subscription_id.in_(ids))
-
-
-def _has_active_destination(conn: Connection, subscription_id: int) -> bool:
-    places = subscription_destinations.c
-    active = select(places.destination).where(
-        places.subscription_id == subscription_id, places.state == DestinationState.ACTIVE
-    )
-    return any(not Destination.parse(text).is_pulled for text in conn.execute(active).scalars())
 
 
 def log_consent(

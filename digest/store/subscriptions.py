@@ -46,14 +46,14 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
-from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, read_revision
+from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, load_newest_match_run, read_revision
 from digest.store.runs import load_last_check
 from digest.store.schema import (
+    NEWEST_MATCH_RUN,
     OPEN_TURN,
     PAUSED_SUBSCRIPTION,
     UNPLANNED_FIRST_DIGEST,
     deliveries,
-    match_runs,
     matches,
     near_days,
     saved_queries,
@@ -144,15 +144,13 @@ def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
     """Return when the next subscription is due after a moment."""
     is_later = (subscriptions.c.state == SubscriptionState.ACTIVE, subscriptions.c.next_due_at > after)
     later = select(func.min(subscriptions.c.next_due_at)).where(*is_later)
-    moment: datetime | None = conn.execute(later).scalar()
-    return moment
+    return conn.execute(later).scalar()
 
 
 def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
     """Let a subscription that nobody received begin with what is matched from now on."""
-    newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
     start = update(subscriptions).where(subscriptions.c.id == subscription_id)
-    conn.execute(start.values(plan_after=newest, next_due_at=next_due_at))
+    conn.execute(start.values(plan_after=NEWEST_MATCH_RUN, next_due_at=next_due_at))
 
 
 def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
@@ -394,28 +392,25 @@ class _Syncing:
         self._query_ids: dict[str, int] = {row.name: row.id for row in conn.execute(found)}
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
         self._dropped: list[DroppedMatches] = []
-        self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
+        self._newest_run = load_newest_match_run(conn)
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
         """Write what differs; end what is not wanted."""
         added, edited = [], []
         for subscription in wanted:
             row = self._stored.get(subscription.name)
+            if row is not None and row.origin != self._origin:
+                raise ConfigurationError(
+                    f"the name {subscription.name} belongs to a subscription that a person made with a form",
+                    hint="Give this one another name.",
+                )
             if row is None or row.state == SubscriptionState.ENDED:
-                self._check_name(subscription, row)
                 self._start(subscription, row)
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
         ended = self._end_others({subscription.name for subscription in wanted})
         return SyncReport(tuple(added), tuple(edited), ended, dropped=tuple(self._dropped))
-
-    def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
-        if row is not None and row.origin != self._origin:
-            raise ConfigurationError(
-                f"the name {subscription.name} belongs to a subscription that a person made with a form",
-                hint="Give this one another name.",
-            )
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
         """Store a new subscription, or let one go on that had ended; after a while it begins anew."""
@@ -426,40 +421,37 @@ class _Syncing:
             "plan_after": self._newest_run,
             "unchecked": "",
         }
+        since = self._at
+        taken = ""
         if row is None:
-            key = self._insert(subscription, values)
-            self._sync_destinations(key, subscription)
+            fresh = {
+                "name": subscription.name,
+                "origin": self._origin,
+                "created_at": self._at,
+                "last_slot": "",
+                "feed_generation": 0,
+            }
+            starting = insert(subscriptions).values(values | fresh).returning(subscriptions.c.id)
+            key = self._conn.execute(starting).scalar_one()
         else:
             key = row.id
-            since = self._at
+            taken = row.last_slot
             if row.ended_at >= self._at - RETURNS_WITHIN:
                 # A turn may have been due when it ended, or while it was away.
                 since = max(row.created_at, row.ended_at - RETURNS_WITHIN)
                 values["plan_after"] = row.plan_after
                 values["unchecked"] = row.unchecked
                 requeue_ended(self._conn, of_subscriptions([key]), row.ended_at, self._at)
-            self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
-            due_at = None
-            if _needs_digests(self._places[key]):
-                due_at = self._schedule.next_due(subscription, since, row.last_slot, None)
-                due_at = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
-            values["next_due_at"] = due_at
-            self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
+        self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
+        values["next_due_at"] = None
+        if _needs_digests(self._places[key]):
+            due_at = self._schedule.next_due(subscription, since, taken, None)
+            values["next_due_at"] = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
+        self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
-
-    def _insert(self, subscription: Subscription, values: Mapping[str, Any]) -> int:
-        """Store a subscription that there never was; return its key."""
-        fresh = {"name": subscription.name, "origin": self._origin, "created_at": self._at}
-        due_at = None
-        if subscription.has_digests:
-            due_at = self._schedule.next_due(subscription, self._at, "", None)
-        fresh |= {"next_due_at": due_at, "last_slot": "", "feed_generation": 0}
-        starting = insert(subscriptions).values({**values, **fresh}).returning(subscriptions.c.id)
-        return int(self._conn.execute(starting).scalar_one())
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
-        self._check_name(subscription, row)
         had_destination = _needs_digests(self._places.get(row.id, {}))
         has_moved = self._sync_destinations(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)

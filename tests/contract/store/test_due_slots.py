@@ -6,10 +6,10 @@ from sqlalchemy import select
 
 from digest.model.subscriptions import Timing, TurnFailure, TurnState, UncheckedTurn
 from digest.store import Store
-from digest.store.matches import find_sent, load_due_slots, set_matched_mark
+from digest.store.matches import load_due_slots, set_matched_mark
 from digest.store.runs import finish_run, start_run
 from digest.store.schema import subscriptions
-from digest.store.subscribers import save_unsubscription
+from digest.store.subscribers import find_sent, save_unsubscription
 from digest.store.subscriptions import (
     end_subscription,
     has_due_slots,

@@ -11,7 +11,7 @@ from digest.store import Store
 from digest.store.attempts import begin_sending, claim_unknown
 from digest.store.outbox import CLAIM_LEASE, claim_deliveries, release_claims
 from digest.store.schema import deliveries
-from digest.store.workers import give_signs
+from digest.store.workers import keep_calling
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 ENOUGH = 0.6
@@ -28,7 +28,7 @@ def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store
     store_digest(store)
     delivery = claim(store, lease=0.3)
     leases = Leases(store, lease=0.3, margin=0.05)
-    with give_signs(leases.renew, 0.05):
+    with keep_calling(leases.renew, 0.05):
         leases.take([delivery], monotonic())
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
