@@ -189,9 +189,7 @@ def _add_author(authors: list[Author], element: Element) -> None:
     affiliations: tuple[str, ...] = ()
     for child in element:
         if child.tag == _ATOM + "name":
-            name = fold_line(read_text(child))
-            if "-" in name:
-                name = name.replace(". -", ".-")
+            name = fold_line(read_text(child)).replace(". -", ".-")
         elif child.tag == _ARXIV + "affiliation" and (affiliation := fold_line(read_text(child))):
             affiliations += (affiliation,)
     if name:

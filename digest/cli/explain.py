@@ -69,7 +69,7 @@ def _show(answer: Explanation | MatchHistory) -> Iterator[Part]:
 
 
 def _show_all(answer: Explanation) -> Iterator[Part]:
-    here, histories = answer.here, answer.subscriptions
+    histories = answer.subscriptions
     stored = [(one, one.judged) for one in histories if one.judged is not None]
     if not stored:
         why = (
@@ -96,7 +96,7 @@ def _show_all(answer: Explanation) -> Iterator[Part]:
     for name, gone in (
         (one.subscription, gone) for one in histories if answer.reader for gone in one.unsubscribed
     ):
-        yield f"{name}: unsubscribed {here.write_day(gone.since)}"
+        yield f"{name}: unsubscribed {answer.here.write_day(gone.since)}"
 
 
 def _name_paper(answer: Explanation, history: PaperHistory) -> Part:
@@ -110,11 +110,11 @@ def _write_title(paper: Paper, remark: str = "") -> Part:
 
 
 def _list_steps(answer: Explanation, history: PaperHistory) -> Iterator[tuple[str, str]]:
-    here, name = answer.here, history.subscription
+    here = answer.here
     if history.judged is None:
         yield "announced", _describe_absence(answer, history)
         return
-    yield name, f"{history.judged.verdict} – {history.judged.why}{_sum_up(here, history)}"
+    yield history.subscription, f"{history.judged.verdict} – {history.judged.why}{_sum_up(here, history)}"
     yield "announced", _describe_announcement(here, history)
     for one in history.changes:
         on = "" if one.kind in (Kind.KNOWN, Kind.METADATA) else f" on {write_day(one.announced, here.now)}"

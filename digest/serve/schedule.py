@@ -95,8 +95,13 @@ class Jobs:
         for failure in polled.failures:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
         if polled.caught_up:
-            first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
-            log_event(Verb.POLL, "caught up", first=first, last=last, announcements=len(polled.caught_up))
+            log_event(
+                Verb.POLL,
+                "caught up",
+                first=polled.caught_up[0].isoformat(),
+                last=polled.caught_up[-1].isoformat(),
+                announcements=len(polled.caught_up),
+            )
         for trouble in self._steps.report.libraries.troubles:
             log_event(Verb.POLL, "library", level=logging.WARNING, why=trouble)
         for kind, papers in polled.kinds.items():
@@ -106,17 +111,27 @@ class Jobs:
 
     def _note_match(self, matched: MatchReport) -> None:
         if matched.changes or matched.first_digests:
-            papers, looks = len(matched.papers), matched.first_digests
-            log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_digests=looks)
-            self.metrics.matches.inc(papers)
+            log_event(
+                Verb.MATCH,
+                "complete",
+                changes=matched.changes,
+                papers=len(matched.papers),
+                first_digests=matched.first_digests,
+            )
+            self.metrics.matches.inc(len(matched.papers))
 
     def plan(self) -> None:
         """Freeze the digests that are due."""
         with self.metrics.time_verb(Verb.PLAN):
             planned = self._steps.plan()
         for digest in planned.digests:
-            name, papers = digest.subscription, len(digest.entries)
-            log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)
+            log_event(
+                Verb.PLAN,
+                "frozen",
+                subscription=digest.subscription,
+                slot=digest.slot,
+                papers=len(digest.entries),
+            )
         for outcome, level, names in (
             ("waiting", logging.INFO, planned.waiting),
             ("failed", logging.WARNING, planned.failures),
