@@ -113,7 +113,20 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     told = (entry.change_id for draft in drafts for entry in draft.digest.entries)
     found = select_by(conn, select(changes.c.id, changes.c.version_id), changes.c.id, told)
     texts = {row.id: row.version_id for row in found}
-    rows = [_write_row(draft, texts) for draft in drafts]
+    rows = [
+        {
+            "subscription_id": draft.subscription_id,
+            "slot": draft.digest.slot,
+            "occasion": draft.digest.occasion.value,
+            "planned_at": draft.digest.planned_at,
+            "zone": draft.digest.zone,
+            "title": draft.digest.title,
+            "content": freeze_digest(draft.digest, texts),
+            "papers": len(draft.digest.entries),
+            "shown": draft.digest.shown,
+        }
+        for draft in drafts
+    ]
     keep = dialect_insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
     kept = conn.execute(keep.returning(digests.c.subscription_id, digests.c.id), rows)
     ids = {row.subscription_id: row.id for row in kept}
@@ -124,21 +137,6 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
         planned = update(subscriptions).where(is_among(subscriptions.c.id, "ids"))
         conn.execute(planned.values(last_planned_at=at), {"ids": ids})
     return ids
-
-
-def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
-    digest = draft.digest
-    return {
-        "subscription_id": draft.subscription_id,
-        "slot": digest.slot,
-        "occasion": digest.occasion.value,
-        "planned_at": digest.planned_at,
-        "zone": digest.zone,
-        "title": digest.title,
-        "content": freeze_digest(digest, texts),
-        "papers": len(digest.entries),
-        "shown": digest.shown,
-    }
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:

@@ -400,21 +400,18 @@ class _Syncing:
         added, edited = [], []
         for subscription in wanted:
             row = self._stored.get(subscription.name)
+            if row is not None and row.origin != self._origin:
+                raise ConfigurationError(
+                    f"the name {subscription.name} belongs to a subscription that a person made with a form",
+                    hint="Give this one another name.",
+                )
             if row is None or row.state == SubscriptionState.ENDED:
-                self._check_name(subscription, row)
                 self._start(subscription, row)
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
         ended = self._end_others({subscription.name for subscription in wanted})
         return SyncReport(tuple(added), tuple(edited), ended, dropped=tuple(self._dropped))
-
-    def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
-        if row is not None and row.origin != self._origin:
-            raise ConfigurationError(
-                f"the name {subscription.name} belongs to a subscription that a person made with a form",
-                hint="Give this one another name.",
-            )
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
         """Store a new subscription, or let one go on that had ended; after a while it begins anew."""
@@ -458,7 +455,6 @@ class _Syncing:
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
-        self._check_name(subscription, row)
         had_destination = _needs_digests(self._places.get(row.id, {}))
         has_moved = self._sync_destinations(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)
