@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -129,6 +129,18 @@ def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
 
     return postgresql.insert(table)
+
+
+def upsert(
+    conn: Connection,
+    table: Table,
+    rows: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    changes: Mapping[str, Any],
+) -> None:
+    """Insert one row or several; where one of the same primary key is there, change that."""
+    keys = [column.name for column in table.primary_key]
+    insertion = dialect_insert(conn, table).values(rows)
+    conn.execute(insertion.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 def make_storable(text: str) -> str:

@@ -80,7 +80,6 @@ class FirstDigest:
     """A saved query that a subscription has yet to be shown."""
 
     subscription_id: int
-    query_id: int
     days: int
     revision: ActiveRevision
 
@@ -273,9 +272,7 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
         )
         .order_by(subscriptions.c.id, subscription_queries.c.position)
     )
-    return [
-        FirstDigest(row.subscription_id, row.id, row.look_back, read_revision(row)) for row in conn.execute(found)
-    ]
+    return [FirstDigest(row.subscription_id, row.look_back, read_revision(row)) for row in conn.execute(found)]
 
 
 def owe_first_digest(conn: Connection, subscription_id: int) -> None:

@@ -17,7 +17,7 @@ from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.errors import StoreBusy
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId, Author, Paper
 from digest.model.polls import RunOutcome, Source
-from digest.store.dialect import dialect_insert, in_chunks, select_by
+from digest.store.dialect import dialect_insert, in_chunks, select_by, upsert
 from digest.store.schema import changes as changes_table
 from digest.store.schema import cursors, forgotten, forgotten_days, marks, papers, poll_runs, versions
 
@@ -292,12 +292,10 @@ def pack_forgotten(conn: Connection, before: datetime, limit: int) -> int:
         whole.extend(bytes(max(0, start + SLOT - len(whole))))
         whole[start : start + SLOT] = bytes([row.forgotten_version, *bytes.fromhex(row.forgotten_hash[:_BEGUN])])
     for (archive, month), whole in packed.items():
-        added = dialect_insert(conn, forgotten).values(archive=archive, month=month, papers=whole)
-        conn.execute(added.on_conflict_do_update(index_elements=["archive", "month"], set_={"papers": whole}))
+        upsert(conn, forgotten, {"archive": archive, "month": month, "papers": whole}, {"papers": whole})
     for day, number in Counter(row.announcement for row in rows if row.announcement).items():
-        counted = dialect_insert(conn, forgotten_days).values(announcement=day, papers=number)
         more = {"papers": forgotten_days.c.papers + number}
-        conn.execute(counted.on_conflict_do_update(index_elements=["announcement"], set_=more))
+        upsert(conn, forgotten_days, {"announcement": day, "papers": number}, more)
     return len(rows)
 
 

@@ -35,7 +35,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable
+from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable, upsert
 from digest.store.schema import (
     NEWEST_MATCH_RUN,
     attempts,
@@ -146,12 +146,9 @@ def block_destination(conn: Connection, destination: Destination, until: datetim
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     block = {"remote_address": "", "blocked_until": until}
     rows = [{"destination": place, **block} for place in load_aliases(conn, destination)]
-    upsert = dialect_insert(conn, destination_addresses)
-    asked_for = upsert.excluded.blocked_until
+    asked_for = literal(until, Moment)
     latest = later(func.coalesce(destination_addresses.c.blocked_until, asked_for), asked_for)
-    conn.execute(
-        upsert.on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": latest}), rows
-    )
+    upsert(conn, destination_addresses, rows, {"blocked_until": latest})
 
 
 def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
@@ -166,9 +163,7 @@ def unblock_destination(conn: Connection, destination: Destination, until: datet
 def remember_address(conn: Connection, destination: Destination, remote_address: str) -> None:
     """Keep what the other side calls a destination."""
     known = {"remote_address": make_storable(remote_address)}
-    row = {"destination": destination_key(destination), **known}
-    upsert = dialect_insert(conn, destination_addresses).values(row)
-    conn.execute(upsert.on_conflict_do_update(index_elements=["destination"], set_=known))
+    upsert(conn, destination_addresses, {"destination": destination_key(destination), **known}, known)
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:

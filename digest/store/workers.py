@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Connection, delete, not_, or_, select, update
 
 from digest.model.errors import AnotherWorker, StoreError
-from digest.store.dialect import database_clock, dialect_insert, lock_advisory, make_storable
+from digest.store.dialect import database_clock, lock_advisory, make_storable, upsert
 from digest.store.engine import Store, explain_file
 from digest.store.schema import job_turns, workers
 
@@ -88,8 +88,7 @@ def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
     """Keep what a worker's jobs do, and how they ended."""
     for turn in turns:
         row = asdict(turn) | {"owner": owner, "trouble": make_storable(turn.trouble)}
-        kept = dialect_insert(conn, job_turns).values(row)
-        conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=row))
+        upsert(conn, job_turns, row, row)
 
 
 def load_job_turns(conn: Connection) -> list[JobTurn]:
@@ -122,11 +121,8 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
-        begun = dialect_insert(conn, job_turns).values(
-            owner=owner, job=job + _ALONE, turns=0, began_at=at, trouble=""
-        )
-        changed = {"began_at": at, "ended_at": None}
-        conn.execute(begun.on_conflict_do_update(index_elements=["owner", "job"], set_=changed))
+        begun = {"began_at": at, "ended_at": None}
+        upsert(conn, job_turns, {"owner": owner, "job": job + _ALONE, "turns": 0, "trouble": "", **begun}, begun)
     return other or ""
 
 
@@ -199,8 +195,7 @@ def save_worker(conn: Connection, worker: Worker) -> None:
     """Note that a worker lives: for the first time, or once more; those long silent are struck off."""
     row = asdict(worker) | {"seen_at": database_clock()}
     del row["silent_for"]
-    signed = dialect_insert(conn, workers).values(row)
-    conn.execute(signed.on_conflict_do_update(index_elements=["owner"], set_={"seen_at": database_clock()}))
+    upsert(conn, workers, row, {"seen_at": database_clock()})
     _delete_workers(conn, workers.c.seen_at < database_clock() - FORGOTTEN_AFTER)
 
 
