@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, Generic, TypeVar
-from urllib.parse import parse_qs, quote, unquote, urlencode
+from urllib.parse import quote, urlencode
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
@@ -168,10 +168,11 @@ class ArxivClient:
 
         Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
-        parameters, name = {"resumptionToken": token}, _name_page(token)
-        if not token:
-            parameters = {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
-            name = f"the harvest from {from_date.isoformat()}"
+        name = f"the harvest from {from_date.isoformat()}"
+        parameters = {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
+        if token:
+            name += ", a later page"
+            parameters = {"resumptionToken": token}
 
         def check(fetched: Fetched[OaiPage]) -> None:
             page = fetched.page
@@ -273,11 +274,3 @@ def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
     return ArxivRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
-
-
-def _name_page(token: str) -> str:
-    """Name a page in words: arXiv's tokens are queries, quoted, that say how many papers they skip."""
-    fields = parse_qs(unquote(token))
-    since = f" from {fields['from'][0]}" if "from" in fields else ""
-    skipped = fields.get("skip", [""])[0]
-    return f"the harvest{since}, after {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
