@@ -244,8 +244,6 @@ class Schedule:
         self._turn: AbstractContextManager[Any] = (
             threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
         )
-        self._idle = threading.Condition()
-        self._working = 0
         self._jobs = {
             job.name: job
             for job in (
@@ -293,46 +291,36 @@ class Schedule:
         cannot repair.
         """
         self._stopping.set()
-        self._scheduler.pause()
         if isinstance(self._site.clock, SystemClock):
             self._site.clock.wake()
-        has_ended = self._await_idle(grace)
+        ending = threading.Thread(target=self._scheduler.shutdown, name="ending", daemon=True)
+        ending.start()  # it waits for the jobs that have begun
+        ending.join(grace)
         until = monotonic() + force
-        while not has_ended and monotonic() < until:
+        while ending.is_alive() and monotonic() < until:
             self._site.hang_up()
-            has_ended = self._await_idle(_BREAK_AGAIN)
-        if not has_ended:
+            ending.join(_BREAK_AGAIN)
+        if ending.is_alive():
             self._site.interrupt()
-            has_ended = self._await_idle(_LAST_MOMENT)
-        self._scheduler.shutdown(wait=False)
-        if has_ended:
-            self._signs.sign_off()
-        return has_ended
+            ending.join(_LAST_MOMENT)
+        if ending.is_alive():
+            return False
+        self._signs.sign_off()
+        return True
 
     def _add(self, name: str, run: Callable[[], None], first: datetime | None) -> None:
         self._scheduler.add_job(run, "interval", seconds=self._every[name], id=name, next_run_time=first)
-
-    def _await_idle(self, seconds: float) -> bool:
-        with self._idle:
-            return self._idle.wait_for(lambda: not self._working, seconds)
 
     def _run_job(self, job: Job) -> None:
         with nullcontext() if job.goes_beside else self._turn:
             if self._stopping.is_set():
                 return
             self.pulse.board.begin(job.name, SystemClock().now())
-            self._count(1)
             try:
                 job.step()
             finally:
-                self._count(-1)
                 for name in job.wakes:
                     self._wake(name)
-
-    def _count(self, change: int) -> None:
-        with self._idle:
-            self._working += change
-            self._idle.notify_all()
 
     def _note_event(self, event: JobEvent) -> None:
         """Note what APScheduler says of a job; it calls this from the thread the job ran in."""
