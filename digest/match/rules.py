@@ -61,12 +61,7 @@ class Exclusion:
 
 def read_exclusion(subscription: Subscription) -> Exclusion:
     """Return what a subscription excludes; an unreadable query excludes nothing, since nothing may be lost."""
-    if not (subscription.exclude or subscription.exclude_papers):
-        return _NOTHING
     return _read(subscription.exclude, subscription.exclude_papers)
-
-
-_NOTHING = Exclusion()
 
 
 @lru_cache(maxsize=2**10)
