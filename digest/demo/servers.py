@@ -115,13 +115,11 @@ class DemoSlack(DemoServer):
     async def _answer(self, request: Request) -> Response:
         method = request.path_params["method"]
         if method == "conversations.list":
-            return _accept(channels=[CHANNEL], response_metadata={"next_cursor": ""})
-        if method == "chat.postMessage":
+            answer = {"ok": True, "channels": [CHANNEL], "response_metadata": {"next_cursor": ""}}
+        elif method == "chat.postMessage":
             self.posts.append(await request.json())
             stamp = f"{self._clock.now().timestamp():.0f}.{len(self.posts):06d}"
-            return _accept(channel=CHANNEL["id"], ts=stamp, message={})
-        return JSONResponse({"ok": False, "error": "unknown_method"})
-
-
-def _accept(**result: object) -> Response:
-    return JSONResponse({"ok": True, **result})
+            answer = {"ok": True, "channel": CHANNEL["id"], "ts": stamp, "message": {}}
+        else:
+            answer = {"ok": False, "error": "unknown_method"}
+        return JSONResponse(answer)

@@ -300,9 +300,8 @@ def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> Non
 
 
 def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime | None) -> None:
-    if ids:
-        changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
-        conn.execute(changing.values(state=state, ended_at=ended_at))
+    changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
+    conn.execute(changing.values(state=state, ended_at=ended_at))
 
 
 def _end_revisions(conn: Connection, ids: list[int], at: datetime | None) -> None:
