@@ -51,6 +51,10 @@ NO_ANNOUNCEMENT_DAYS = frozenset(
 """Evenings without an announcement, as arXiv published them for 2026."""
 
 
+_LONGEST_PAUSE = timedelta(days=30)
+"""Longer than arXiv announces nothing."""
+
+
 class Kind(StrEnum):
     """What a run found out about a paper.
 
@@ -89,10 +93,7 @@ def latest_announcement(moment: datetime) -> date:
 
 def next_announcement(moment: datetime) -> date:
     """Return the Eastern date of the first announcement expected after a moment."""
-    day = moment.astimezone(EASTERN).date()
-    while not (has_announcement(day) and announcement_moment(day) > moment):
-        day += timedelta(days=1)
-    return day
+    return next(announcements_between(moment, moment + _LONGEST_PAUSE))
 
 
 def find_announcement(found_at: datetime, datestamp: date | None) -> date | None:

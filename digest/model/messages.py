@@ -387,9 +387,21 @@ class Delivery:
         share: Share | None = None,
     ) -> Self:
         """Return one that is in no outbox, to see a part before it is sent, or beside what is."""
-        at, parent = digest.planned_at, "0" if part else ""
-        state, mine = DeliveryState.CLAIMED, (digest.id, destination, part, parts)
-        return cls(0, *mine, state, 0, 0, key, at, at, parent_remote_id=parent, share=share)
+        return cls(
+            id=0,
+            digest_id=digest.id,
+            destination=destination,
+            part=part,
+            parts=parts,
+            state=DeliveryState.CLAIMED,
+            attempts=0,
+            token=0,
+            idempotency_key=key,
+            not_before=digest.planned_at,
+            created_at=digest.planned_at,
+            parent_remote_id="0" if part else "",
+            share=share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
