@@ -210,9 +210,19 @@ def load_summaries(
     found = _NAMED.order_by(digests.c.id.desc()).limit(limit)
     if subscription_ids is not None:
         found = found.where(digests.c.subscription_id.in_(subscription_ids))
-    names = DigestSummary.__dataclass_fields__
-    rows = ({name: row[name] for name in names} for row in conn.execute(found).mappings())
-    return [DigestSummary(**{**row, "occasion": Occasion(row["occasion"])}) for row in rows]
+    return [
+        DigestSummary(
+            id=row.id,
+            subscription=row.subscription,
+            title=row.title,
+            slot=row.slot,
+            occasion=Occasion(row.occasion),
+            planned_at=row.planned_at,
+            papers=row.papers,
+            shown=row.shown,
+        )
+        for row in conn.execute(found)
+    ]
 
 
 def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int]) -> None:

@@ -121,17 +121,8 @@ def start_run(
 
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
-    empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
-    empty |= {
-        "failure": "",
-        "reader_message": "",
-        "next_token": "",
-        "owner": "",
-        "highest_id": "",
-        "is_bootstrap": False,
-    }
-    row = {"source": source, "started_at": at, "query_key": query_key}
-    begin = insert(poll_runs).values({**empty, **row, "outcome": RunOutcome.RUNNING, **begun})
+    row = {"source": source, "started_at": at, "query_key": query_key, "outcome": RunOutcome.RUNNING}
+    begin = insert(poll_runs).values(row | begun)
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 

@@ -144,8 +144,7 @@ def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
     """Return when the next subscription is due after a moment."""
     is_later = (subscriptions.c.state == SubscriptionState.ACTIVE, subscriptions.c.next_due_at > after)
     later = select(func.min(subscriptions.c.next_due_at)).where(*is_later)
-    moment: datetime | None = conn.execute(later).scalar()
-    return moment
+    return conn.execute(later).scalar()
 
 
 def start_slots(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
