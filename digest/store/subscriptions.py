@@ -421,36 +421,34 @@ class _Syncing:
             "plan_after": self._newest_run,
             "unchecked": "",
         }
+        since = self._at
+        taken = ""
         if row is None:
-            key = self._insert(subscription, values)
-            self._sync_destinations(key, subscription)
+            fresh = {
+                "name": subscription.name,
+                "origin": self._origin,
+                "created_at": self._at,
+                "last_slot": "",
+                "feed_generation": 0,
+            }
+            starting = insert(subscriptions).values(values | fresh).returning(subscriptions.c.id)
+            key = self._conn.execute(starting).scalar_one()
         else:
             key = row.id
-            since = self._at
+            taken = row.last_slot
             if row.ended_at >= self._at - RETURNS_WITHIN:
                 # A turn may have been due when it ended, or while it was away.
                 since = max(row.created_at, row.ended_at - RETURNS_WITHIN)
                 values["plan_after"] = row.plan_after
                 values["unchecked"] = row.unchecked
                 requeue_ended(self._conn, of_subscriptions([key]), row.ended_at, self._at)
-            self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
-            due_at = None
-            if _needs_digests(self._places[key]):
-                due_at = self._schedule.next_due(subscription, since, row.last_slot, None)
-                due_at = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
-            values["next_due_at"] = due_at
-            self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
+        self._sync_destinations(key, subscription)  # first: nobody may be left of those it was for
+        values["next_due_at"] = None
+        if _needs_digests(self._places[key]):
+            due_at = self._schedule.next_due(subscription, since, taken, None)
+            values["next_due_at"] = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
+        self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
-
-    def _insert(self, subscription: Subscription, values: Mapping[str, Any]) -> int:
-        """Store a subscription that there never was; return its key."""
-        fresh = {"name": subscription.name, "origin": self._origin, "created_at": self._at}
-        due_at = None
-        if subscription.has_digests:
-            due_at = self._schedule.next_due(subscription, self._at, "", None)
-        fresh |= {"next_due_at": due_at, "last_slot": "", "feed_generation": 0}
-        starting = insert(subscriptions).values({**values, **fresh}).returning(subscriptions.c.id)
-        return int(self._conn.execute(starting).scalar_one())
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
