@@ -41,9 +41,9 @@ MAX_REPEATS = 1
 
 _OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
-    r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
-    r"|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
+    r"client host|helo|ehlo|sender|relay\w{0,9} (?:access )?(?:is )?(?:not|denied|prohibited)"
+    r"|(?:not|unable)(?: \w+){0,9} relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation"
+    r"|\bip\b|reverse|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
     r"|(?<!recipient address rejected: )access denied",
     re.IGNORECASE,
 )
@@ -188,7 +188,7 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a code of its
     policy may be about what that says.
     """
-    said = re.sub(r"\S+@\S+", "", text)
+    said = re.sub(r"(?<!\S)\S+@\S+", "", text)
     if names_recipient(text):
         return False
     if code < 500:  # noqa: PLR2004 - what begins with 4 may pass

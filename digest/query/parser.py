@@ -60,7 +60,7 @@ _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
-_WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
+_WILD_WORD = re.compile(r"(?<![^\s,*?])([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
@@ -73,7 +73,7 @@ _BETWEEN_COMMAS = re.compile(
     rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
 )
 _INITIALS_AFTER = re.compile(
-    r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
+    r"([^\W\d_][\w'’ -]*[^\W_])[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -490,7 +490,7 @@ class _Parser:
         """Say once that a comma does not mean OR, and what does."""
         commas = [token.position for token in self._tokens if _has_comma(token)]
         is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
-        is_list &= not re.search(r":\S*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
+        is_list &= not re.search(r":[^\s:]*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
         parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
         form = " OR ".join(filter(None, map(str.strip, parts)))
         if commas and " OR " in form:

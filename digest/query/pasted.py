@@ -77,8 +77,8 @@ _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
 _OTHER_SITE = re.compile(
-    r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.)*orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
-    r"|(?:[\w-]+\.)*(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
+    r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.){0,5}orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
+    r"|(?:[\w-]+\.){0,5}(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
     re.IGNORECASE,
 )
 _SITE_HINT = 'Write words instead, such as abs:"tail latency", or a name, such as author:"Josiah S. Carberry".'
@@ -127,7 +127,9 @@ _SAYS_NOTHING = re.compile(
 _IN_WORDS = {"classification-include_cross_list": "that cross-lists are excluded"} | dict.fromkeys(
     ("date-filter_by", "date-year", "date-from_date", "date-to_date"), "its dates"
 )
-_PAGING = re.compile(r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*))+\s*\Z")
+_PAGING = re.compile(
+    r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*)){1,20}\s*\Z"
+)
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
 
@@ -165,7 +167,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/\\+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
-    row_or_value = rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    value = rf"(?:(?<!\w)[^\W\d]+\s*:\s*)?(?<!=)=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    row_or_value = rf"{begin}{enclosed}|{value}"
     return re.compile(_NAME), re.compile(rf"{_LABEL}(?={_NAME})"), re.compile(row_or_value)
 
 

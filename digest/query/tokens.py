@@ -63,7 +63,7 @@ _NEGATION = re.compile(
 _NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
-_FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]*)\s*)?=?(?=\()")
+_FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]{0,30})\s*)?=?(?=\()")
 """A field before parentheses as other sites write it: `TITLE-ABS-KEY(latency)`, `TI=(latency)`."""
 _ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')

@@ -61,9 +61,9 @@ STARTS, END = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"},
 _SEQUENCES = str.maketrans(
     {"\x10": "\x1b[1m", "\x11": "\x1b[2m", "\x12": "\x1b[1;32m", "\x13": "\x1b[1;36m", END: "\x1b[0m"}
 )
-LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
+LINK_START = re.compile(f"{_URL}([^{_URL}{_URL_END}]*){_URL_END}")
 STYLE = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
-_MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
+_MARKED = re.compile(f"{STARTS['mark']}([^{STARTS['mark']}{END}]*){END}")
 
 
 def clean_markup(text: str) -> str:
