@@ -207,7 +207,7 @@ def find_slow(found: Found) -> Slow | None:
     for way in found.list_ways():
         run = make_run(found.pattern, way)
         for text in texts:
-            growth = _measure_growth(text, run)
+            growth = measure_growth(text, run)
             if growth > GROWTH:
                 before, repeated, end = text
                 return Slow(found, way, f"{before!r} + {repeated!r}… + {end!r}", growth)
@@ -239,7 +239,7 @@ def _scan(pattern: Any, text: Any, step: Any) -> None:  # noqa: ANN401 - the sam
         place = max(met.end(), place + 1)
 
 
-def _measure_growth(text: tuple[str, str, str], run: Callable[[str], object]) -> float:
+def measure_growth(text: tuple[str, str, str], run: Callable[[str], object]) -> float:
     """Return how many times longer a text twice as long takes; 0 if it is quick."""
     if time_run(run, fill(text, LARGE)) < QUICK:
         return 0.0

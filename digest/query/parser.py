@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NoReturn, TypeGuard
 
@@ -173,7 +173,7 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     is_one = words[0].end - words[0].start == len(plain)
     if not is_one and (condition is None or not spread_keyword(condition.text)):
         is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
-        rest = words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
+        rest = dict.fromkeys(words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept)
         _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
     if condition is not None:
         _note_everywhere(source, term, condition)
@@ -181,7 +181,9 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
 
 
-def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: list[Word]) -> None:
+def _note_left_out(
+    source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: Collection[Word]
+) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
     missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
     lost = dict.fromkeys((*(plain[word.start : word.end] for word in missed), *_SIGN_OF_WORD.findall(plain)))

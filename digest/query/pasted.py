@@ -136,6 +136,8 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 _PLUS = re.compile(r'("[^"]*")|\+')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _LONGEST_SHOWN = 200
+_MOST_ENCODED = 9
+"""What was encoded more often is not read: each round takes as long as the whole text."""
 
 
 def normalise_signs(text: str) -> str:
@@ -192,8 +194,8 @@ def read_pasted(text: str) -> tuple[str, str] | None:
     None if the text is a query as it is.
     """
     stripped = text.strip()
-    while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
-        stripped = once
+    for _ in range(_MOST_ENCODED):
+        stripped = unquote(stripped) if re.match(r"<?https?%", stripped, re.IGNORECASE) else stripped
     if site := _OTHER_SITE.fullmatch(stripped):
         message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
         raise QueryError(message, text=text, position=0, hint=_SITE_HINT)
@@ -225,17 +227,18 @@ def _read_parameters(query: str) -> dict[str, str] | None:
 
 def _unescape(text: str) -> str:
     """Return what a value is for that was encoded more than once, as links within links are."""
-    while _ESCAPE.search(text):
-        text = unquote(text)
+    for _ in range(_MOST_ENCODED):
+        text = unquote(text) if _ESCAPE.search(text) else text
     return text
 
 
 def _decode(text: str) -> str:
-    """Return what a part of an address is for, however often it was encoded."""
+    """Return what a part of an address is for that was encoded more than once."""
     decoded, cuts = _PAGING.subn("", text)
-    is_part = bool(cuts)
-    while is_part or _ESCAPE.search(decoded) or _has_joining_plus(decoded):
-        decoded, is_part = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded)), False
+    for _ in range(_MOST_ENCODED):
+        if cuts or _ESCAPE.search(decoded) or _has_joining_plus(decoded):
+            decoded = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded))
+        cuts = 0
     return decoded
 
 

@@ -37,6 +37,8 @@ from tests.patterns import (
     time_run,
 )
 
+pytestmark = pytest.mark.timeout(600)  # processor time counts, but others may take most of these seconds
+
 WORDS = ("gpu", "tail latency", "reader@example.org")
 
 
