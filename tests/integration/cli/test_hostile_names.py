@@ -48,9 +48,9 @@ def show_on_terminal(folder: Path, environ: dict[str, str], *arguments: str) -> 
     terminal, other_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", **environ}
     command = [sys.executable, "-m", "digest", *arguments]
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - our own command
         command, cwd=folder, env=environment, stdout=other_end, stderr=other_end, stdin=other_end
-    )  # noqa: S603 - our own command
+    )
     os.close(other_end)
     raw = b""
     try:
