@@ -199,7 +199,7 @@ def _read_notes(text: str) -> dict[str, str]:
 
 def _read_affiliation(text: str) -> str:
     plain = fold_line(to_plain(text)) if _TEX.search(text) else fold_line(text)
-    plain = re.sub(r"(?:\s*[,;]|\s+(?:and|&))+\Z", "", plain.strip(" ,;")).strip()
+    plain = re.sub(r"(?: ?[,;]| (?:and|&)){1,9}\Z", "", plain.strip(" ,;")).strip()
     return plain if plain.count("(") == plain.count(")") else plain.rstrip(") ")
 
 

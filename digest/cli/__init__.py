@@ -7,6 +7,7 @@ run has the state on a branch.
 from __future__ import annotations
 
 import sys
+import traceback
 from contextlib import ExitStack
 
 import click
@@ -42,7 +43,13 @@ def cli(ctx: click.Context, config_path: str | None, *, verbose: bool) -> None:
 def run_cli(args: list[str] | None = None) -> int:
     """Run a command line; return its exit code. Errors become what is wrong and what to do, on stderr."""
     with ExitStack() as veils:
-        return _run(args, veils)
+        try:
+            return _run(args, veils)
+        except Exception:  # noqa: BLE001 - a mistake of ours, as Python would show it
+            from digest.cli.output import echo  # noqa: PLC0415 - for errors alone
+
+            echo(traceback.format_exc(), err=True, nl=False)
+            return DigestError.exit_code
 
 
 def _run(args: list[str] | None, veils: ExitStack) -> int:
@@ -88,10 +95,10 @@ def _word_misuse(error: click.ClickException) -> UsageError:
 
 def show_error(error: DigestError) -> None:
     """Write what is wrong and what to do next on standard error."""
-    from digest.cli.output import say  # noqa: PLC0415 - for errors alone
+    from digest.cli.output import echo, say, style  # noqa: PLC0415 - the same
 
-    say(f"{click.style('error:', fg='red', bold=True)} {error.message}", err=True)
+    say(f"{style('error:', fg='red', bold=True)} {error.message}", err=True)
     if isinstance(error, QueryError) and error.text:
-        click.echo(error.pointer(), err=True)
+        echo(error.pointer(), err=True)
     if error.hint:
-        say(f"{click.style('hint:', bold=True)}  {quote_as_called(error.hint)}", err=True)
+        say(f"{style('hint:', bold=True)}  {quote_as_called(error.hint)}", err=True)

@@ -15,7 +15,7 @@ import click
 
 from digest.cli.commands import name_command, quote_as_called
 from digest.cli.context import load, opened_store
-from digest.cli.output import Aside, Part, json_option, list_fields, print_json, show, wants_json
+from digest.cli.output import Aside, Part, json_option, list_fields, print_json, settle, show, style, wants_json
 from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
 from digest.model.errors import ConfigurationError, UsageError
@@ -83,7 +83,7 @@ def agrees(question: str, *, usually: bool) -> bool:
     options = click.get_current_context().params
     if options["dry_run"] or options["yes"] or not can_ask():
         return not options["dry_run"]
-    return click.confirm(question, default=usually)
+    return click.confirm(settle(question), default=usually)
 
 
 def open_file(ctx: click.Context) -> ConfigFile:
@@ -129,7 +129,7 @@ def _show(change: FileChange) -> Iterator[Part]:
     """Yield what differs, without the marks that only programs need."""
     for line in change.diff[3:]:
         shown = f"  {line}".rstrip() if line[0] != "@" else "  …"
-        yield click.style(shown, fg=_COLOURS.get(line[0]))
+        yield style(shown, fg=_COLOURS.get(line[0]))
     yield from [""] * bool(change.diff)
     for remark in change.remarks:
         yield Aside(f"note: {quote_as_called(remark)}")

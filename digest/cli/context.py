@@ -23,6 +23,7 @@ from digest.arxiv.client import ArxivClient
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.branch.step import opened_branch
+from digest.cli.output import echo
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.values import complete_word, suggest
 from digest.inspect.here import Here
@@ -68,7 +69,7 @@ def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | N
         raise UnknownName(f"there is no {what} {text!r}", hint=f"Did you mean {near[0]!r}?")
     if saved and text.isidentifier():
         hint = f" (there is {near[0]!r})" if near else ""
-        click.echo(f"note: No saved query is called {text!r}{hint}. The word is searched for.", err=True)
+        echo(f"note: No saved query is called {text!r}{hint}. The word is searched for.", err=True)
     return None
 
 
@@ -97,7 +98,7 @@ def load(ctx: click.Context, *, warns: bool = False) -> Config:
     """Return the configuration the call means; a command that sends warns of what may keep digests back."""
     config = open_config(ctx.obj["config_path"])
     for warning in config.warnings if warns else ():
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     return config
 
 
@@ -263,7 +264,7 @@ def opened_client(
 def _report_silence(request: RequestLog) -> None:
     """Say when arXiv gives no answer, so that nobody waits in silence."""
     if request.status is None:
-        click.echo("no answer from arXiv", err=True)
+        echo("no answer from arXiv", err=True)
 
 
 @contextmanager
@@ -290,5 +291,5 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
                 saved = {query.name: query.text for query in load_queries(conn)} | saved
         except (ConfigurationError, OutsideError) as error:
             if isinstance(error, SchemaMismatch | OutsideError):
-                click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
+                echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         yield Workbench(config, clock, find_here(config, clock), store, saved)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from digest.cli.context import opened_store
-from digest.cli.output import Part, answers, table
+from digest.cli.output import Part, answers, style, table
 from digest.inspect.coverage import Ledger, load_ledger
 from digest.inspect.here import Here
 from digest.model.clock import write_day
@@ -112,7 +112,7 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
     rows = [
         (
             write_day(line.announcement, here.now),
-            click.style(line.state, fg=_STATES.get(line.state)),
+            style(line.state, fg=_STATES.get(line.state)),
             line.new or "–",
             f"{line.checks}, {line.failed} failed" if line.failed else line.checks,
             here.write(line.checked_at),

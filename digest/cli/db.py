@@ -13,7 +13,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, find_here, load, opened, opened_store
-from digest.cli.output import Part, answers, say, showing_progress, table
+from digest.cli.output import Part, answers, echo, say, showing_progress, table
 from digest.config import read_environment
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.here import Here
@@ -300,7 +300,7 @@ def rotate_key(ctx: click.Context) -> None:
                 "there is no key: the database is not on a branch", hint="See `digest help workflow`."
             )
         site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
-        click.echo(f"New key: {b64encode(key).decode()}", err=True)
+        echo(f"New key: {b64encode(key).decode()}", err=True)
     say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
     say("Write it into secrets.env, and set the secret DIGEST_STORE_STATE_KEY to it before the next run.")
     say("Who has the old key can still read what was on the branch before, in a clone or at GitHub.")

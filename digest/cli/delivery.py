@@ -318,7 +318,7 @@ def read_head(message: Message) -> list[str]:
 
 def mask_links(text: str) -> str:
     """Return a text in which no secret address works: feeds, pages, links to unsubscribe."""
-    return re.sub(r"(https?://[^\s\"'<>]*?/[a-z])/[\w-]{16,}", r"\1/***", text)
+    return re.sub(r"(https?://(?:(?!https?://)[^\s\"'<>])*?/[a-z])/[\w-]{16,}", r"\1/***", text)
 
 
 def _read_mail(body: bytes) -> Iterator[str]:

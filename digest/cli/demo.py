@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import name_command
-from digest.cli.output import MARKS, ProgressLines, find_width, shows_colors
+from digest.cli.output import MARKS, ProgressLines, echo, find_width, shows_colors
 from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest
@@ -38,7 +38,7 @@ def command(folder: Path, *, stays: bool | None) -> None:
     is sent twice, and that a new version of a paper is reported alone. On a terminal it then opens the mail, if
     you like, and serves its pages.
     """
-    click.echo(
+    echo(
         "A made-up arXiv on this machine: 3 saved queries, a mailbox, a Slack channel, a feed.\n"
         "Nothing leaves this machine."
     )
@@ -52,30 +52,30 @@ def command(folder: Path, *, stays: bool | None) -> None:
 
 def _show(digest: Digest, renderer: Renderer) -> None:
     text = renderer.render_terminal(digest, width=find_width(), color=shows_colors(), limit=None)
-    click.echo(f"\n{text.rstrip()}\n")
+    echo(f"\n{text.rstrip()}\n")
 
 
 def _sum_up(outcome: StoryOutcome) -> None:
-    click.echo(f" {MARKS[outcome.was_quiet]} checked again: nothing new, so nothing was sent")
-    click.echo(f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent")
+    echo(f" {MARKS[outcome.was_quiet]} checked again: nothing new, so nothing was sent")
+    echo(f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent")
     name = name_command()
-    click.echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
-    click.echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
-    click.echo(f"        {name} init   your own")
+    echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
+    echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
+    echo(f"        {name} init   your own")
 
 
 def _stay(outcome: StoryOutcome) -> None:
     """Keep the pages until a key is pressed; without a terminal, until the process is ended."""
     _sum_up(outcome)
     mail = outcome.mail.resolve().as_uri()
-    click.echo(f" Mail   {mail}\n Pages  {outcome.home}/\n        {outcome.page}")
+    echo(f" Mail   {mail}\n Pages  {outcome.home}/\n        {outcome.page}")
     try:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            click.echo("\nThe pages stay until this is stopped (Ctrl-C).")
+            echo("\nThe pages stay until this is stopped (Ctrl-C).")
             threading.Event().wait()
-        click.echo("\nm opens the mail in your browser, p the page. Any other key ends the demo.")
+        echo("\nm opens the mail in your browser, p the page. Any other key ends the demo.")
         while (key := click.getchar().lower()) in ("m", "p"):
             if not webbrowser.open(mail if key == "m" else outcome.page):
-                click.echo("No browser was found here. Open the address above in yours.")
+                echo("No browser was found here. Open the address above in yours.")
     except KeyboardInterrupt:
-        click.echo()
+        echo()

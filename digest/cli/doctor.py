@@ -11,7 +11,7 @@ import click
 
 from digest.cli.commands import quote_as_called
 from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
-from digest.cli.output import Part, answers, labelled, showing_progress
+from digest.cli.output import Part, answers, labelled, showing_progress, style
 from digest.config import Config, open_config
 from digest.config.addresses import read_operator_destinations, resolve_destinations
 from digest.config.draft import Mistakes
@@ -52,9 +52,9 @@ _SECONDS = 75.0
 """For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for 30 seconds."""
 
 _MARKS = {
-    Verdict.OK: click.style("✓", fg="green"),
-    Verdict.WARNING: click.style("!", fg="yellow", bold=True),
-    Verdict.PROBLEM: click.style("✗", fg="red", bold=True),
+    Verdict.OK: style("✓", fg="green"),
+    Verdict.WARNING: style("!", fg="yellow", bold=True),
+    Verdict.PROBLEM: style("✗", fg="red", bold=True),
     Verdict.UNCHECKED: "–",
 }
 

@@ -9,7 +9,7 @@ import click
 
 from digest.arxiv.pages import fetch_papers
 from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription
-from digest.cli.output import MARKS, Part, answers, find_width, labelled, shows_colors, table
+from digest.cli.output import MARKS, Part, answers, find_width, labelled, mark_ours, shows_colors, style, table
 from digest.config.addresses import read_destination
 from digest.inspect.explain import (
     ChangeHistory,
@@ -232,9 +232,9 @@ def _list_places(paper: Paper, clause: Clause) -> Iterator[tuple[str, str]]:
     width = max(find_width() - len(indent) - 20, _NARROWEST)
     quotes = list(quote_places(paper, clause.spans, width))
     for field, quote in quotes[:_MOST_PLACES]:
-        yield "", click.style(f"{field}: {apply_styles(quote, color=shows_colors())}", dim=True)
+        yield "", style(f"{field}: {mark_ours(apply_styles(quote, color=shows_colors()))}", dim=True)
     if len(quotes) > _MOST_PLACES:
-        yield "", click.style(f"and {len(quotes) - _MOST_PLACES} more", dim=True)
+        yield "", style(f"and {len(quotes) - _MOST_PLACES} more", dim=True)
 
 
 @click.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from digest.cli.output import cut, find_width
+from digest.cli.output import cut, echo, find_width, put
 from digest.config.values import suggest
 from digest.model.errors import UsageError
 
@@ -61,7 +61,7 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
         return
     found, unknown = _find_command(ctx, words)
     if unknown is None:
-        click.echo(found.get_help())
+        echo(found.get_help())
     elif not _list_sections(words):
         group = found.command
         known = group.list_commands(found) if isinstance(group, click.Group) else []
@@ -79,10 +79,10 @@ def read_page(topic: str) -> str:
 
 def _list_topics() -> None:
     width = max(map(len, TOPICS)) + 2
-    click.echo("The manual. `digest help TOPIC` shows a page, `digest help COMMAND` a command.\n")
+    echo("The manual. `digest help TOPIC` shows a page, `digest help COMMAND` a command.\n")
     for topic in TOPICS:
         title = read_page(topic).partition("\n")[0].removeprefix("# ")
-        click.echo(f"  {topic:<{width}}{title}")
+        echo(f"  {topic:<{width}}{title}")
 
 
 def _find_command(ctx: click.Context, words: tuple[str, ...]) -> tuple[click.Context, str | None]:
@@ -109,22 +109,22 @@ def _list_sections(words: tuple[str, ...]) -> bool:
     if not found:
         return False
     width, room = max(map(len, TOPICS)) + 2, find_width()
-    click.echo(f'The manual has "{" ".join(words)}" here. `digest help TOPIC` shows a page.\n')
+    echo(f'The manual has "{" ".join(words)}" here. `digest help TOPIC` shows a page.\n')
     for topic, title, line in found:
-        click.echo(f"  {topic:<{width}}{title}")
+        echo(f"  {topic:<{width}}{title}")
         if line:
-            click.echo(f"  {'':<{width}}  {cut(line, room - width - 4)}")
+            echo(f"  {'':<{width}}  {cut(line, room - width - 4)}")
     return True
 
 
 def _show(page: str) -> None:
     """Print a page: set for a terminal, and through a pager where it is longer than that; else as it is."""
     if not sys.stdout.isatty():
-        click.echo(page, nl=False)
+        put(page, nl=False)
         return
     text = _set_page(page, find_width())
     if text.count("\n") < shutil.get_terminal_size().lines:
-        click.echo(text, nl=False)
+        put(text, nl=False)
     else:
         click.echo_via_pager(text)
 

@@ -26,7 +26,7 @@ from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
-from digest.cli.output import cut, find_width, fold, say, writing_files
+from digest.cli.output import cut, echo, find_width, fold, say, settle, style, writing_files
 from digest.cli.starts import NEW, SECRETS, SITE, STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
@@ -234,7 +234,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
     queries = [read_followed(text) for text in flags["queries"]]
     for query in queries:
         for note in query.notes:
-            click.echo(f"note: {query.text}: {note.message}", err=True)
+            echo(f"note: {query.text}: {note.message}", err=True)
 
     def find_file(flag: str, variable: str) -> str | None:
         if flags[flag]:
@@ -294,13 +294,13 @@ def _propose_query(
     ids = {paper.arxiv_id for one in readings if one for paper in one.papers if paper.arxiv_id}
     if not (ids and is_asked):
         return ()
-    click.echo("Asking arXiv for the categories of your library's papers …")
+    echo("Asking arXiv for the categories of your library's papers …")
     newest = sorted(ids, reverse=True)[:IDS_LIMIT]
     with opened_client(config, clock, None) as client:
         try:
             papers = [paper for fetched in fetch_papers(client, newest) for paper in fetched.page.papers]
         except ArxivError as error:
-            click.echo(f"note: {error.message}, so what to follow is not known.", err=True)
+            echo(f"note: {error.message}, so what to follow is not known.", err=True)
             return ()
     often = Counter(paper.categories[0] for paper in papers).most_common(_CATEGORIES)
     chosen = [name for name, number in often if number * _SHARE >= len(papers)]
@@ -318,15 +318,15 @@ def _read_defaults(environ: Mapping[str, str]) -> Config:
 
 
 def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
-    click.echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
+    echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
     try:
         known = dialogue.ask(known)
         if tests is not False and any(one.kind not in _UNTESTED for one in known.to):
-            click.echo()
-            if tests or click.confirm(click.style("Send a test message now?", bold=True), default=True):
+            echo()
+            if tests or click.confirm(settle(style("Send a test message now?", bold=True)), default=True):
                 known = dialogue.test(known)
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("\nNothing was written.", err=True)
+        echo("\nNothing was written.", err=True)
         raise click.Abort from error
     return known
 
@@ -338,9 +338,9 @@ def _send_tests(config: Config) -> None:
         with closing(site):
             for destination in config.subscriptions[0].destinations:
                 if destination.kind not in _UNTESTED:
-                    click.echo(f"  Sending a test to {destination.address} …")
+                    echo(f"  Sending a test to {destination.address} …")
                     send_test(site, destination)
-                    click.echo(f"  {click.style('✓ sent', fg='green')}")
+                    echo(f"  {style('✓ sent', fg='green')}")
 
 
 def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers) -> Config:
@@ -396,17 +396,17 @@ def _report(
         say(f"\nWrote {', '.join(before)}{' and ' if before else ''}{last}.")
     if change:
         say(f"{target.name} was left as it is. This start needs it so:\n")
-        click.echo("\n".join([*change, ""]))
+        echo("\n".join([*change, ""]))
         if config.store.git_branch:
-            click.echo(f"  first  {call} db backup digest.db")
-        click.echo(f"  first  mv {target.name}{NEW} {target.name}")
+            echo(f"  first  {call} db backup digest.db")
+        echo(f"  first  mv {target.name}{NEW} {target.name}")
     if steps:
-        click.echo(steps)
+        echo(steps)
         return
     for warning in config.warnings:
-        click.echo(f"  to do  {warning}")
-    click.echo(f"  next   {call} run     check arXiv and send the first digest")
-    click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")
+        echo(f"  to do  {warning}")
+    echo(f"  next   {call} run     check arXiv and send the first digest")
+    echo(f"         {call} serve   keep doing it; or run it each morning from cron")
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +423,7 @@ class Dialogue:
     def ask(self, known: Answers) -> Answers:
         """Ask for all that is open."""
         while questions := list_open(known):
-            click.echo()
+            echo()
             known = self._answer(questions[0], known)
         return known
 
@@ -433,7 +433,7 @@ class Dialogue:
             try:
                 self.send_tests(known)
             except DigestError as error:
-                _say(click.style(f"✗ {error.message}", fg="red"), error.hint)
+                _say(style(f"✗ {error.message}", fg="red"), error.hint)
             else:
                 return known
             mended = {**_list_mended(known), "nothing: keep it as it is": None}
@@ -476,12 +476,12 @@ class Dialogue:
                 return replace(known, contact=ask("Your address for arXiv?", read_reachable))
 
     def _ask_query(self) -> str:
-        click.echo(_bold("What do you follow?"))
+        echo(style("What do you follow?", bold=True))
         _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
         query = ask("", read_followed)
         while True:
             _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
-            click.echo("  Asking arXiv …")
+            echo("  Asking arXiv …")
             config = _read_defaults(self.environ)
             clock = choose_clock(config)
             try:
@@ -504,11 +504,13 @@ class Dialogue:
         """Ask for a secret, unless its file is there already; return the file."""
         is_there = (self.folder / name).exists() and name not in self.secrets
         question = f"{name} is there already. Use what it holds? Else it is replaced."
-        if is_there and click.confirm(_bold(question), default=True):
+        if is_there and click.confirm(settle(style(question, bold=True)), default=True):
             return name
         file = SECRETS if self.hides else name
         _say(f"What you type is not shown. It goes into the file {file}, which only you can read.")
-        self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
+        self.secrets[name] = click.prompt(
+            settle(style(called, bold=True)), hide_input=True, prompt_suffix="  > "
+        ).strip()
         return name
 
 
@@ -579,10 +581,10 @@ def _ask_own_server() -> str:
 
 def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
     """Let somebody choose by number, or by how the words begin; Enter stands for `usual`."""
-    click.echo(_bold(question))
+    echo(style(question, bold=True))
     numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
     for number, choice in numbered.items():
-        click.echo(f"  {number}  {choice}")
+        echo(f"  {number}  {choice}")
 
     def read(text: str) -> str:
         typed = text.strip().lower()
@@ -598,18 +600,16 @@ def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
     """Ask until the answer can be read; `usual` is what Enter stands for, None where it stands for nothing."""
     while True:
         suffix = "  > " if question else "> "
-        text = click.prompt(_bold(question), default=usual, show_default=bool(usual), prompt_suffix=suffix)
+        text = click.prompt(
+            settle(style(question, bold=True)), default=usual, show_default=bool(usual), prompt_suffix=suffix
+        )
         try:
             return read(str(text))
         except DigestError as error:
-            _say(click.style(error.message, fg="red"), error.hint)
+            _say(style(error.message, fg="red"), error.hint)
 
 
 def _say(*sentences: str) -> None:
     for sentence in filter(None, sentences):
         for line in fold(sentence, find_width() - 2):
-            click.echo(f"  {line}")
-
-
-def _bold(text: str) -> str:
-    return click.style(text, bold=True) if text else ""
+            echo(f"  {line}")

@@ -14,7 +14,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, Workbench, opened_store, opened_workbench, require_subscription
-from digest.cli.output import Part, answers, say
+from digest.cli.output import Part, answers, say, style
 from digest.config import Config
 from digest.config.addresses import resolve_sources
 from digest.config.values import read_sources, suggest
@@ -70,10 +70,10 @@ def _show(held: Holdings) -> Iterator[Part]:
     if not (held.libraries or held.likes):
         yield f"No subscription has a library. {_NONE}"
     for library in held.libraries:
-        yield click.style(held.names[library.source], bold=True)
+        yield style(held.names[library.source], bold=True)
         yield from (f"  {line}" for line in _describe_library(library, held.said[library.source]))
     for subscription, liked in held.likes.items():
-        yield click.style(f"likes of {subscription}", bold=True)
+        yield style(f"likes of {subscription}", bold=True)
         for one in liked:
             yield f"  {one.opinion} like {one.paper.arxiv_id}: {to_plain(one.paper.title)}"
 

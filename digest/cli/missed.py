@@ -20,8 +20,10 @@ from digest.cli.output import (
     Part,
     ProgressLines,
     answers,
+    echo,
     find_width,
     list_fields,
+    mark_ours,
     shows_colors,
     wants_json,
 )
@@ -68,7 +70,7 @@ def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
         write_output(renderer.render_web("missed.html", missed).encode(), output)
     else:
         text = renderer.templates.render("terminal/missed.txt", missed)
-        yield Block(lay_out_lines(text, find_width(), color=shows_colors()).removesuffix("\n"))
+        yield Block(mark_ours(lay_out_lines(text, find_width(), color=shows_colors())))
 
 
 @click.command()
@@ -153,7 +155,7 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
             report = poll_days(site, days)
             store_library(site, report, source, reading)
     except KeyboardInterrupt:
-        click.echo("\nWhat came is kept. Call it again to go on.", err=True)
+        echo("\nWhat came is kept. Call it again to go on.", err=True)
         raise click.Abort from None
     with site.store.read() as conn:
         return "; ".join(report.failures), load_libraries(conn, [source])[source]

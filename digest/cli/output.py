@@ -1,13 +1,18 @@
-"""The door from a command to the screen: prints what it answers, as JSON or as a screen, and how far it is."""
+"""The door from a command to the screen: prints what it answers, as JSON or as a screen, and how far it is.
+
+No other file of the house prints. Whoever wrote a text, its control characters are taken out here: the name of a
+collection or a server's answer must not move the cursor. Our own styles carry a number that nobody else knows.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import shutil
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import fields, is_dataclass
@@ -17,10 +22,16 @@ from typing import Any, Literal, NamedTuple, TextIO, TypeAlias
 
 import click
 
+from digest.model.characters import UNWANTED
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError, UsageError
 
-MARKS = {True: click.style("✓", fg="green"), False: click.style("✗", fg="red")}
+_OURS = f"{int.from_bytes(os.urandom(3), 'big')};"
+"""What an escape sequence of ours holds until it is printed. A terminal would read a style without a meaning."""
+
+_NOT_OURS = re.compile(
+    rf"(\x1b\[{_OURS}[\d;]*m|\x1b\]8;{_OURS}[!-~]*\x1b\\)|[{UNWANTED}]|[\r\v\f\x1c-\x1f\x85\u2028\u2029]"
+)
 
 LARGEST_ID = 2**63 - 1
 """What a database takes for an id."""
@@ -33,6 +44,39 @@ _SHORT = 20
 
 _MARGINS = 19
 """Columns beside a verb's line: its name, and how long it took."""
+
+
+def clean(text: str) -> str:
+    """Take out of a text what a terminal would obey, or would not show; our own styles stay."""
+    return _NOT_OURS.sub(lambda found: found[1] or " " * found[0].isspace(), text)
+
+
+def settle(text: str) -> str:
+    """Return a text as a terminal gets it, cleaned: to print it, or to ask with it."""
+    return _NOT_OURS.sub(lambda found: found[0].replace(_OURS, "", 1), clean(text))
+
+
+def mark_ours(text: str) -> str:
+    """Return a text without its last line's end whose styles stay: it was cleaned before it was styled."""
+    return text.removesuffix("\n").replace("\x1b[", f"\x1b[{_OURS}").replace("\x1b]8;", f"\x1b]8;{_OURS}")
+
+
+def style(text: str, **looks: Any) -> str:  # noqa: ANN401 - what `click.style` takes
+    """Return a text with a style: `fg="red"`, `bold=True`, `dim=True`."""
+    return mark_ours(click.style("\0", **looks)).replace("\0", clean(text)) if text else ""
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text as it is laid out, cleaned."""
+    put(settle(text), err=err, nl=nl)
+
+
+def put(document: str | bytes, *, err: bool = False, nl: bool = True) -> None:
+    """Print what was cleaned before, such as a file for another program."""
+    click.echo(document, nl=nl, err=err)
+
+
+MARKS = {True: style("✓", fg="green"), False: style("✗", fg="red")}
 
 
 class Aside(NamedTuple):
@@ -89,7 +133,7 @@ def wants_json() -> bool:
 
 def print_json(value: object) -> None:
     """Print a value as JSON, indented and in ASCII."""
-    click.echo(json.dumps(_to_plain(value), indent=2))
+    put(json.dumps(_to_plain(value), indent=2))
 
 
 def list_fields(value: object) -> dict[str, Any]:
@@ -119,14 +163,14 @@ def show(parts: Iterable[Part]) -> None:
         if isinstance(part, Aside):
             say(part.text, err=True)
         else:
-            click.echo(render(part))
+            echo(render(part))
 
 
 def render(part: Part) -> str:
     """Return a part as the terminal shows it, without the last line's end."""
     if not isinstance(part, str):
         return part.text
-    return "\n".join(folded for line in part.split("\n") for folded in fold(line, find_columns()))
+    return "\n".join(folded for line in clean(part).split("\n") for folded in fold(line, find_columns()))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: str, folds: bool = True) -> Part:
@@ -146,18 +190,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: 
     columns = list(zip(header, *rows, strict=True))[:width]
     shown, needed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"), -2
     for name, *cells in columns:
-        plain = [name, *(click.unstyle(str(cell)) for cell in cells)]
+        plain = [name, *(click.unstyle(clean(str(cell))) for cell in cells)]
         is_short = max(map(len, plain)) <= _SHORT
         needed += 2 + max(len(word) for text in plain for word in ([text] if is_short else [*text.split(), ""]))
         side: Literal["left", "right"] = "right" if any(isinstance(cell, int) for cell in cells) else "left"
         shown.add_column(name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis")
-    written = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
+    written = [[f"{cell:,}" if isinstance(cell, int) else clean(cell) for cell in row] for row in rows]
     for row in written:
         shown.add_row(*(Text.from_ansi(cell, no_wrap=not folds or None) for cell in row[:width]))
     console = Console(width=find_columns(), highlight=False)
     with console.capture() as captured:
         console.print(shown)
-    blocks = ["\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))]
+    blocks = ["\n".join(line.rstrip() for line in mark_ours(captured.get()).rstrip("\n").split("\n"))]
     if needed > find_columns() and folds:
         blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
     remarks = [(row[0], row[-1]) for row in written if row[-1] and width < len(row)]
@@ -166,12 +210,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: 
 
 def labelled(lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True) -> Block:
     """Return texts, each after its label and folded; labels are as wide as the widest, and as `width` at least."""
-    listed = list(lines)
+    listed = [(clean(label), clean(text)) for label, text in lines]
     lead = gap + max([width, *(len(click.unstyle(label)) for label, _ in listed)])
     laid = []
     for label, text in listed:
         folded = [each for line in text.split("\n") for each in fold(line, find_columns() - lead)]
-        head = (click.style(label, bold=True) if is_bold else label) + " " * (lead - len(click.unstyle(label)))
+        head = (style(label, bold=True) if is_bold else label) + " " * (lead - len(click.unstyle(label)))
         laid += [f"{' ' * lead if number else head}{line}".rstrip() for number, line in enumerate(folded)]
     return Block("\n".join(laid))
 
@@ -181,7 +225,7 @@ def say(text: str, *, err: bool = False) -> None:
 
     On standard error nothing is folded unless a terminal shows it: a log is read line by line.
     """
-    click.echo(text if err and not sys.stderr.isatty() else render(text), err=err)
+    echo(text if err and not sys.stderr.isatty() else render(text), err=err)
 
 
 def fold(text: str, width: int) -> list[str]:
@@ -246,7 +290,7 @@ def showing_progress() -> Iterator[Callable[[str, int], None]]:
     from rich.console import Console  # noqa: PLC0415 - see above
 
     with Console(stderr=True, quiet=wants_json()).status("") as status:
-        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
+        yield lambda what, through: status.update(clean(f"{what} {through:,} rows" if through else what))
 
 
 class ProgressLines:
@@ -278,16 +322,16 @@ class ProgressLines:
         seconds = f"{monotonic() - self._started:6.1f} s"
         what = f"{self._what}: {summary}" if self._what else summary
         if self._is_terminal:
-            click.echo("\r\x1b[K", nl=False, err=self._err)
+            put("\r\x1b[K", nl=False, err=self._err)
         room = find_width() - _MARGINS
         first, *others = fold(what, room) if self._is_terminal else [what]
-        click.echo(f" {verb:<8} {first:<{room}} {seconds}", err=self._err)
+        echo(f" {verb:<8} {first:<{room}} {seconds}", err=self._err)
         for line in others:
-            click.echo(f"{'':10}{line}", err=self._err)
+            echo(f"{'':10}{line}", err=self._err)
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            click.echo(f"\r\x1b[K {self._verb:<8} {text[: find_width() - 11]}", nl=False, err=self._err)
+            put(f"\r\x1b[K {self._verb:<8} {clean(text)[: find_width() - 11]}", nl=False, err=self._err)
 
 
 class _Veil(io.RawIOBase):
@@ -332,9 +376,6 @@ def veiled(option: str | None) -> Iterator[None]:
     with redirect_stdout(out), redirect_stderr(err):
         try:
             yield
-        except Exception:  # noqa: BLE001 - a mistake of ours, as Python would show it
-            traceback.print_exc()
-            raise SystemExit(1) from None
         finally:
             for veil in veils:
                 veil.end()

@@ -13,7 +13,7 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import LARGEST_ID, Part, answers, find_width, shows_colors, writing_files
+from digest.cli.output import LARGEST_ID, Part, answers, echo, find_width, put, shows_colors, writing_files
 from digest.deliver.feeds import load_feed
 from digest.inspect.preview import (
     find_digest,
@@ -87,18 +87,18 @@ def command(ctx: click.Context, /, *, shape: str | None, output: Path | None, **
     with opened(ctx, create=False) as site, site.store.read() as conn:
         chosen = _choose_digest(conn, site, **choice)
         body = _render(conn, site, chosen, wanted)
-    click.echo(chosen.what, err=True)
+    echo(chosen.what, err=True)
     write_output(body, output, is_text=wanted in _READ_BY_PEOPLE)
 
 
 def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> None:
     """Write a document to a file, or to standard output: a text in the terminal's encoding."""
     if output is None:
-        click.echo(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
+        put(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
         return
     with writing_files():
         output.write_bytes(body)
-    click.echo(f"Written to {output}.", err=True)
+    echo(f"Written to {output}.", err=True)
 
 
 def _choose_shape(output: Path | None) -> str:

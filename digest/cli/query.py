@@ -23,8 +23,10 @@ from digest.cli.output import (
     cut,
     find_width,
     labelled,
+    mark_ours,
     say,
     shows_colors,
+    style,
     table,
 )
 from digest.cli.status import write_brief
@@ -107,14 +109,14 @@ def _show_reading(reading: QueryReading) -> Iterator[Part]:
     lines += [("in one form", reading.canonical), ("arXiv is asked", reading.arxiv)]
     for note in reading.notes:
         place = QueryError(text=reading.pasted_as or reading.query, position=note.position).pointer()
-        lines += [(click.style("note", fg="yellow"), click.style(note.message, fg="yellow")), ("", place)]
+        lines += [(style("note", fg="yellow"), style(note.message, fg="yellow")), ("", place)]
     volume = "Not known: the last days are not stored. `digest try` asks arXiv."
     if reading.span is not None and reading.checked_at is not None:
         volume = f"{reading.volume}\n{describe_span(reading.span, reading.here)}. Stored here, last checked"
         volume += f" {write_with_zone(reading.checked_at, reading.here.zone, reading.here.now)}."
     yield labelled([*lines, ("volume", volume)], is_bold=False)
     if reading.papers:
-        yield Block(write_papers(reading.papers, width=find_width(), color=shows_colors()).removesuffix("\n"))
+        yield Block(mark_ours(write_papers(reading.papers, width=find_width(), color=shows_colors())))
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
@@ -187,7 +189,7 @@ def _show_answer(trial: Trial | Comparison) -> Iterator[Part]:
     digest = trial.digest
     yield from (Aside(f"note: {note}") for note in trial.notes)
     text = Renderer().render_terminal(digest, width=find_width(), color=shows_colors(), limit=digest.shown)
-    yield Block(text)
+    yield Block(mark_ours(text))
     yield f"Volume: {trial.volume}."
     if not digest.entries and (person := guess_person(trial.query)):
         yield quote_as_called(f"For a person's papers: `digest try {shlex.quote(person)}`")
@@ -203,7 +205,7 @@ def _show_comparison(compared: Comparison) -> Iterator[Part]:
         source = f"Stored here, last checked {write_with_zone(compared.checked_at, here.zone, here.now)}."
     yield f"{describe_span(compared.span, here)}. {source}"
     numbers = f"{len(moved.lost):,} lost, {len(moved.kept):,} kept"
-    yield click.style(f"\n{count(len(moved.gained), 'paper')} gained, {numbers}", bold=True)
+    yield style(f"\n{count(len(moved.gained), 'paper')} gained, {numbers}", bold=True)
     yield from _show_side("+", "green", moved.gained, "old", compared.limit)
     yield from _show_side("−", "red", moved.lost, "new", compared.limit)
 
@@ -213,7 +215,7 @@ def _show_side(sign: str, color: str, moved: Sequence[ChangedPaper], other: str,
     for one in moved[:most]:
         title = cut(to_plain(one.paper.title), find_width() - _LEFT)
         why = cut(f"by {', '.join(one.met)}; for the {other} one it {one.why_not}", 2 * (find_width() - _LEFT))
-        lines.append((f"{click.style(sign, fg=color)} {one.paper.id}", f"{title}\n{click.style(why, dim=True)}"))
+        lines.append((f"{style(sign, fg=color)} {one.paper.id}", f"{title}\n{style(why, dim=True)}"))
     if lines:
         yield labelled(lines, is_bold=False)
     if len(moved) > most:

@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 from digest.cli.context import load, opened
-from digest.cli.output import say
+from digest.cli.output import echo, say
 from digest.config import open_config
 from digest.config.addresses import split_bind
 from digest.inspect.coverage import find_next_check
@@ -78,9 +78,9 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         recover(site)
         report = sync_config(site)
         for doubt in report.doubts:
-            click.echo(doubt, err=True)
+            echo(doubt, err=True)
         for remark in report.remarks:
-            click.echo(f"{remark}.", err=True)
+            echo(f"{remark}.", err=True)
         greeting = _describe(site, webs)
         schedule.start()
         for web in webs:
@@ -95,7 +95,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         raise lost
     if not stop.is_set():
         raise DigestError("the web server ended by itself", hint="The log above says why.")
-    click.echo("stopped" if has_ended else "stopped; what was under way is taken up by the next start")
+    echo("stopped" if has_ended else "stopped; what was under way is taken up by the next start")
     if not has_ended:
         os._exit(0)  # a thread that hangs would keep the process
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from digest.cli.commands import CommandGroup
+from digest.cli.output import echo
 from digest.inspect.doctor import list_scopes
 
 _MANIFEST = """\
@@ -43,4 +44,4 @@ def manifest(*, is_private: bool) -> None:
     Put its bot token into DIGEST_SLACK_TOKEN. Type /invite in the channel, then run `digest doctor`.
     """
     scopes = "\n".join(f"      - {name:<17} # {why}" for name, why in list_scopes(is_private=is_private).items())
-    click.echo(_MANIFEST.format(scopes=scopes), nl=False)
+    echo(_MANIFEST.format(scopes=scopes), nl=False)

@@ -10,7 +10,7 @@ import click
 
 from digest.cli.commands import quote_as_called
 from digest.cli.context import opened_store
-from digest.cli.output import Part, answers, cut, find_columns, labelled, render, table
+from digest.cli.output import Part, answers, cut, find_columns, labelled, render, style, table
 from digest.cli.subscription import NONE_YET, describe_next_digest
 from digest.inspect.status import STATE_WORDS, Status, load_status
 from digest.inspect.subscriptions import SubscriptionStatus
@@ -56,7 +56,7 @@ def _show_head(status: Status, most: int) -> Iterator[Part]:
     yield ""
     lines = []
     for trouble in troubles[:most]:
-        lines.append((click.style("✗", fg="red", bold=True), trouble.what))
+        lines.append((style("✗", fg="red", bold=True), trouble.what))
         lines += [("", f"→ {quote_as_called(trouble.remedy)}")] if trouble.remedy else []
     if len(troubles) > most:
         lines.append(("", f"and {len(troubles) - most} more: `digest status --all`"))

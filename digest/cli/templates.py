@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import Part, answers, labelled, say, table, writing_files
+from digest.cli.output import Part, answers, echo, labelled, say, style, table, writing_files
 from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
@@ -47,14 +47,14 @@ def _show(listed: tuple[TemplateEntry, ...] | TemplateDetail) -> Iterator[Part]:
 
 
 def _show_detail(entry: TemplateEntry, uses: Mapping[str, Mapping[str, str]]) -> Iterator[Part]:
-    yield f"{click.style(f'{entry.name}:', bold=True)} {entry.purpose or 'a template of yours'}"
+    yield f"{style(f'{entry.name}:', bold=True)} {entry.purpose or 'a template of yours'}"
     yield f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}"
     if entry.blocks:
         yield f"  blocks  {', '.join(entry.blocks)}"
     if not uses:
         yield "It can use all that the template can that includes it."
     for kind, found in uses.items():
-        yield f"\n{click.style(kind or 'It can use', bold=True)}"
+        yield f"\n{style(kind or 'It can use', bold=True)}"
         yield labelled(((f"  {name}", meaning) for name, meaning in found.items()), is_bold=False)
 
 
@@ -116,10 +116,8 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
             (target / name).write_text(text, encoding="utf-8")
     say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
-        click.echo(
-            f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
-        )
-    click.echo("  then   `digest doctor --quick` says whether they can be used")
+        echo(f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]')
+    echo("  then   `digest doctor --quick` says whether they can be used")
 
 
 def _open_templates(config: Config | None) -> Templates:

@@ -7,6 +7,7 @@ import secrets
 import click
 
 from digest.cli.commands import CommandGroup
+from digest.cli.output import echo
 from digest.config.values import write_signing_key
 
 
@@ -21,4 +22,4 @@ def secret() -> None:
 
     The receiver needs the same. It is not kept anywhere.
     """
-    click.echo(write_signing_key(secrets.token_bytes(32)))
+    echo(write_signing_key(secrets.token_bytes(32)))

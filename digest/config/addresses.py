@@ -27,7 +27,7 @@ _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://nam
 _STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
-_PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
+_PASSWORD = re.compile(r"(?P<name>\A[^/]*//[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _PROXY = re.compile(r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE)
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)

@@ -116,8 +116,12 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
-        said = str(error).replace("Illegal character '\\n'", 'a text without a " at its end')
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        said = (
+            str(error)
+            .replace("Illegal character '\\n'", 'a text without a " at its end')
+            .replace("maximum recursion depth exceeded", "its brackets are nested too deeply")
+        )
         hint = 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
         if "Unescaped" in said or "hex value" in said:
             hint = r"A text with \ goes into single quotes: library = 'C:\papers\lab.bib'."

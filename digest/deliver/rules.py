@@ -41,8 +41,8 @@ MAX_REPEATS = 1
 
 _OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
-    r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
+    r"client host|helo|ehlo|sender|relay\w{0,9} (?:access )?(?:is )?(?:not|denied|prohibited)"
+    r"|(?:not|unable)(?: \w+){0,9} relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
     r"|send[- ]?as(?! (?:plain|text|html|soon))|as this sender|outboundspam|blocked for (?:spam|abuse)"
     r"|\byour (?:\w+ )?(?:account|domain|plan|subscription)\b"
     r"|sending(?: \w+){0,2} (?:paused|suspended|disabled|blocked|stopped)|(?:blocked|restricted) from sending"
@@ -193,7 +193,7 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a code of its
     policy may be about what that says.
     """
-    said = re.sub(r"\S+@\S+", "", text)
+    said = re.sub(r"(?<!\S)\S+@\S+", "", text)
     if names_recipient(text):
         return False
     if code < 500:  # noqa: PLR2004 - what begins with 4 may pass

@@ -30,13 +30,14 @@ CONFIGURATION = "configuration"
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
+_OF_NAME = r"[^\s<>'\"`:/@,;()]"
 _SHAPES = (
     (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
-    (re.compile(r"[^\s<>'\"`:/@,;()]+@[\w.-]*\w"), "<address>"),
+    (re.compile(rf"(?<!{_OF_NAME}){_OF_NAME}+@[\w.-]*\w"), "<address>"),
     (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
     (re.compile(r"(the proxy https?://)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
-    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
+    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).{1,300}(?= is not secure)"), r"\1\2<name>"),
     (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
     (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )

@@ -63,7 +63,7 @@ _OPERATORS = frozenset(("AND", "OR", "NOT", "ANDNOT"))
 _TERM = re.compile(r'[^\s()"]*"[^"]*"?|[^\s()]+|[()]')
 _IN_HINT = re.compile(
     r"(?:Write (?:for example )?|Did you mean )"
-    r"((?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]*|\S+\*)(?:\.\Z|\? )"
+    r"((?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*)(?:\.\Z|\? )"
 )
 _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
 _EMPTY = "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."

@@ -26,8 +26,8 @@ LONGEST_WAIT = timedelta(hours=12)
 _TIME = r"(\d{1,2})[:.](\d{2})"
 _ZONE = r"([A-Za-z0-9_+/-]+)"
 _CLOCK_PHRASE = re.compile(
-    rf"([a-z, ]+?(?:\s+from\s+[^\s,]+)?),?\s+(?:at|not before)\s+{_TIME}(?:\s+{_ZONE})?"
-    rf"(?:\s*,?\s+at the latest(?:\s+at)?\s+{_TIME}(?:\s+{_ZONE})?)?",
+    rf"([a-z, ]+?(?: from [^\s,]+)?),? (?:at|not before) {_TIME}(?: {_ZONE})?"
+    rf"(?: ?,? at the latest(?: at)? {_TIME}(?: {_ZONE})?)?",
     re.IGNORECASE,
 )
 _FORTNIGHT_PHRASE = re.compile(

@@ -76,24 +76,26 @@ _BEFORE = re.compile(
 _BARE = re.compile(
     rf"(?:\A|[.;,(]\s?|\b(?:in|at)\s)(?!{_MONTH})((?:Findings\sof\s)?(?:[A-Z][\w/]*\s)?"
     r"(?!\w*TeX|JPEG|MSC|AMS|PACS|IS[SB]N|PDG|SDSS|LHC|CMS|ATLAS|DOI)"
-    r"[A-Z][\w&/-]*[A-Z][\w&/-]*[\s–-]?(?:(?:19|20)\d\d|(?:\s?['’]|(?<=[AC]AI)-)\d\d)"
+    r"[A-Z][\w&/-]{0,30}[A-Z][\w&/-]{0,30}[\s–-]?(?:(?:19|20)\d\d|(?:\s?['’]|(?<=[AC]AI)-)\d\d)"
     r"(?:\s(?i:oral|spotlight|highlight|poster|main|findings|workshop|camera[- ]ready)(?:\s[^.;,()]{1,44})?)?)"
     r"(?=\s*(?:\Z|[.;,()]))"
 )
 """A conference by its letters and year alone: "ICML 2016"."""
 
-_MARKUP = re.compile(r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|[(\[<]?\s*https?:\S+")
+_MARKUP = re.compile(r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|(?:[(\[<]\s*)?https?:\S+")
 _LONGEST_PLACE = 60
+_NEAR = 400
+"""Letters around a verb that are read: `_UNSURE`, `_END`, `_LOOSE` and `_BEFORE` would be slow with many."""
 
 _HTML_SINCE = 202312  # arXiv shows papers as HTML from the ids of this month on
 
 _HOSTS = {
-    "Data": r"zenodo\.org|osf\.io|(?:[\w-]+\.)?figshare\.com|kaggle\.com|data(?:dryad|verse)[\w.-]*"
+    "Data": r"zenodo\.org|osf\.io|(?:[\w-]{1,63}\.)?figshare\.com|kaggle\.com|data(?:dryad|verse)[\w.-]*"
     r"|data\.mendeley\.com|(?:dx\.)?doi\.org/10\.(?:5281|6084|17605|5061|7910|17632)|(?:huggingface|hf)\.co/datasets",
-    "Code": r"(?:gist\.|raw\.)?github(?:usercontent)?\.com|(?:[\w-]+\.)*gitlab(?:\.[\w-]+)+|bitbucket\.org|sr\.ht"
-    r"|codeberg\.org|(?:[\w-]+\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|pypi\.org|cran\.r-project\.org"
-    r"|ascl\.net|colab\.research\.google\.com|(?:huggingface|hf)\.co",
-    "Project page": r"[\w-]+\.git(?:hub|lab)\.io|sites\.google\.com|[\w-]+\.readthedocs\.(?:io|org)",
+    "Code": r"(?:gist\.|raw\.)?github(?:usercontent)?\.com|(?:[\w-]{1,63}\.){0,5}gitlab(?:\.[\w-]+){1,5}"
+    r"|bitbucket\.org|sr\.ht|codeberg\.org|(?:[\w-]{1,63}\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|pypi\.org"
+    r"|cran\.r-project\.org|ascl\.net|colab\.research\.google\.com|(?:huggingface|hf)\.co",
+    "Project page": r"[\w-]{1,63}\.git(?:hub|lab)\.io|sites\.google\.com|[\w-]{1,63}\.readthedocs\.(?:io|org)",
 }
 _WORDS = {
     "Code": r"codes?|software|implementations?|packages?|library|toolbox|scripts?|repository|programs?",
@@ -106,7 +108,7 @@ _HOST = re.compile(
 )
 _ADDRESS = re.compile(
     rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))"
-    r"(?:(?!https?://)[^\s<>\"{}|^`\u200b\u3002\uff09\uff0c\uff1a\uff1b])+",
+    r"(?:(?!https?://)[^\s<>\"{}|^`\u200b\u3002\uff09\uff0c\uff1a\uff1b]){1,900}",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(
@@ -139,14 +141,15 @@ def _read_place(text: str) -> str:
     text = " ".join(_MARKUP.sub(" ", text.replace("\\&", "&")).split())
     found: dict[str, str] = {}
     for match in _VERB.finditer(text):
-        verb, before = list(_VERBS)[(match.lastindex or 1) - 1], text[: match.start()]
-        place = _cut_place(text[match.end() :])
+        verb = list(_VERBS)[(match.lastindex or 1) - 1]
+        before = text[max(match.start() - _NEAR, 0) : match.start()]
+        place = _cut_place(text[match.end() : match.end() + _NEAR])
         if not place and verb in ("accepted at", "to appear in"):
             place = _cut_place("".join(_BEFORE.findall(before)))
         if place and _is_sure(before):
             found.setdefault(verb, f"{verb} {place}")
     bare = None if re.search("(?i)submi|review|reject|thesis", text) else _BARE.search(text)
-    if not found and bare and _is_sure(text[: bare.start(1)]):
+    if not found and bare and _is_sure(text[max(bare.start(1) - _NEAR, 0) : bare.start(1)]):
         return bare[1]
     return next((found[verb] for verb in _VERBS if verb in found), "")
 

@@ -36,7 +36,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), mask)
     for pattern, mask in (
         (
-            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
+            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]{0,1000}|[^\s/?#\"'<>@]*)@(?=[^\s/])",
             f"{MASK}@",
         ),  # who logs in, and with what
         (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
@@ -46,7 +46,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
         (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
         (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
-        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
+        (
+            rf"(?<![^{_END}(@\[{{=&*])[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+",
+            f"{MASK}@{MASK}",
+        ),
     )
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NoReturn, TypeGuard
 
@@ -60,7 +60,7 @@ _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
-_WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
+_WILD_WORD = re.compile(r"(?<![^\s,*?])([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
@@ -73,7 +73,7 @@ _BETWEEN_COMMAS = re.compile(
     rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
 )
 _INITIALS_AFTER = re.compile(
-    r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
+    r"([^\W\d_][\w'’ -]*[^\W_])[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -173,7 +173,7 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     is_one = words[0].end - words[0].start == len(plain)
     if not is_one and (condition is None or not spread_keyword(condition.text)):
         is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
-        rest = words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
+        rest = dict.fromkeys(words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept)
         _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
     if condition is not None:
         _note_everywhere(source, term, condition)
@@ -181,7 +181,9 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
 
 
-def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: list[Word]) -> None:
+def _note_left_out(
+    source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: Collection[Word]
+) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
     missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
     lost = dict.fromkeys((*(plain[word.start : word.end] for word in missed), *_SIGN_OF_WORD.findall(plain)))
@@ -490,7 +492,7 @@ class _Parser:
         """Say once that a comma does not mean OR, and what does."""
         commas = [token.position for token in self._tokens if _has_comma(token)]
         is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
-        is_list &= not re.search(r":\S*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
+        is_list &= not re.search(r":[^\s:]*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
         parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
         form = " OR ".join(filter(None, map(str.strip, parts)))
         if commas and " OR " in form:

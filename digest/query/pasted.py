@@ -77,8 +77,8 @@ _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
 _OTHER_SITE = re.compile(
-    r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.)*orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
-    r"|(?:[\w-]+\.)*(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
+    r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.){0,5}orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
+    r"|(?:[\w-]+\.){0,5}(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
     re.IGNORECASE,
 )
 _SITE_HINT = 'Write words instead, such as abs:"tail latency", or a name, such as author:"Josiah S. Carberry".'
@@ -127,13 +127,17 @@ _SAYS_NOTHING = re.compile(
 _IN_WORDS = {"classification-include_cross_list": "that cross-lists are excluded"} | dict.fromkeys(
     ("date-filter_by", "date-year", "date-from_date", "date-to_date"), "its dates"
 )
-_PAGING = re.compile(r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*))+\s*\Z")
+_PAGING = re.compile(
+    r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*)){1,20}\s*\Z"
+)
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
 
 _PLUS = re.compile(r'("[^"]*")|\+')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _LONGEST_SHOWN = 200
+_MOST_ENCODED = 9
+"""What was encoded more often is not read: each round takes as long as the whole text."""
 
 
 def normalise_signs(text: str) -> str:
@@ -165,7 +169,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/\\+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
-    row_or_value = rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    value = rf"(?:(?<!\w)[^\W\d]+\s*:\s*)?(?<!=)=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    row_or_value = rf"{begin}{enclosed}|{value}"
     return re.compile(_NAME), re.compile(rf"{_LABEL}(?={_NAME})"), re.compile(row_or_value)
 
 
@@ -189,8 +194,8 @@ def read_pasted(text: str) -> tuple[str, str] | None:
     None if the text is a query as it is.
     """
     stripped = text.strip()
-    while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
-        stripped = once
+    for _ in range(_MOST_ENCODED):
+        stripped = unquote(stripped) if re.match(r"<?https?%", stripped, re.IGNORECASE) else stripped
     if site := _OTHER_SITE.fullmatch(stripped):
         message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
         raise QueryError(message, text=text, position=0, hint=_SITE_HINT)
@@ -222,17 +227,18 @@ def _read_parameters(query: str) -> dict[str, str] | None:
 
 def _unescape(text: str) -> str:
     """Return what a value is for that was encoded more than once, as links within links are."""
-    while _ESCAPE.search(text):
-        text = unquote(text)
+    for _ in range(_MOST_ENCODED):
+        text = unquote(text) if _ESCAPE.search(text) else text
     return text
 
 
 def _decode(text: str) -> str:
-    """Return what a part of an address is for, however often it was encoded."""
+    """Return what a part of an address is for that was encoded more than once."""
     decoded, cuts = _PAGING.subn("", text)
-    is_part = bool(cuts)
-    while is_part or _ESCAPE.search(decoded) or any(one[1] for one in _JOINING.finditer(decoded)):
-        decoded, is_part = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded)), False
+    for _ in range(_MOST_ENCODED):
+        if cuts or _ESCAPE.search(decoded) or any(one[1] for one in _JOINING.finditer(decoded)):
+            decoded = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded))
+        cuts = 0
     return decoded
 
 

@@ -56,8 +56,8 @@ _JOINING = ".,;'’·"
 _PARTING = f"{EDGE}·"
 """Those that part it if it is not read whole; units are written with the second: `V·s`."""
 
-_POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
-_WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*)+\Z")
+_POSSESSIVE = re.compile(r"(?:['’]s){1,4}\Z")
+_WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*){{1,4}}\Z")
 _NAMES_OF_LETTERS = str.maketrans(GREEK | {letter: GREEK[meant] for letter, meant in STAND_INS.items()})
 _NAMES = frozenset(GREEK.values())
 _LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))

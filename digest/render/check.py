@@ -35,7 +35,7 @@ _PARTS = {
 }
 """Templates that others include, and what pages load. They see what those see; style sheets see nothing."""
 
-_FIRST_COMMENT = re.compile(r"\{#-? *(.*?)\.? *#\}")
+_FIRST_COMMENT = re.compile(r"\{#-? *+(.*?)\.? {0,9}#\}")
 """Says what any other template is for."""
 
 _FIELD = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)

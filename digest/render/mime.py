@@ -25,7 +25,7 @@ _CRLF = "\r\n"
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}")
 _URI = re.compile(r"(?:https?|mailto):[!#-;=?-\[\]_a-z~]+")
 _ATOM_TEXT = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
-_FIELD = re.compile(r"[\t\x20-\x7e]*(?:\r\n [\t\x20-\x7e]*[\x21-\x7e][\t\x20-\x7e]*)*")
+_FIELD = re.compile(r"[\t\x20-\x7e]*(?:\r\n [\t\x20]*[\x21-\x7e][\t\x20-\x7e]*)*")
 _LONGEST_PHRASE = 60
 _SENDER_ID = slice(0, 15)
 _NO_LETTERS = re.compile("[^a-z0-9]+")

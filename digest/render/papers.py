@@ -47,7 +47,7 @@ from digest.tex import Segment
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
-_VOLUME = re.compile(r"[,:]?[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
+_VOLUME = re.compile(r"[,:]?(?<![\s(])[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
 _DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
 """What happened on the later of two dates, if no version was announced then."""
 

@@ -43,8 +43,10 @@ UNCHANGED = "title, authors and abstract as before"
 """Said of a new version whose record reads like the one before: only its full text has changed."""
 
 _CLAUSE = re.compile(r"(?<=[;,.])\s+")
-_LENGTHS = re.compile(r"(?i)\W*(?:v\d+\W+)?\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
-_JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
+_LENGTHS = re.compile(
+    r"(?i)\W*(?:v\d+\W+)?\d++\s*+\+?\s*(?:[\w-]++ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}"
+)
+_JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]{0,9}\d|\Z)|.*)")
 _OF_VERSION = re.compile(r"(?i)\A\W*v(?:er(?:sion)?\b\.?)?\s?\d+\W+(?!version)")
 _WITHDRAWN = re.compile(
     r"(?i)\A(?:\d+ pages.{0,40} )?(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn"

@@ -162,14 +162,14 @@ _NUMBERED = re.compile(
 )
 _NUMBER = re.compile(r"[\d(\[]|[B-Z]\b|[IVX]+\b")
 _HEADING = re.compile(
-    r"(?i)\W*(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W*"
+    r"(?i)\W{0,9}(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W{0,9}"
 )
 """Text up to a full stop that ends no sentence: a short form, a heading, or the number of an entry in a list.
 A short form before a word of `_BEGINNING` ends one; some are short forms only before a number."""
 
 _FINDING = re.compile(rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b")
 _SUBJECT = re.compile(
-    r"(?i)\b(?:and |but |here )*(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
+    r"(?i)\b(?:and |but |here ){0,3}(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
 )
 """What says that something was found, and by whom: a sentence may be cut before that."""
 

@@ -11,22 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
+from digest.model.characters import UNWANTED, clean_text
 from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
 from digest.render.papers import PaperView, style_parts
-from digest.render.text import (
-    END,
-    LINK_END,
-    LINK_START,
-    STARTS,
-    STYLE,
-    Spans,
-    apply_styles,
-    clean_text,
-    show_segments,
-    styled,
-)
+from digest.render.text import END, LINK_END, LINK_START, STARTS, STYLE, Spans, apply_styles, show_segments, styled
 
 NARROWEST = 40
 _FIELDS = {
@@ -39,6 +29,8 @@ _FIELDS = {
 _INDENT = " " * 14
 _CUT = " …"
 _BEGINNING = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
+_UNWANTED = re.compile(rf"(?![\x0f-\x13\x16-\x18])[{UNWANTED}\r\v\f\x85\u2028\u2029]")
+"""What a stranger wrote and a template took as it was; the marks of styles stay."""
 _PIECE = re.compile(f"(?:{STYLE.pattern})|.", re.DOTALL)
 
 
@@ -110,7 +102,9 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
 
 def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
     """Lay out what a template wrote for a terminal of `width` columns; see `lay_out`."""
-    lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
+    lines = [
+        part for line in _UNWANTED.sub("", rendered).rstrip("\n").split("\n") for part in lay_out(line, width)
+    ]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 
 

@@ -1,9 +1,4 @@
-"""Makes text by strangers fit to show: cleaned, cut, read from TeX, escaped for each medium. Writes dates, too.
-
-Strangers write titles, names, abstracts and comments. Control characters break XML and mail headers. Direction
-overrides (U+202A-U+202E, U+2066-U+2069) let a text rewrite what is next to it on the screen. Invisible characters
-hide words from search. Joiners that scripts need (U+200C, U+200D) stay.
-"""
+"""Makes text by strangers fit to show: cut, read from TeX, escaped for each medium. Writes dates, too."""
 
 from __future__ import annotations
 
@@ -16,6 +11,8 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from digest.model.announcements import EASTERN
+from digest.model.characters import clean_markup as clean_markup  # noqa: PLC0414 - others take both from here
+from digest.model.characters import clean_text as clean_text  # noqa: PLC0414 - the same
 from digest.model.messages import DigestEntry
 from digest.model.papers import Field, Reason
 from digest.tex import Segment, to_html, to_plain, to_segments
@@ -23,15 +20,6 @@ from digest.tex import Segment, to_html, to_plain, to_segments
 Spans = tuple[tuple[int, int], ...]
 """Places of a raw text, as code points from the first to after the last."""
 
-_BLANKS = re.compile("[\t\n\v\f\r\x1c-\x1f \x85\u2028\u2029]+")
-_RARE_BLANKS = re.compile("[\v\f\x1c-\x1f\x85\u2028\u2029]")
-_UNWANTED = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # C0 and C1 controls that are no blanks
-    "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # invisible, or turning the direction
-    "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # not characters
-    "\ud800-\udfff"  # halves of surrogate pairs
-    "\U000e0000-\U000e00ff]"  # tags
-)
 _LEAST_KEPT = 0.6
 """A text is cut between words if that keeps this share of what is allowed; within a word otherwise."""
 
@@ -61,19 +49,9 @@ STARTS, END = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"},
 _SEQUENCES = str.maketrans(
     {"\x10": "\x1b[1m", "\x11": "\x1b[2m", "\x12": "\x1b[1;32m", "\x13": "\x1b[1;36m", END: "\x1b[0m"}
 )
-LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
+LINK_START = re.compile(f"{_URL}([^{_URL}{_URL_END}]*){_URL_END}")
 STYLE = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
-_MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
-
-
-def clean_markup(text: str) -> str:
-    """Take out characters that must not be shown; tabs and line ends stay, rarer blanks become plain ones."""
-    return _RARE_BLANKS.sub(" ", _UNWANTED.sub("", text))
-
-
-def clean_text(text: str) -> str:
-    """Take out characters that must not be shown and fold white space (not U+00A0) to single blanks."""
-    return _BLANKS.sub(" ", _UNWANTED.sub("", text)).strip(" ")
+_MARKED = re.compile(f"{STARTS['mark']}([^{STARTS['mark']}{END}]*){END}")
 
 
 def shorten(text: str, limit: int) -> str:

@@ -15,6 +15,7 @@ from json import dumps
 from typing import TextIO
 
 from digest.inspect.alarms import is_stuck
+from digest.model.characters import clean_text
 from digest.model.clock import monotonic
 from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
@@ -169,7 +170,7 @@ class _PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[1] if record.exc_info else None
         why = f": {error}" if error is not None and str(error) else ""
-        return redact(f"{record.levelname.lower()}: {_read_message(record)}{why}")
+        return clean_text(redact(f"{record.levelname.lower()}: {_read_message(record)}{why}"))
 
 
 class _LineFormatter(logging.Formatter):
@@ -191,11 +192,11 @@ class _LineFormatter(logging.Formatter):
 
 def _write_value(value: object) -> str:
     """Write a value without blanks as it is, any other as a JSON text, so that a line stays one line."""
-    if value is None or isinstance(value, bool | list | dict):
-        return dumps(value, ensure_ascii=False, default=str)
-    text = str(value)
-    is_plain = bool(text) and text.isprintable() and not set(' "=') & set(text)
-    return text if is_plain else dumps(text, ensure_ascii=not text.isprintable())
+    shown = value if value is None or isinstance(value, bool | list | dict) else str(value)
+    if isinstance(shown, str) and shown and shown.isprintable() and not set(' "=') & set(shown):
+        return shown
+    written = dumps(shown, ensure_ascii=False, default=str)
+    return written if written.isprintable() else dumps(shown, default=str)
 
 
 class Metrics:

@@ -54,6 +54,6 @@ def _read_id(text: str) -> str:
     """Return the id of the stored message, "" if the answer has none."""
     try:
         stored = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return str(stored.get("id", "")) if isinstance(stored, dict) else ""

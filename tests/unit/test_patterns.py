@@ -1,0 +1,202 @@
+r"""Each regular expression is linear: whatever strangers write, twice as much takes about twice as long.
+
+Python's `re` goes back and tries again. A pattern such as `\s+$` reads n blanks n times: 100 kB of blanks
+in one comment take seconds, and everything else waits. `tests.patterns` says how patterns and texts are found.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import digest
+from digest.config.settings import INCOMING
+from digest.deliver.transports import smtp_replies
+from digest.demo import servers
+from digest.inspect.findings import build_mask
+from digest.model import places, secrets
+from digest.query import names, pasted, words
+from tests.patterns import (
+    AnyPattern,
+    Found,
+    Made,
+    fill,
+    find_patterns,
+    find_slow,
+    list_modules,
+    list_texts,
+    make_run,
+    time_run,
+)
+
+pytestmark = pytest.mark.timeout(600)  # processor time counts, but others may take most of these seconds
+
+WORDS = ("gpu", "tail latency", "reader@example.org")
+
+
+def read_closure(function: Callable[..., object], name: str) -> Any:  # noqa: ANN401 - what it holds
+    return inspect.getclosurevars(function).nonlocals[name]
+
+
+@cache
+def list_made() -> dict[str, Made]:
+    """Return the patterns that only a run makes, as it makes them."""
+    written = rf"""(["'](?:mailto:)?)(?!["']){re.escape(WORDS[2])}(?=["'])"""
+    title = r"(?i)\bSystems *\(cs\.SY\)|\bcs\.SY *\(Systems\)"
+    incoming = [read_closure(setting.read, "pattern") for setting in INCOMING.values()]
+    mask = read_closure(build_mask(dict.fromkeys(WORDS, "…")), "pattern")
+    literals = [re.compile(rf"(?<![\w-]){re.escape(one)}(?![\w-])") for one in WORDS]
+    parts = [names._part_pattern(), names._part_pattern(r"\*?")]
+    return {
+        "digest.cli.starts: written": Made([re.compile(rf"""["']((?:[\w-]+:)?)({"|".join(WORDS)})["']""")]),
+        "digest.config.addresses: pattern": Made([re.compile(one, re.ASCII) for one in incoming]),
+        "digest.config.starter: written": Made([re.compile(written, re.IGNORECASE)]),
+        "digest.deliver.transports.smtp_replies: words": Made(map(re.compile, smtp_replies._WORDS.values())),
+        "digest.inspect.doctor: f'{re.escape(version)}(?:[\\\\s;]|$)'": Made([re.compile(r"v=spf1(?:[\s;]|$)")]),
+        "digest.inspect.findings: f'{begin}({any_of})(?:e?s)?(?![^\\\\W_])'": Made([mask], "sub"),
+        "digest.inspect.findings: f'(?<![\\\\w-]){re.escape(literal)}(?![\\\\w-])'": Made(literals),
+        "digest.model.secrets: pattern": Made([pattern for pattern, _ in secrets._PATTERNS], "sub"),
+        "digest.query.names: f'(?=\\\\w){run}(?:(?:\\\\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}'": Made(
+            parts, "finditer"
+        ),
+        "digest.query.pasted: row_or_value": Made([pasted._patterns()[2]], "sub"),
+        "digest.query.pasted: ',' if ',' in value else '\\\\s+'": Made(map(re.compile, (",", r"\s+"))),
+        "digest.query.pasted: f'(?i)\\\\b{title} *\\\\({name}\\\\)|\\\\b{name} *\\\\({title}\\\\)'": Made(
+            [re.compile(title)]
+        ),
+        "digest.query.words: f'[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*'": Made(
+            [words._word_pattern()], "finditer"
+        ),
+    }
+
+
+OURS = {servers._RECORD}
+"""What reads a file of ours alone: the papers of the demo."""
+
+BOUNDS: dict[AnyPattern, int] = {
+    places._UNSURE: places._NEAR,
+    places._END: places._NEAR,
+    places._LOOSE: places._NEAR,
+    places._BEFORE: places._NEAR,
+}
+"""What is not linear -> how many letters it is given at most."""
+
+MOST_AT_BOUND = 5.0
+"""How many times as long a pattern may take at its bound as a linear one for 100,000 letters (some 5 ms)."""
+
+
+@cache
+def list_found() -> tuple[Found, ...]:
+    return tuple(find_patterns(list_modules(), list_made()))
+
+
+def list_rooms() -> list[object]:
+    rooms = sorted(path.stem for path in Path(digest.__file__).parent.iterdir() if not path.name.startswith("_"))
+    later = pytest.mark.xfail(strict=True, reason="libraries are read anew")
+    return [pytest.param(room, marks=later) if room == "interest" else room for room in rooms]
+
+
+@pytest.mark.parametrize("room", list_rooms())
+def test_each_pattern_takes_about_twice_as_long_for_a_text_twice_as_long(room: str) -> None:
+    tried = [one for one in list_found() if one.room == room and one.pattern not in {*OURS, *BOUNDS}]
+    assert [str(slow) for one in tried if (slow := find_slow(one))] == []
+
+
+def test_a_pattern_that_is_not_linear_is_quick_for_as_much_as_it_gets() -> None:
+    linear = make_run(re.compile(r"\w+"), "finditer")
+    usual = min(time_run(linear, "a " * 50_000) for _ in range(5))
+    for found in list_found():
+        runs = [make_run(found.pattern, way) for way in found.list_ways()]
+        for text in list_texts(found.pattern) if found.pattern in BOUNDS else ():
+            written = fill(text, BOUNDS[found.pattern])
+            for run in runs:
+                assert min(time_run(run, written) for _ in range(2)) <= MOST_AT_BOUND * usual, text
+
+
+def test_what_is_left_out_is_there() -> None:
+    assert {one.pattern for one in list_found()} >= {*OURS, *BOUNDS}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "way"),
+    [
+        (r"\s+$", "search"),
+        (r"^\s*,?\s*[\w-]+\s*=", "search"),
+        (r"<[^>]*>", "finditer"),
+        (r"[\w.]+@", "search"),
+        (r"(?:a|b|ab)+c", "fullmatch"),
+        (r'"(?:\\.|[^"])*"\s*\Z', "search"),
+        (r"x*y*z*x*!", "fullmatch"),
+        (r"(\w+\s?)*!", "match"),
+    ],
+)
+def test_a_pattern_that_goes_back_again_and_again_is_found(pattern: str, way: str) -> None:
+    assert find_slow(Found(re.compile(pattern), "digest.planted:1", {way})) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "way"),
+    [
+        (r"(?<!\s)\s+$", "search"),
+        (r"<[^<>]*>", "finditer"),
+        (r"(?<![\w.])[\w.]+@", "search"),
+        (r"\s+$", "match"),
+        (r"[^\W\d]+(?:-\w+)*", "scan"),
+        (r"\d{1,200}x", "finditer"),
+    ],
+)
+def test_a_pattern_that_reads_each_letter_a_few_times_is_not(pattern: str, way: str) -> None:
+    assert find_slow(Found(re.compile(pattern), "digest.linear:1", {way})) is None
+
+
+Plant = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Plant:
+    """Return a function that makes a module of a source."""
+
+    def make(source: str) -> ModuleType:
+        path = tmp_path / "planted.py"
+        path.write_text(source, encoding="utf-8")
+        spec = spec_from_file_location("digest.planted", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("source", "ways"),
+    [
+        (r'import re; P = re.compile(r"\s+$"); f = P.search', ["search"]),
+        (r'import re; f = lambda text: re.sub(r"\s+$", "", text)', ["finditer"]),
+        (r'import re; ENDS = {"x": re.compile(r"\s+$", re.M)}', ["finditer", "fullmatch", "scan"]),
+        (r'import re; P = re.compile(r"\s+$"); f = lambda text: P.match(text, 3)', ["scan"]),
+        (r'import re as regular; f = lambda text: regular.split(pattern=r"\s+$", string=text)', ["finditer"]),
+        ('import re; BLANK = r"\\s"\ndef f(text): return re.search(f"{BLANK}+$", text, re.I)', ["search"]),
+    ],
+)
+def test_a_pattern_is_found_wherever_it_is_written(plant: Plant, source: str, ways: list[str]) -> None:
+    (found,) = find_patterns([plant(source)], {})
+    assert found.pattern.pattern == r"\s+$"
+    assert found.list_ways() == ways
+
+
+@pytest.mark.parametrize(
+    "source", ["from re import sub", "import re\ndef f(made, text): return re.sub(made, '', text)"]
+)
+def test_a_pattern_that_can_hide_is_refused(plant: Plant, source: str) -> None:
+    with pytest.raises(LookupError):
+        find_patterns([plant(source)], {})
