@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
 from digest.tex.symbols import MATH_ACCENTS, RAISED, SYMBOLS, TEXT_ACCENTS, compose, shift
 from digest.tex.tokens import DROPPED, PieceKind, Role, TexPiece, TexSetting, Token, environment_name
-from digest.tex.units import write_chemistry, write_ion, write_number, write_quantity, write_range, write_unit
+from digest.tex.units import write_chemistry, write_ion, write_number, write_quantity, write_unit
 
 if TYPE_CHECKING:
     from digest.tex.reader import Reader  # which calls the commands
@@ -29,7 +29,7 @@ _LETTER_COMMAND = re.compile(r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHc
 _NAME_BEFORE_UMLAUT = re.compile(r"(?<![^\s(~{-])[A-Z][bcdfghj-np-tvwxz]{0,4}\Z")
 """`Schr\\" odinger` is a name, and `G\\" odel`; `Planck\\" era` ends a quotation."""
 _LONGEST_BEFORE_UMLAUT = 6
-_VERBATIM = re.compile(rf"([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1")
+_VERBATIM = re.compile(rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1")
 _NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
 _LINES = frozenset({"overline", "underline", "underbar"})
 _SHORT, _SHORT_UNDER_LINE = 3, 8
@@ -114,7 +114,7 @@ def _read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list
         return _read_accented_group(reader, token, name, setting)
     if not _takes_accent(reader, token, name, opening):
         return [reader.typed(token, setting.tags)]
-    letter = "".join(piece.text for piece in reader.read_argument(setting._replace(is_formula=False)) or ())
+    letter = _join_text(reader.read_argument(setting._replace(is_formula=False)))
     return [_accented(reader, token, letter, name, setting)]
 
 
@@ -128,8 +128,7 @@ def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool
     # `R\' enyi` is an accent; `plane\" potential` is a quotation mark that some program escaped.
     if name == '"':
         first = max(token.start - _LONGEST_BEFORE_UMLAUT, 0)
-        is_name = _NAME_BEFORE_UMLAUT.search(reader.text[first : token.start]) is not None
-        return is_name and opening in "aou"
+        return opening in "aou" and _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
     return len(compose(opening, TEXT_ACCENTS[name])) == 1
 
 
@@ -140,7 +139,7 @@ def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSe
         reader.take_raw()
         return [TexPiece(token.start, broken.end(), PieceKind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
     pieces = reader.read_argument(setting._replace(is_formula=False)) or []
-    letter = "".join(piece.text for piece in pieces)
+    letter = _join_text(pieces)
     if not letter and name in ("^", "~"):
         return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags)]
     if not letter[:1].isalpha():
@@ -170,7 +169,7 @@ def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> l
     pieces = arrange(argument)
     bases = [piece for piece in pieces if piece.role is not Role.SCRIPT]
     scripts = [piece for piece in pieces if piece.role is Role.SCRIPT]
-    text = "".join(piece.text for piece in bases)
+    text = _join_text(bases)
     letters = [character for character in text if not unicodedata.combining(character)]
     if len(letters) == 1 and pieces[: len(bases)] == bases and _keeps_its_meaning(scripts):
         role = bases[0].role
@@ -365,19 +364,21 @@ def _raw_between(opening: str, closing: str) -> Command:
     return read_raw
 
 
+def _join_text(pieces: Iterable[TexPiece] | None) -> str:
+    return "".join([piece.text for piece in pieces or ()])
+
+
 def _convert(write: Callable[..., str], count: int = 1) -> Command:
     """Return a command that writes its arguments, as typed, as one."""
 
     def read_converted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         first = reader.at - 1
-        arguments: list[str] = []
-        while reader.take_option() is not None:
-            pass
-        while len(arguments) < count and (pieces := reader.take_raw()) is not None:
-            arguments.append("".join(piece.text for piece in pieces))
-        if len(arguments) < count:
+        reader.take_option()
+        arguments = [reader.take_raw() for _ in range(count)]
+        if None in arguments:
             return reader.as_typed(first, reader.at)
-        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, write(*arguments), setting.tags)]
+        written = write(*map(_join_text, arguments))
+        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, written, setting.tags)]
 
     return read_converted
 
@@ -386,21 +387,19 @@ def _read_isotope(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     r"""Read `\isotope[12]{C}`; the second number, of protons, is the element's own."""
     number = reader.take_option() or ""
     reader.take_option()
-    if reader.closing() is None:
+    element = reader.take_raw(setting.tags)
+    if element is None:
         return reader.print_command(token)
-    pieces = reader.read_argument(setting) or []
-    return [token.symbol(shift(number, RAISED) or number, setting, Role.OPEN), *pieces]
+    return [token.symbol(shift(number, RAISED) or number, setting), *element]
 
 
 def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read what is between two equal signs, `\verb|x_i|`, or in braces."""
-    reader.skip_character("*")
-    code = setting.with_tag("code")
     found = _VERBATIM.match(reader.text, reader.offset)
     if found is None or reader.end < len(reader.tokens):
-        return _read_address(reader, token, code)
+        return _read_address(reader, token, setting)
     reader.skip_to(found.end())
-    return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], code.tags)]
+    return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], setting.with_tag("code").tags)]
 
 
 def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -454,7 +453,7 @@ def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting._replace(face="upright"))
     if not pieces:
         return reader.print_command(token)
-    name = "".join(piece.text for piece in arrange(pieces))
+    name = _join_text(arrange(pieces))
     return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags, Role.NAME)]
 
 
@@ -496,17 +495,16 @@ def _set_binomial(
     ]
 
 
-def _bracket(opening: str, closing: str, middle: str = "|") -> Command:
-    """Return a command that puts its arguments between brackets, with a sign between each two."""
+def _bracket(opening: str, closing: str, middle: str = "") -> Command:
+    """Return a command that puts its argument between brackets, or all of them with a sign between each two."""
 
     def read_bracketed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         if reader.peek_character() not in ("{", "\\"):  # `\abs x` is a name of the author's own
             return reader.print_command(token)
         pieces = reader.read_argument(setting) or []
-        while reader.closing() is not None and middle:
-            place = reader.offset
-            sign = TexPiece(place, place, PieceKind.SYMBOL, middle, setting.tags, Role.BAR)
-            pieces = [*pieces, sign, *(reader.read_argument(setting) or ())]
+        while middle and reader.closing() is not None:
+            pieces.append(TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, middle, role=Role.BAR))
+            pieces += reader.read_argument(setting) or ()
         return _enclose(reader, token, setting, (opening, closing), pieces)
 
     return read_bracketed
@@ -543,7 +541,7 @@ def _stack(kind: PieceKind) -> _SetTwo:
 
 
 def _printed(pieces: list[TexPiece]) -> str:
-    text = "".join(piece.text for piece in pieces).strip()
+    text = _join_text(pieces).strip()
     return text.lstrip("_") or text
 
 
@@ -594,7 +592,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("ang", _convert("{}°".format)),
     **_named("unit si", _convert(write_unit)),
     **_named("SI qty SIlist qtylist", _convert(write_quantity, 2)),
-    **_named("SIrange qtyrange", _convert(write_range, 3)),
+    **_named("SIrange qtyrange", _convert(lambda first, last, unit: write_quantity(f"{first}–{last}", unit), 3)),
     **_named("isotope", _read_isotope),
     **_named("xspace", lambda reader, token, setting: []),  # noqa: ARG005 - a Command
     **_named("href textcolor", _read_second_argument),
@@ -632,6 +630,12 @@ DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
 }
 """Commands that change the letters up to the end of the group."""
 
+WITH_ARGUMENTS = {
+    **{"rm": "textrm", "sf": "textsf", "sc": "textsc", "normalfont": "textrm", "bf": "textbf", "tt": "texttt"},
+    **{"it": "textit", "em": "emph", "sl": "textsl", "cal": "mathcal", "frak": "mathfrak"},
+}
+r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
+
 FORMULA_COMMANDS: dict[str, Command] = {
     **_named("mathrm mathup mathsf mathtt mathnormal rmfamily", _read_with(face="upright")),
     **_named("mathit", _read_with(face="")),
@@ -648,12 +652,12 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two(_set_fraction)),
     **_named("binom dbinom tbinom", _read_two(_set_binomial)),
     **_named("sqrt", _read_root),
-    **_named("ket Ket", _bracket("|", "⟩", "")),
-    **_named("bra Bra", _bracket("⟨", "|", "")),
-    **_named("braket Braket expval ev mel matrixelement", _bracket("⟨", "⟩")),
+    **_named("ket Ket", _bracket("|", "⟩")),
+    **_named("bra Bra", _bracket("⟨", "|")),
+    **_named("braket Braket expval ev mel matrixelement", _bracket("⟨", "⟩", "|")),
     **_named("ketbra dyad outerproduct", _bracket("|", "|", "⟩⟨")),
-    **_named("abs", _bracket("|", "|", "")),
-    **_named("norm", _bracket("‖", "‖", "")),
+    **_named("abs", _bracket("|", "|")),
+    **_named("norm", _bracket("‖", "‖")),
     **_named("stackrel overset buildrel", _read_two(_stack(PieceKind.SUPERSCRIPT))),
     **_named("underset", _read_two(_stack(PieceKind.SUBSCRIPT))),
     **_named("xrightarrow", _read_arrow("→")),

@@ -21,6 +21,7 @@ from digest.tex.commands import (
     DIVIDERS,
     FORMULA_COMMANDS,
     TEXT_COMMANDS,
+    WITH_ARGUMENTS,
     read_escape,
     read_ligature,
     read_tie,
@@ -58,8 +59,7 @@ _BARE_ARGUMENT = 3
 _LONGEST_RUN = 600
 """Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
-_LETTER_FACES = ("cal", "frak")
-_LONE_LETTER = re.compile(r"\s*[A-Za-z](?![A-Za-z])")
+_LONE_LETTER = re.compile(r"\\(?:cal|frak)\s*[A-Za-z](?![A-Za-z])")
 _FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
 _FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|:=|.)", re.DOTALL)
 _MINUS = "−"
@@ -102,9 +102,10 @@ class Reader(TokenCursor):
             self.at += 1
             if token.kind is TokenKind.NAME:
                 name = self.text[token.start + 1 : token.end]
+                if not setting.is_formula and (self.closing() is not None or _LONE_LETTER.match(self.text, token.start)):
+                    name = WITH_ARGUMENTS.get(name, name)
                 if name in DECLARATIONS:
-                    pieces += self._read_declared(token, name, setting)
-                    setting = self._declare(token, name, setting)
+                    setting = self._declare(name, setting)
                 elif name in DIVIDERS and setting.is_formula:
                     pieces = DIVIDERS[name](self, token, pieces, setting)
                 else:
@@ -143,26 +144,12 @@ class Reader(TokenCursor):
             end = self.tokens[closing].end
         return self.as_typed(first, self.at)
 
-    def _declare(self, token: Token, name: str, setting: TexSetting) -> TexSetting:
+    def _declare(self, name: str, setting: TexSetting) -> TexSetting:
         if not setting.is_formula:
-            if self.offset == token.end:
-                self.skip_blanks()
+            self.skip_blanks()
             if self.depth == 1:
                 return setting  # a stray `\bf` must not make the rest of an abstract bold
         return DECLARATIONS[name](setting)
-
-    def _read_declared(self, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
-        r"""Read what people mean for an argument of a declaration in words: `\rm{Fe}`, `\frak g`, `\cal N=4`."""
-        if setting.is_formula or not (
-            self.closing() is not None or (name in _LETTER_FACES and _LONE_LETTER.match(self.text, token.end))
-        ):
-            return []
-        declared = DECLARATIONS[name](setting)
-        pieces = self.read_argument(declared) or []
-        if not declared.is_formula:
-            return pieces
-        self._note_formula(token.start, self.offset)
-        return arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
 
     def _read_command_as_argument(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         self.at += 1
