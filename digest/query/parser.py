@@ -10,11 +10,12 @@ from typing import NoReturn, TypeGuard
 
 from digest import tex
 from digest.model import taxonomy
-from digest.model.errors import UsageError
+from digest.model.errors import QueryError, UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import measure_nesting, needs_quotes, print_canonical, print_condition, print_tree
+from digest.query.dialects import find_foreign
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
-from digest.query.pasted import normalise_signs, read_pasted
+from digest.query.pasted import normalise_quotes, normalise_signs, read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
     BETWEEN_WORDS,
@@ -65,9 +66,11 @@ _NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
 _SIGN_OF_WORD = re.compile(
-    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|(?<=\w)[\[=]|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
+    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
 )
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
+_SYNTAX = re.compile(r"[\[\]{}^~=:/|\\]")
+"""Signs that look like syntax: no words of a text, unless somebody quotes them."""
 _COMMA = re.compile(r"[,;](?!\d)")
 _BETWEEN_COMMAS = re.compile(
     rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
@@ -79,7 +82,9 @@ _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
-_NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
+_NOT_IN_WORDS = re.compile(
+    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE
+)
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
@@ -87,6 +92,7 @@ _NOT_FROM_TEX = str.maketrans("%+", "  ")
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
 _LONGEST_PHRASE = 8
+_LONGEST_HINT = 300
 
 MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
@@ -184,10 +190,13 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
 def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: list[Word]) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
     missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
-    lost = dict.fromkeys((*(plain[word.start : word.end] for word in missed), *_SIGN_OF_WORD.findall(plain)))
+    signs = [] if term.is_quoted or "$" in term.value or "\\" in term.value else _SYNTAX.findall(plain)
+    parted = (plain[word.start : word.end] for word in missed)
+    lost = dict.fromkeys((*parted, *_SIGN_OF_WORD.findall(plain), *signs))
     if lost:
         verb, found = "is" if len(lost) == 1 else "are", " ".join(word.text for word in rest)
-        message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{found}" is searched for'
+        whole = " ".join(term.value.split())
+        message = f'{", ".join(lost)} {verb} left out, as at arXiv: of {whole} only "{found}" is searched for'
         message += "; in quotes, words keep their places" * bool(missed and len(rest) > 1 and not term.is_quoted)
         message += "; without quotes a * finds beginnings of words" * ("*" in lost)
         exact = (f"{term.prefix}:" if term.prefix else "") + f'="{term.value}"'
@@ -231,7 +240,7 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
             message = f"{condition.text} {said}; {print_condition(keywords[0])} finds it alone"
             source.note(NoteKind.READ_AS, term.position, message)
     archive, _, subject = condition.text.partition(".")
-    if term.prefix is None and subject.isalpha() and taxonomy.is_archive(archive):
+    if not term.is_quoted and subject.replace("-", "").isalpha() and taxonomy.is_archive(archive):
         _name_category(source, term, Prefix.CATEGORY, condition.text)  # notes one that arXiv does not have
 
 
@@ -372,11 +381,12 @@ def parse_query(text: str) -> Query:
 
     Raise `QueryError`: it can't be read; `position` says where, `hint` what to do.
     """
-    written = normalise_signs(text)
+    written = normalise_quotes(normalise_signs(text))
     pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
     source = QuerySource(pasted[0] if pasted else written)
     if pasted:
         source.note(NoteKind.READ_AS, 0, pasted[1])
+    _refuse_foreign(source)
     tree = _Parser(source).parse()
     pasted_as = "" if source.text == text else source.text
     query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
@@ -384,6 +394,19 @@ def parse_query(text: str) -> Query:
         return query
     futile = Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}")
     return replace(query, notes=(futile, *query.notes))
+
+
+def _refuse_foreign(source: QuerySource) -> None:
+    """Refuse what another tool would read, with the whole query as we write it if that leaves no question."""
+    found = find_foreign(source.text) if len(source.text) <= MAX_LENGTH else None
+    if found is None:
+        return
+    try:
+        is_clear = len(found.whole) <= _LONGEST_HINT and not parse_query(found.whole).notes
+    except QueryError:
+        is_clear = False
+    ours = found.whole if is_clear else found.ours
+    source.fail(found.position, found.message, f"Write {ours}." if ours else "Leave it out.")
 
 
 class _Parser:
@@ -457,16 +480,15 @@ class _Parser:
         return operands
 
     def _note_order(self, start: int, tree: Node, rows: list[list[Node | None]]) -> None:
-        """Say once how OR and AND were read that no parentheses order, if there is a category among them."""
+        """Say once how OR and AND were read that no parentheses order."""
         said = "AND goes before OR"
         chains: list[list[Node | None]] = [[]]
         for first, *others in rows:
             chains[-1].append(first)
             chains.extend([other] for other in others)
         otherwise = _join(And, [_join(Or, row) for row in chains])
-        named = (one.prefix is Prefix.CATEGORY or taxonomy.is_category(one.text) for one in walk_conditions(tree))
         is_noted = any(note.message.startswith(said) for note in self._source.notes)
-        if otherwise is not None and otherwise != tree and not is_noted and any(named):
+        if otherwise is not None and otherwise != tree and not is_noted:
             message = f"{said}: read as {print_tree(tree)}; write {print_tree(otherwise)} if that is meant"
             self._source.note(NoteKind.READ_AS, start, message)
 

@@ -41,7 +41,7 @@ _LIKELY_MEANT = {
     "date": Prefix.SUBMITTED,
 }
 
-CURLY_QUOTES = "“”„‟«»「」『』《》"
+CURLY_QUOTES = "“”„‟«»‹›「」『』《》〈〉⟨⟩【】〔〕〖〗〝〞"
 """Quotation marks that word processors and web pages put for ": read as these in each place where one may be."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
@@ -50,11 +50,14 @@ _BARE = re.compile(rf"[^{_END}]+")
 _WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
-_PREFIX = re.compile(r"([^\W\d]+)(\s*):")
+_PREFIX = re.compile(r"([^\W\d_][\w.-]*)(\s*):")
 PREFIX_WITHIN = re.compile(
     rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
+_TEXT = re.compile(rf"(?:(?!\b(?:AND|OR|ANDNOT|NOT)\b)[^()\n\"{CURLY_QUOTES}])+")
+"""Up to an operator in capitals: in a title, small ones are words."""
+_VALUE = re.compile(r"\s*[^\s)]")
 _VALUE_AFTER = re.compile(r'"[^"]*"|[\w.-]*\w')
 _SIGNS_AROUND = re.compile(r"^\W+|\W+$")
 _NEGATION = re.compile(
@@ -63,8 +66,6 @@ _NEGATION = re.compile(
 _NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
-_FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]*)\s*)?=?(?=\()")
-"""A field before parentheses as other sites write it: `TITLE-ABS-KEY(latency)`, `TI=(latency)`."""
 _ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = f'"{CURLY_QUOTES}'
@@ -230,9 +231,6 @@ class Scanner:
         word = self._take_bare(start)
         if operator := Operator.__members__.get(word.upper()):
             return OperatorToken(operator, start)
-        if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
-            hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It goes before the parenthesis."
-            self._source.fail(start, f"{word} is no field here", hint)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
     def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
@@ -268,8 +266,7 @@ class Scanner:
         name = unicodedata.normalize("NFKC", written[1]).casefold()
         known = PREFIXES.get(name)
         if known is None:
-            is_near = get_close_matches(name, _LIKELY_MEANT, n=1, cutoff=0.9)
-            if not written[2] and (is_near or re.match(r"[^\s)]", self._text[written.end() :][:1])):
+            if _VALUE.match(self._text, written.end()):
                 self._refuse_prefix(written[1], start, self._text[written.end() :])
             return None
         self._place = written.end()
@@ -296,12 +293,13 @@ class Scanner:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
             self._refuse_address(start)
-        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.6)
+        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.75)
         meant = _LIKELY_MEANT[close[0]] if close else None
         meant = Prefix.PERSON if meant is Prefix.AUTHOR and _FULL_NAME.match(behind) else meant
         guess = f"Did you mean {meant}:? " if meant else ""
-        known = " ".join(Prefix)
-        hint = f"{guess}Known prefixes: {known}. A word with a colon in it needs quotes."
+        words = _TEXT.match(self._text, start)
+        quoted = f'"{words[0].strip()}"' if words else f'"{name}:"'
+        hint = f"{guess}Known prefixes: {' '.join(Prefix)}. As words of a text, write {quoted}."
         self._source.fail(start, f"{name}: is not a known prefix", hint)
 
     def _refuse_address(self, start: int) -> NoReturn:

@@ -1,0 +1,405 @@
+"""What other search tools write, and how the same is written here.
+
+`FORMS` is the table: what is said of a form, how it looks, and our words for it. Forms are looked for outside of
+quotes, formulas and identifiers. None is ever read as a word: a query with one is refused, and the hint is
+the query as we write it. `_NAMES` says which of our prefixes the fields of other tools come to.
+
+Sources: the help pages on search of PubMed, Ovid, Embase, Web of Science, Scopus, ProQuest, EBSCO, IEEE Xplore, ACM,
+INSPIRE, ADS, OpenAlex, Google and Lucene.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from digest.model import taxonomy
+from digest.model.errors import QueryError
+from digest.query.pasted import read_pasted
+from digest.query.tokens import CURLY_QUOTES, PREFIXES
+from digest.query.tree import Prefix
+
+_NAMES: Mapping[tuple[Prefix, ...], str] = {
+    (Prefix.TITLE,): (
+        "ti title titles ttl intitle allintitle article_title document_title display_name t"
+    ),
+    (Prefix.ABSTRACT,): "ab abs abst abstract abstracts summary",
+    (Prefix.TITLE, Prefix.ABSTRACT): (
+        "tiab tw topic topics ts tak key kw keyword keywords author_keywords mesh mh majr de sh su subject subjects"
+        " exp mp descriptor descriptors theme about concept concepts hw ot index_terms k"
+    ),
+    (Prefix.AUTHOR,): (
+        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor inauthor from by a"
+    ),
+    (Prefix.COMMENT,): "co comment comments note notes conference venue cf conf",
+    (Prefix.JOURNAL_REF,): (
+        "jr so source srctitle journal jour ta jn publication publication_title journal_title bibstem pub j"
+    ),
+    (Prefix.REPORT_NO,): "rn report reportno reportnumber r",
+    (Prefix.CATEGORY,): "cat category categories primary primarch archive arxiv_class section set setspec fc",
+    (Prefix.DOI,): "doi",
+    (Prefix.ID,): "id arxiv arxivid eprint paper identifier",
+    (Prefix.SUBMITTED,): (
+        "py year years yr pubyear dp pdat pubdate date dates published since after before until created submitted"
+        " updated edat d submitteddate lastupdateddate date_publication publication_date publication_year"
+    ),
+    (Prefix.ALL,): "all any anywhere everything text full fulltext ft body tx q query search find metadata arxiv_query arxiv_search",
+    (): (
+        "site filetype inurl url link cache related has is in label language lang la lg repo user org stars type"
+        " doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations references"
+        " cites similar trending reviews sort order limit size start page format status to cc bcc"
+    ),
+}
+_FIELDS = {name: prefixes for prefixes, names in _NAMES.items() for name in names.split()}
+"""What other tools call a field -> the prefixes that come nearest; none if it can't be asked for here."""
+
+_DATE = re.compile(r"(?<!\d)((?:19|20|30)\d\d)(?:[-/]?(\d\d)(?!\d)(?:[-/]?(\d\d)(?!\d))?)?")
+_SINCE = {"since": 0, "after": 0, "AFT": 1, ">": 1, ">=": 0}
+_UNTIL = {"before": 0, "until": 0, "BEF": -1, "<": -1, "<=": 0}
+"""What makes an open range -> how many years from the one that is named."""
+_INITIALS = re.compile(r"([^\s,]*[^\W\d_A-Z][^\s,]*),? ([A-Z])[A-Z]{0,2}\.?")
+_PLAIN = re.compile(r"(?!(?i:and|or|not|andnot)\Z)\w[\w*.-]*")
+_OPERATOR_WITHIN = re.compile(r"\b(?:AND|OR|NOT|ANDNOT)\b|:")
+_PREFIX_FIRST = re.compile(rf"[\s\"'(-]*(?i:{'|'.join(PREFIXES)})\s*:")
+_ADDRESS_WITHIN = re.compile(r"(?:https?://\S*arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
+
+_NO_OPERATOR = r"(?!(?i:and|or|not|andnot)\b)"
+_WORD = rf"(?<![\w*'’-]){_NO_OPERATOR}[\w*'’-]++"
+_GROUP = r"\((?:[^()]|\([^()]*\))*+\)"
+_WORDS_BEHIND = rf"(?<![\w\"'’*.:/-])(?P<term>\"[^\"]*\"|{_GROUP}|\d{{4}}:\d{{4}}|{_WORD}(?: {_WORD}){{0,7}})"
+"""What a mark goes with that follows: a phrase, a group, or some words."""
+_WORDS_AHEAD = rf"(?P<term>\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\",;]++(?: (?!\w+ *[:=]){_WORD}(?![:=/(\[])){{0,7}})"
+_RUN = re.compile(rf"\"[^\"]*\"|({_WORD}(?: {_WORD})+)")
+_VALUE = rf"\"[^\"]*\"|{_GROUP}|[^\s()\"=:/,;][^\s()\",;]*+"
+_ONE = rf"(?:[A-Za-z]+:)?(?:\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\"]++)"
+_ARCHIVE = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
+
+
+class Foreign(NamedTuple):
+    """A form of another tool: where it begins, what is said of it, and our words for it and for the whole query."""
+
+    position: int
+    message: str
+    ours: str
+    whole: str
+
+
+class Form(NamedTuple):
+    """A row: what is said of the form, how it looks, and a function from its named parts to our words for it."""
+
+    said: str
+    pattern: re.Pattern[str]
+    write: Callable[[Mapping[str, str]], str | None]
+
+
+def _write_term(written: str) -> str:
+    """Return words as one value: in quotes unless they are one word or a group."""
+    term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).rstrip(".,;")
+    if term.startswith("("):
+        return _RUN.sub(lambda found: f'"{found[1]}"' if found[1] else found[0], written.strip())
+    return term if _PLAIN.fullmatch(term) else f'"{term}"'
+
+
+def find_fields(name: str) -> tuple[Prefix, ...] | None:
+    """Return the prefixes that come nearest to another tool's field, or to several: `ti,ab`; None for no field."""
+    folded = "_".join(re.findall(r"[^\W_]+", name.casefold()))
+    parts = [_FIELDS[part] for part in folded.split("_") if part in _FIELDS]
+    prefixes = _FIELDS.get(folded) or (tuple(dict.fromkeys(chain.from_iterable(parts))) if parts else None)
+    return next(((one,) for one in (Prefix.SUBMITTED, Prefix.AUTHOR) if one in (prefixes or ())), prefixes)
+
+
+def write_field(field: str, term: str, sign: str = "") -> str | None:
+    """Return a term in another tool's field as we write it; "" if it can't be asked for, None if that is no field."""
+    prefixes = find_fields(field)
+    if prefixes == (Prefix.SUBMITTED,):
+        return _write_dates(sign or field, term)
+    value = _write_term(term)
+    if prefixes == (Prefix.AUTHOR,) and (found := _INITIALS.fullmatch(value.strip('"'))):
+        value = f'"{found[1]}, {found[2]}"'
+    if prefixes == (Prefix.CATEGORY,):
+        name = value.strip('"').replace(":", ".")
+        value = name if taxonomy.is_archive(name) else taxonomy.nearest_category(name) or value
+    if prefixes is None or len(prefixes) < 2:  # noqa: PLR2004 - one or none
+        is_anywhere = prefixes == (Prefix.ALL,)
+        return None if prefixes is None else "".join(value if is_anywhere else f"{one}:{value}" for one in prefixes)
+    named = [f"{one}:{value}" for one in prefixes if one is not Prefix.ALL]
+    return f"({' OR '.join(named)})" if len(named) > 1 else named[0]
+
+
+def _write_dates(sign: str, term: str) -> str | None:
+    dates = ["".join(found) for found in _DATE.findall(term)]
+    if not dates:
+        return None
+    first, last = dates[0], dates[-1]
+    if sign in _SINCE:
+        first, last = _move_year(first, _SINCE[sign]), "*"
+    elif sign in _UNTIL:
+        first, last = "*", _move_year(last, _UNTIL[sign])
+    return f"submittedDate:[{first} TO {last}]"
+
+
+def _move_year(date: str, years: int) -> str:
+    return str(int(date) + years) if date.isdecimal() and len(date) == len("2026") else date
+
+
+def _write_marked(parts: Mapping[str, str]) -> str | None:
+    if parts["field"].strip('"').casefold() in PREFIXES and parts.get("sign") == ":":
+        return None
+    return write_field(parts["field"], parts["term"], parts.get("sign", ""))
+
+
+def _write_group(parts: Mapping[str, str]) -> str | None:
+    inner = parts["term"].strip()
+    return f"{parts['mark']}({inner})" if _OPERATOR_WITHIN.search(inner) else parts["mark"] + _write_term(inner)
+
+
+def _write_set(parts: Mapping[str, str]) -> str | None:
+    *_, archive, subject = parts["term"].split(":")
+    name = subject if taxonomy.is_archive(subject) else f"{archive}.{subject}"
+    return f"cat:{name}" if taxonomy.is_category(name) or taxonomy.is_archive(name) else None
+
+
+def _write_setting(parts: Mapping[str, str]) -> str | None:
+    value = parts["term"].strip()
+    is_ours = parts["field"].casefold() in PREFIXES or not _PREFIX_FIRST.match(value)
+    return None if is_ours else value.strip("\"'")
+
+
+def _write_address(parts: Mapping[str, str]) -> str | None:
+    found = _ADDRESS_WITHIN.search(parts["term"])
+    try:
+        pasted = read_pasted(found[0]) if found else None
+    except QueryError:
+        return None
+    return pasted[0] if pasted else None
+
+
+def _write_spires(parts: Mapping[str, str]) -> str | None:
+    written = [re.split(r"\s+(and not|and|or|not)\s+", parts["term"], flags=re.IGNORECASE)]
+    return " ".join(_write_spires_part(part) for part in written[0])
+
+
+def _write_spires_part(part: str) -> str:
+    field, _, term = part.strip().partition(" ")
+    return (write_field(field, term) if term else None) or part.upper()
+
+
+FORMS = [
+    Form(said, re.compile(pattern, re.DOTALL), write)
+    for said, pattern, write in (
+        ("An address must be alone", r"(?P<term>\bhttps?://\S*arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)", _write_address),
+        (
+            "The text of a query stands without a name",
+            r"\A(?:[^:=\"]*[({]\s*)?\"?(?P<field>[A-Za-z][\w.-]*)\"?\s*[=:]\s*(?P<term>(?:\"[^\"]*\"|\([^()]*\))(?=\W*\Z|\s*,)|[^\"\s].*).*\Z",
+            _write_setting,
+        ),
+        (
+            "The first author alone can't be asked for",
+            r"(?i:\b(?P<field>(?:first_?)?au(?:thor)?)\s*:\s*)(?P<term>\"\^[^\"]*\"|\^[^\s()\"]+)",
+            lambda parts: write_field("au", parts["term"]),
+        ),
+        (
+            "A set of OAI-PMH is a category",
+            rf"(?<![\w:.])(?:set\s*[=:]\s*)?(?P<term>(?:{_ARCHIVE})(?::[A-Za-z-]+){{1,2}})(?![\w:])",
+            _write_set,
+        ),
+        (
+            "A field goes before its words",
+            r"\[+(?P<field>[A-Z][A-Za-z ]+):\s*(?P<term>[^\[\]]+)\]+",
+            _write_marked,
+        ),
+        (
+            "A field goes before its words",
+            r"(?P<term>\"[^\"]*\"\[[^\[\]]*\]\s*:\s*\"[^\"]*\")\[(?P<field>[^\[\]]*)\]",
+            _write_marked,
+        ),
+        (
+            "A field goes before its words",
+            rf"{_WORDS_BEHIND}\s?\[(?P<field>[A-Za-z]{{2}}[\w /,:&.~-]{{0,40}})\]",
+            _write_marked,
+        ),
+        ("A field goes before its words", rf"{_WORDS_BEHIND}\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)", _write_marked),
+        (
+            "A field goes before its words",
+            rf"(?!(?i:{'|'.join(PREFIXES)}):){_WORDS_BEHIND}:(?P<field>[a-z]{{2,3}}(?:,[a-z]{{2,3}})*+)(?![\w:*.])",
+            _write_marked,
+        ),
+        (
+            "Subject headings are unknown here",
+            rf"(?:\bexp\s+)?{_WORDS_BEHIND}/(?:(?:de|exp|mj|br|syn|dt|th|di)(?!\w)|(?=[\s)]|\Z))",
+            lambda parts: write_field("mesh", parts["term"]),
+        ),
+        (
+            "A field is written before a colon",
+            rf"(?<![\w:.-])(?P<field>[A-Z][A-Z-]+)(?:\s+|\s*=\s*|\s*:\s*)(?P<term>{_GROUP})",
+            _write_marked,
+        ),
+        (
+            "A field is written before a colon",
+            rf"(?<![\w:.-])(?!S[UO]\()(?P<field>[A-Za-z][\w-]+)(?P<term>{_GROUP})",
+            _write_marked,
+        ),
+        ("A field is written without quotes", rf"(?P<field>\"[^\"]*\")\s*:\s*{_WORDS_AHEAD}", _write_marked),
+        (
+            "Dates are written in another way",
+            r"(?<![\w:.])(?!(?i:submitteddate|lastupdateddate)\s*:\s*\[)(?P<field>[A-Za-z_]{2,})\s*"
+            r"(?P<sign>[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*(?P<term>\[[^\[\]\"()]*\]|\"[^\"]*\"|[^\s()\"]+)",
+            lambda parts: _write_marked({**parts, "sign": parts["sign"].strip(":=") or parts["field"]})
+            if find_fields(parts["field"]) == (Prefix.SUBMITTED,)
+            else None,
+        ),
+        (
+            "A field is written before a colon",
+            rf"(?<![\w:=.])(?P<field>[A-Za-z][\w./,-]+)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\")){_WORDS_AHEAD}",
+            _write_marked,
+        ),
+        (
+            "A field is written before a colon",
+            rf"(?<![\w:=.])(?P<field>[A-Za-z][\w./,-]+)=(?P<term>{_VALUE})",
+            _write_marked,
+        ),
+        (
+            "This field has another name here",
+            rf"(?<![\w:.])(?P<field>[A-Za-z][\w./,-]*)(?P<sign>:)(?P<term>{_VALUE})",
+            _write_marked,
+        ),
+        (
+            "This field has another name here",
+            rf"(?<![\w:.])(?P<field>[A-Za-z][\w./,-]*)\s*(?P<sign>:)\s+{_WORDS_AHEAD}",
+            _write_marked,
+        ),
+        (
+            "This field is written before a colon",
+            rf"(?:\A|(?<=\()|(?<=\bAND\s)|(?<=\bOR\s)|(?<=\bNOT\s))(?P<field>TI|AB|AU|SU|TX|MH|TS)\s+{_WORDS_AHEAD}",
+            _write_marked,
+        ),
+        ("SPIRES's fields are written in another way", r"(?i:\A\s*(?:find|fin|f)\s+)(?P<term>(?:a|ea|au|t|ti|k|j|d|date|eprint|r|title|author)\s.+)\Z", _write_spires),
+        ("SPIRES's fields are written in another way", r"(?<=\()\s*(?P<term>t\s[^()]+)(?=\))", _write_spires),
+        (
+            "Words can't be asked to be near each other",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?"
+            rf"|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])\s+(?P<other>{_ONE})",
+            "({term} AND {other})".format_map,
+        ),
+        (
+            "There is no such operator",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:EXCEPT|MINUS|WITHOUT|BUT NOT)\s+(?P<other>{_ONE})",
+            "({term} ANDNOT {other})".format_map,
+        ),
+        (
+            "There is no such operator",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+XOR\s+(?P<other>{_ONE})",
+            "(({term} ANDNOT {other}) OR ({other} ANDNOT {term}))".format_map,
+        ),
+        (
+            "No part counts more than another",
+            rf"(?P<term>\"[^\"]*\"|{_GROUP}|(?<![\w.^])[A-Za-z][\w-]+)\^\d+(?:\.\d+)?(?![\w^])",
+            "{term}".format_map,
+        ),
+        (
+            "A distance of words or letters can't be asked for",
+            r"(?P<term>\"[^\"]*\"|(?<!\w)[A-Za-z][\w-]{2,})~(?:\d[\d.]*)?(?![\w~])",
+            "{term}".format_map,
+        ),
+        ("Other forms of a word are found without a sign", r"(?<!\S)~(?P<term>[A-Za-z]{3,}|\"[^\"]*\")", "{term}".format_map),
+        (
+            "These brackets have no meaning here",
+            r"(?<![\w\]}^_\\/])(?!\[\d{1,3}\]\s)(?P<mark>(?i:(?:" + "|".join(set(PREFIXES) - {"submitteddate", "lastupdateddate"}) + r")\s*:\s*)?)"
+            r"(?:\[(?P<term>[^\[\]]*\w[^\[\]]*)\]|\{(?P<braced>[^{}]*\w[^{}]*)\})(?!\w)",
+            lambda parts: _write_group({**parts, "term": parts["term"] or parts["braced"]}),
+        ),
+    )
+]
+
+_HIDDEN = re.compile(
+    rf"\"(?P<first>\^?)[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"]|(?P<sign>\$[^$]*\$"
+    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?i:\b(?:doi|id|arxiv)\s*:\s*)[^\s()\"]+|\b10\.\d{4,}/[^\s\"]+"
+    r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
+)
+_DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
+_BULLET = re.compile(
+    r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE
+)
+_LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
+_EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
+_ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|,(?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
+_NAME_FIRST = re.compile(r"\s*au(?:thor)?\s*:\s*[^\s\"(]", re.IGNORECASE)
+_PREFIX_OF_ENTRY = re.compile(rf"(?is)((?:{'|'.join(PREFIXES)})\s*:\s*)?(.*)")
+_QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:()$\\]")
+_SAID_OF_LIST = "This list does not say if one entry is enough, or all are needed"
+_SAID_OF_EXCLUDED = "A - before each entry of a list may mean NOT, or nothing"
+_MOST_ROUNDS = 20
+_LONGEST_SHOWN = 60
+
+
+def _hide(found: re.Match[str]) -> str:
+    length = len(found[0])
+    return "x" * length if found["sign"] else f'"{found["first"] or ""}{"x" * length}'[: length - 1] + '"'
+
+
+def _find_first(text: str) -> tuple[int, int, str, str] | None:
+    """Return where the first form begins and ends, what is said of it, and our words."""
+    hidden = _HIDDEN.sub(_hide, text)
+    for form in FORMS:
+        for found in form.pattern.finditer(hidden):
+            parts = {name: text[slice(*found.span(name))] if found[name] else "" for name in form.pattern.groupindex}
+            ours = form.write(parts)
+            if ours is not None:
+                return found.start(), found.end(), form.said, ours
+    return _find_list(text, hidden)
+
+
+def _find_list(text: str, hidden: str) -> tuple[int, int, str, str] | None:
+    """Return the first row of entries that signs or lines part, as alternatives."""
+    has_bullets = len(_BULLET.findall(hidden)) > 1
+    plain = _LAST_OF_LIST.sub(_blank_out, _BULLET.sub(_blank_out, hidden) if has_bullets else hidden)
+    edges = [0, *chain.from_iterable(found.span() for found in _EDGE.finditer(plain)), len(plain)]
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        places = [place.span() for place in _ENTRY.finditer(plain, first, last)]
+        entries = [text[start:end].strip(" .") for start, end in places]
+        excluded = [entry for entry in entries if entry.startswith("-")]
+        is_list = len(entries) > 1 and len(excluded) in (0, len(entries))
+        if is_list and (";" in plain[first:last] or not _NAME_FIRST.match(entries[0])):
+            is_enclosed = (plain[:first].strip()[-1:], plain[last:].strip()[:1]) in (("", ""), ("(", ")"))
+            ours = _write_list(entries)
+            said = _SAID_OF_EXCLUDED if excluded else _SAID_OF_LIST
+            return places[0][0], places[-1][1], said, ours if is_enclosed else f"({ours})"
+    return None
+
+
+def _blank_out(found: re.Match[str]) -> str:
+    return found[1] + " " * (len(found[0]) - len(found[1]))
+
+
+def _write_list(entries: list[str]) -> str:
+    parted = [_PREFIX_OF_ENTRY.match(entry.lstrip("-").strip()) for entry in entries]
+    pairs = [(found[1] or "", found[2]) for found in parted if found]
+    written = [prefix + _write_entry(value, prefix) for prefix, value in pairs]
+    prefix = pairs[0][0]
+    if prefix and not any(other for other, _ in pairs[1:]):
+        return f"{prefix}({' OR '.join(one.removeprefix(prefix) for one in written)})"
+    return " OR ".join(written)
+
+
+def _write_entry(value: str, prefix: str) -> str:
+    if not prefix and taxonomy.is_category(value):
+        return f"cat:{value}"
+    return value if _QUOTED.search(value) else _write_term(value)
+
+
+def find_foreign(text: str) -> Foreign | None:
+    """Return the first form of another tool in a query; `whole` is "" if the query can't be rewritten as one."""
+    first = found = _find_first(text)
+    if first is None:
+        return None
+    whole = text
+    for _ in range(_MOST_ROUNDS):
+        if found is None:
+            break
+        whole = _DANGLING.sub("", f"{whole[: found[0]]}{found[3]}{whole[found[1] :]}").strip()
+        found = _find_first(whole)
+    start, end, said, ours = first
+    shown = " ".join(text[start : min(end, start + _LONGEST_SHOWN)].split())
+    return Foreign(start, f"{said}: {shown}{'…' * (end - start > _LONGEST_SHOWN)}", ours, "" if found else whole)
