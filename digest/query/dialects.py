@@ -13,12 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import NamedTuple
 
 from digest.model import taxonomy
 from digest.model.errors import QueryError
 from digest.query.pasted import read_pasted
-from digest.query.tokens import CURLY_QUOTES, PREFIXES
+from digest.query.tokens import CURLY_QUOTES, PREFIXES, QuerySource
 from digest.query.tree import Prefix
 
 _NAMES: Mapping[tuple[Prefix, ...], str] = {
@@ -31,7 +30,7 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
         " exp mp descriptor descriptors theme about concept concepts hw ot index_terms k"
     ),
     (Prefix.AUTHOR,): (
-        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor inauthor from by a"
+        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor inauthor from by a collaboration cn"
     ),
     (Prefix.COMMENT,): "co comment comments note notes conference venue cf conf",
     (Prefix.JOURNAL_REF,): (
@@ -49,7 +48,7 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
     (): (
         "site filetype inurl url link cache related has is in label language lang la lg repo user org stars type"
         " doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations references"
-        " cites similar trending reviews sort order limit size start page format status to cc bcc"
+        " cites similar trending reviews sort order limit size start page format status to cc bcc bibcode recid"
     ),
 }
 _FIELDS = {name: prefixes for prefixes, names in _NAMES.items() for name in names.split()}
@@ -65,40 +64,29 @@ _OPERATOR_WITHIN = re.compile(r"\b(?:AND|OR|NOT|ANDNOT)\b|:")
 _PREFIX_FIRST = re.compile(rf"[\s\"'(-]*(?i:{'|'.join(PREFIXES)})\s*:")
 _ADDRESS_WITHIN = re.compile(r"(?:https?://\S*arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
 
+_OURS = "(?:" + "|".join(PREFIXES) + ")"
 _NO_OPERATOR = r"(?!(?i:and|or|not|andnot)\b)"
 _WORD = rf"(?<![\w*'’-]){_NO_OPERATOR}[\w*'’-]++"
 _GROUP = r"\((?:[^()]|\([^()]*\))*+\)"
 _WORDS_BEHIND = rf"(?<![\w\"'’*.:/-])(?P<term>\"[^\"]*\"|{_GROUP}|\d{{4}}:\d{{4}}|{_WORD}(?: {_WORD}){{0,7}})"
 """What a mark goes with that follows: a phrase, a group, or some words."""
 _WORDS_AHEAD = rf"(?P<term>\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\",;]++(?: (?!\w+ *[:=]){_WORD}(?![:=/(\[])){{0,7}})"
-_RUN = re.compile(rf"\"[^\"]*\"|({_WORD}(?: {_WORD})+)")
+_RUN = re.compile(rf"\"[^\"]*\"|{_WORD}(?: {_WORD})+")
 _VALUE = rf"\"[^\"]*\"|{_GROUP}|[^\s()\"=:/,;][^\s()\",;]*+"
 _ONE = rf"(?:[A-Za-z]+:)?(?:\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\"]++)"
+_SPIRES_PART = re.compile(
+    r"(\A\s*|\s(?:and not|and|or|not)\s+)(\w+) +([<>]=?)?(.+?)(?=\s(?:and|or|not)\s|\Z)", re.IGNORECASE
+)
 _ARCHIVE = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
-
-
-class Foreign(NamedTuple):
-    """A form of another tool: where it begins, what is said of it, and our words for it and for the whole query."""
-
-    position: int
-    message: str
-    ours: str
-    whole: str
-
-
-class Form(NamedTuple):
-    """A row: what is said of the form, how it looks, and a function from its named parts to our words for it."""
-
-    said: str
-    pattern: re.Pattern[str]
-    write: Callable[[Mapping[str, str]], str | None]
 
 
 def _write_term(written: str) -> str:
     """Return words as one value: in quotes unless they are one word or a group."""
     term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).rstrip(".,;")
     if term.startswith("("):
-        return _RUN.sub(lambda found: f'"{found[1]}"' if found[1] else found[0], written.strip())
+        return _RUN.sub(lambda found: _write_term(found[0]), written.strip())
+    if "*" in term and " " in term:  # between quotes it would be a mere sign
+        return f"({' AND '.join(term.split())})"
     return term if _PLAIN.fullmatch(term) else f'"{term}"'
 
 
@@ -152,7 +140,7 @@ def _write_marked(parts: Mapping[str, str]) -> str | None:
 
 def _write_group(parts: Mapping[str, str]) -> str | None:
     inner = parts["term"].strip()
-    return f"{parts['mark']}({inner})" if _OPERATOR_WITHIN.search(inner) else parts["mark"] + _write_term(inner)
+    return parts.get("mark", "") + (f"({inner})" if _OPERATOR_WITHIN.search(inner) else _write_term(inner))
 
 
 def _write_set(parts: Mapping[str, str]) -> str | None:
@@ -176,18 +164,14 @@ def _write_address(parts: Mapping[str, str]) -> str | None:
     return pasted[0] if pasted else None
 
 
-def _write_spires(parts: Mapping[str, str]) -> str | None:
-    written = [re.split(r"\s+(and not|and|or|not)\s+", parts["term"], flags=re.IGNORECASE)]
-    return " ".join(_write_spires_part(part) for part in written[0])
+def _write_spires(parts: Mapping[str, str]) -> str:
+    return _SPIRES_PART.sub(
+        lambda found: f"{found[1].upper()}{write_field(found[2], found[4], found[3] or '') or found[0]}", parts["term"]
+    )
 
 
-def _write_spires_part(part: str) -> str:
-    field, _, term = part.strip().partition(" ")
-    return (write_field(field, term) if term else None) or part.upper()
-
-
-FORMS = [
-    Form(said, re.compile(pattern, re.DOTALL), write)
+FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None]]] = [
+    (said, re.compile(pattern, re.DOTALL), write)
     for said, pattern, write in (
         ("An address must be alone", r"(?P<term>\bhttps?://\S*arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)", _write_address),
         (
@@ -305,17 +289,27 @@ FORMS = [
         ),
         ("Other forms of a word are found without a sign", r"(?<!\S)~(?P<term>[A-Za-z]{3,}|\"[^\"]*\")", "{term}".format_map),
         (
+            "A | is an operator only between blanks",
+            r"(?<![^\s(])(?P<mark>(?:[a-z]+:)?)(?P<term>[\w*.-]+(?:\|+[\w*.-]+)+)(?![^\s)])",
+            lambda parts: f"{parts.get('mark', '')}({' OR '.join(re.findall(r'[^|]+', parts['term']))})",
+        ),
+        (
+            "One word has one prefix",
+            rf"(?i:{_OURS}):+(?P<term>(?i:{_OURS}):[^\s()\"]+)",
+            "{term}".format_map,
+        ),
+        (
             "These brackets have no meaning here",
             r"(?<![\w\]}^_\\/])(?!\[\d{1,3}\]\s)(?P<mark>(?i:(?:" + "|".join(set(PREFIXES) - {"submitteddate", "lastupdateddate"}) + r")\s*:\s*)?)"
             r"(?:\[(?P<term>[^\[\]]*\w[^\[\]]*)\]|\{(?P<braced>[^{}]*\w[^{}]*)\})(?!\w)",
-            lambda parts: _write_group({**parts, "term": parts["term"] or parts["braced"]}),
+            lambda parts: _write_group({**parts, "term": parts.get("term") or parts["braced"]}),
         ),
     )
 ]
 
 _HIDDEN = re.compile(
     rf"\"(?P<first>\^?)[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"]|(?P<sign>\$[^$]*\$"
-    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?i:\b(?:doi|id|arxiv)\s*:\s*)[^\s()\"]+|\b10\.\d{4,}/[^\s\"]+"
+    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\"](?:[^\s()\"]|\([^\s()\"]*\))*"
     r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
 )
 _DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
@@ -332,6 +326,7 @@ _SAID_OF_LIST = "This list does not say if one entry is enough, or all are neede
 _SAID_OF_EXCLUDED = "A - before each entry of a list may mean NOT, or nothing"
 _MOST_ROUNDS = 20
 _LONGEST_SHOWN = 60
+_LONGEST_HINT = 300
 
 
 def _hide(found: re.Match[str]) -> str:
@@ -342,12 +337,11 @@ def _hide(found: re.Match[str]) -> str:
 def _find_first(text: str) -> tuple[int, int, str, str] | None:
     """Return where the first form begins and ends, what is said of it, and our words."""
     hidden = _HIDDEN.sub(_hide, text)
-    for form in FORMS:
-        for found in form.pattern.finditer(hidden):
-            parts = {name: text[slice(*found.span(name))] if found[name] else "" for name in form.pattern.groupindex}
-            ours = form.write(parts)
+    for said, pattern, write in FORMS:
+        for found in pattern.finditer(hidden):
+            ours = write({name: text[slice(*found.span(name))] for name in pattern.groupindex if found[name]})
             if ours is not None:
-                return found.start(), found.end(), form.said, ours
+                return found.start(), found.end(), said, ours
     return _find_list(text, hidden)
 
 
@@ -380,7 +374,8 @@ def _write_list(entries: list[str]) -> str:
     prefix = pairs[0][0]
     if prefix and not any(other for other, _ in pairs[1:]):
         return f"{prefix}({' OR '.join(one.removeprefix(prefix) for one in written)})"
-    return " OR ".join(written)
+    operator = " AND " if len({prefix for prefix, _ in pairs} - {""}) > 1 else " OR "
+    return operator.join(written)
 
 
 def _write_entry(value: str, prefix: str) -> str:
@@ -389,17 +384,22 @@ def _write_entry(value: str, prefix: str) -> str:
     return value if _QUOTED.search(value) else _write_term(value)
 
 
-def find_foreign(text: str) -> Foreign | None:
-    """Return the first form of another tool in a query; `whole` is "" if the query can't be rewritten as one."""
-    first = found = _find_first(text)
+def refuse_foreign(source: QuerySource, has_remarks: Callable[[str], bool]) -> None:
+    """Refuse a query with a form of another tool, with the query, or else that form, as we write it.
+
+    `has_remarks` says if there is a remark on a text, or an error in it.
+    """
+    first = found = _find_first(source.text)
     if first is None:
-        return None
-    whole = text
+        return
+    whole = source.text
     for _ in range(_MOST_ROUNDS):
         if found is None:
             break
         whole = _DANGLING.sub("", f"{whole[: found[0]]}{found[3]}{whole[found[1] :]}").strip()
         found = _find_first(whole)
     start, end, said, ours = first
-    shown = " ".join(text[start : min(end, start + _LONGEST_SHOWN)].split())
-    return Foreign(start, f"{said}: {shown}{'…' * (end - start > _LONGEST_SHOWN)}", ours, "" if found else whole)
+    if found is None and len(whole) <= _LONGEST_HINT and not has_remarks(whole):
+        ours = whole
+    shown = " ".join(source.text[start : min(end, start + _LONGEST_SHOWN)].split())
+    source.fail(start, f"{said}: {shown}", f"Write {ours}." if ours else "Leave it out.")

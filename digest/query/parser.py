@@ -13,7 +13,7 @@ from digest.model import taxonomy
 from digest.model.errors import QueryError, UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import measure_nesting, needs_quotes, print_canonical, print_condition, print_tree
-from digest.query.dialects import find_foreign
+from digest.query.dialects import refuse_foreign
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import normalise_quotes, normalise_signs, read_pasted
 from digest.query.queries import Query
@@ -52,7 +52,6 @@ from digest.query.tree import (
     spell_licence,
     spell_range,
     spread_keyword,
-    walk_conditions,
 )
 from digest.query.words import Word, is_stop_word, split_words
 
@@ -71,10 +70,6 @@ _SIGN_OF_WORD = re.compile(
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
 _SYNTAX = re.compile(r"[\[\]{}^~=:/|\\]")
 """Signs that look like syntax: no words of a text, unless somebody quotes them."""
-_COMMA = re.compile(r"[,;](?!\d)")
-_BETWEEN_COMMAS = re.compile(
-    rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
-)
 _INITIALS_AFTER = re.compile(
     r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
@@ -92,7 +87,7 @@ _NOT_FROM_TEX = str.maketrans("%+", "  ")
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
 _LONGEST_PHRASE = 8
-_LONGEST_HINT = 300
+_SAID_OF_ORDER = "goes before OR"
 
 MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
@@ -245,8 +240,6 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
-    if term.value and not term.value.strip(",;"):  # `_note_commas` speaks of those
-        return
     if term.prefix is not None or term.is_quoted:
         source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
     source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
@@ -284,7 +277,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
-        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell finds everybody of that name.'
+        hint = f'Write au:"{term.value}" for everybody of that name, or both names: author:"Keiko Lindquell".'
         behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
@@ -386,7 +379,8 @@ def parse_query(text: str) -> Query:
     source = QuerySource(pasted[0] if pasted else written)
     if pasted:
         source.note(NoteKind.READ_AS, 0, pasted[1])
-    _refuse_foreign(source)
+    if len(source.text) <= MAX_LENGTH:
+        refuse_foreign(source, _has_remarks)
     tree = _Parser(source).parse()
     pasted_as = "" if source.text == text else source.text
     query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
@@ -396,17 +390,11 @@ def parse_query(text: str) -> Query:
     return replace(query, notes=(futile, *query.notes))
 
 
-def _refuse_foreign(source: QuerySource) -> None:
-    """Refuse what another tool would read, with the whole query as we write it if that leaves no question."""
-    found = find_foreign(source.text) if len(source.text) <= MAX_LENGTH else None
-    if found is None:
-        return
+def _has_remarks(text: str) -> bool:
     try:
-        is_clear = len(found.whole) <= _LONGEST_HINT and not parse_query(found.whole).notes
+        return bool(parse_query(text).notes)
     except QueryError:
-        is_clear = False
-    ours = found.whole if is_clear else found.ours
-    source.fail(found.position, found.message, f"Write {ours}." if ours else "Leave it out.")
+        return True
 
 
 class _Parser:
@@ -415,8 +403,6 @@ class _Parser:
     def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
-        if _COMMA.search(source.text):
-            self._note_commas()
         self._index = 0
         self._deepest = (0, 0)
 
@@ -455,11 +441,13 @@ class _Parser:
 
     def _read_alternatives(self, prefix: Prefix | None, depth: int) -> Node | None:
         start = self._token.position
+        negated = [isinstance(self._token, OperatorToken)]
         rows = [self._read_conjunction(prefix, depth)]
         while operator := self._take(Operator.OR):
+            negated.append(isinstance(self._token, OperatorToken))
             rows.append(self._read_conjunction(prefix, depth, operator))
         tree = _join(Or, [_join(And, row) for row in rows])
-        if tree is not None and 1 < len(rows) < sum(map(len, rows)):
+        if tree is not None and len(rows) > 1 and (any(negated) or len(rows) < sum(map(len, rows))):
             self._note_order(start, tree, rows)
         return tree
 
@@ -480,16 +468,21 @@ class _Parser:
         return operands
 
     def _note_order(self, start: int, tree: Node, rows: list[list[Node | None]]) -> None:
-        """Say once how OR and AND were read that no parentheses order."""
-        said = "AND goes before OR"
+        """Say once how operators were read that no parentheses order, and how they might be meant."""
         chains: list[list[Node | None]] = [[]]
         for first, *others in rows:
+            if isinstance(first, Not) and chains[0]:
+                chains.append([])  # `a OR NOT b` is seldom meant: it finds nearly everything
             chains[-1].append(first)
             chains.extend([other] for other in others)
         otherwise = _join(And, [_join(Or, row) for row in chains])
-        is_noted = any(note.message.startswith(said) for note in self._source.notes)
+        if otherwise == tree and isinstance(first := chains[0][0], Not):
+            otherwise = _negate(_join(Or, [first.operand, *chains[0][1:]]))
+        is_noted = any(_SAID_OF_ORDER in note.message for note in self._source.notes)
         if otherwise is not None and otherwise != tree and not is_noted:
-            message = f"{said}: read as {print_tree(tree)}; write {print_tree(otherwise)} if that is meant"
+            first_word = "AND" if len(rows) < sum(map(len, rows)) else "NOT"
+            message = f"{first_word} {_SAID_OF_ORDER}: read as {print_tree(tree)}"
+            message += f"; write {print_tree(otherwise)} if that is meant"
             self._source.note(NoteKind.READ_AS, start, message)
 
     def _is_at_end_of_conjunction(self) -> bool:
@@ -507,16 +500,6 @@ class _Parser:
             said.append(phrase)
         if said:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
-
-    def _note_commas(self) -> None:
-        """Say once that a comma does not mean OR, and what does."""
-        commas = [token.position for token in self._tokens if _has_comma(token)]
-        is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
-        is_list &= not re.search(r":\S*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
-        parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
-        form = " OR ".join(filter(None, map(str.strip, parts)))
-        if commas and " OR " in form:
-            self._source.note(NoteKind.READ_AS, commas[0], f"a comma does not mean OR; {form} finds any of them")
 
     def _find_formula(self) -> str:
         """Return how to search for a formula such as `SU(2)`, at its parenthesis; else ""."""
@@ -605,12 +588,6 @@ def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
     return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None
-
-
-def _has_comma(token: Token) -> bool:
-    if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED - {Prefix.AUTHOR}:
-        return False
-    return _COMMA.search(token.value) is not None
 
 
 def _ends_row(token: TermToken) -> bool:

@@ -58,15 +58,12 @@ PREFIX_WITHIN = re.compile(
 _TEXT = re.compile(rf"(?:(?!\b(?:AND|OR|ANDNOT|NOT)\b)[^()\n\"{CURLY_QUOTES}])+")
 """Up to an operator in capitals: in a title, small ones are words."""
 _VALUE = re.compile(r"\s*[^\s)]")
-_VALUE_AFTER = re.compile(r'"[^"]*"|[\w.-]*\w')
-_SIGNS_AROUND = re.compile(r"^\W+|\W+$")
 _NEGATION = re.compile(
     r"(?<![^\s\x00-\x1f\x7f(!-])(?:-(?=[^\s\x00-\x1f\x7f)>-])|!(?=\s*[^\s)]))|!(?=[^\s\x00-\x1f\x7f)])"
 )
 _NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
-_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = f'"{CURLY_QUOTES}'
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
@@ -74,7 +71,6 @@ _WEB = ("http", "https", "ftp")
 _EXACT = re.compile(rf"=+(?=[^{_END}=]|[{_OPENING}]|\()")
 """Before a word, a phrase or, to be refused, a group; anywhere else it is a mere sign."""
 _EQUAL = re.compile(r"=+\s*")
-_OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
@@ -241,23 +237,8 @@ class Scanner:
             if prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
                 word = word[: sign.end()]
                 kept = word.rstrip("+/&")
-            self._refuse_signs(kept, start)
         self._place += len(word)
         return kept
-
-    def _refuse_signs(self, word: str, start: int) -> None:
-        """Refuse a word with a prefix or an operator in it, which would be read as letters."""
-        if found := PREFIX_WITHIN.search(self._text[self._place : self._place + len(word) + 1]):
-            place = self._place + found.start()
-            value = _VALUE_AFTER.match(self._text, self._place + found.end())
-            form = f"{_LIKELY_MEANT[found[1].casefold()]}:{value[0] if value else 'word'}"
-            before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
-            form = f"({before} {'OR' if self._text[place - 1] == '|' else 'AND'} {form})" if before else form
-            hint = f"A word with a colon in it needs quotes. Write {form}."
-            self._source.fail(place, f"{found[0]} is no prefix here", hint)
-        if found := _ALTERNATIVES.search(word):
-            form = " OR ".join(self._text[start : self._place] + part for part in re.split(r"\|+", word))
-            self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", f"Write ({form}).")
 
     def _scan_prefix(self, start: int) -> Prefix | None:
         written = _PREFIX.match(self._text, start)
@@ -292,8 +273,9 @@ class Scanner:
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
-            self._refuse_address(start)
-        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.75)
+            hint = "Paste an address of arXiv's, or write the query itself."
+            self._source.fail(start, "Only addresses at arXiv are understood", hint)
+        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.65)
         meant = _LIKELY_MEANT[close[0]] if close else None
         meant = Prefix.PERSON if meant is Prefix.AUTHOR and _FULL_NAME.match(behind) else meant
         guess = f"Did you mean {meant}:? " if meant else ""
@@ -301,13 +283,6 @@ class Scanner:
         quoted = f'"{words[0].strip()}"' if words else f'"{name}:"'
         hint = f"{guess}Known prefixes: {' '.join(Prefix)}. As words of a text, write {quoted}."
         self._source.fail(start, f"{name}: is not a known prefix", hint)
-
-    def _refuse_address(self, start: int) -> NoReturn:
-        if _OF_ARXIV.match(self._text, start):
-            hint = "Remove the text beside it, or write the query itself, such as id:2603.10026."
-            self._source.fail(start, "An address must be alone", hint)
-        hint = "Paste an address of arXiv's, or write the query itself. A word with a colon in it needs quotes."
-        self._source.fail(start, "Only addresses at arXiv are understood", hint)
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
