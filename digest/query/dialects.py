@@ -22,7 +22,7 @@ from digest.query.tree import Prefix
 
 _NAMES: Mapping[tuple[Prefix, ...], str] = {
     (Prefix.TITLE,): (
-        "ti title titles ttl intitle allintitle article_title document_title display_name t"
+        "ti title titles ttl intitle allintitle article_title document_title acmdltitle display_name t"
     ),
     (Prefix.ABSTRACT,): "ab abs abst abstract abstracts summary",
     (Prefix.TITLE, Prefix.ABSTRACT): (
@@ -30,21 +30,22 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
         " exp mp descriptor descriptors theme about concept concepts hw ot index_terms k"
     ),
     (Prefix.AUTHOR,): (
-        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor inauthor from by a collaboration cn"
+        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor lastauthor 1au lastau"
+        " contribauthor inauthor from by a collaboration cn"
     ),
-    (Prefix.COMMENT,): "co comment comments note notes conference venue cf conf",
+    (Prefix.COMMENT,): "co comment comments conference venue cf conf",
     (Prefix.JOURNAL_REF,): (
-        "jr so source srctitle journal jour ta jn publication publication_title journal_title bibstem pub j"
+        "jr so source srctitle journal jour ta jn publication publication_title journal_title pubtitle bibstem pub j"
     ),
     (Prefix.REPORT_NO,): "rn report reportno reportnumber r",
-    (Prefix.CATEGORY,): "cat category categories primary primarch archive arxiv_class section set setspec fc",
+    (Prefix.CATEGORY,): "cat category categories primary primarch archive arxiv_class section set setspec fc wc sc",
     (Prefix.DOI,): "doi",
     (Prefix.ID,): "id arxiv arxivid eprint paper identifier",
     (Prefix.SUBMITTED,): (
         "py year years yr pubyear dp pdat pubdate date dates published since after before until created submitted"
         " updated edat d submitteddate lastupdateddate date_publication publication_date publication_year"
     ),
-    (Prefix.ALL,): "all any anywhere everything text full fulltext ft body tx q query search find metadata arxiv_query arxiv_search",
+    (Prefix.ALL,): "all any anywhere everything text full fulltext ft noft body tx q query search find metadata arxiv_query arxiv_search",
     (): (
         "site filetype inurl url link cache related has is in label language lang la lg repo user org stars type"
         " doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations references"
@@ -54,12 +55,14 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
 _FIELDS = {name: prefixes for prefixes, names in _NAMES.items() for name in names.split()}
 """What other tools call a field -> the prefixes that come nearest; none if it can't be asked for here."""
 
+_MEANT_ALONE = (Prefix.SUBMITTED, Prefix.AUTHOR, Prefix.CATEGORY)
 _DATE = re.compile(r"(?<!\d)((?:19|20|30)\d\d)(?:[-/]?(\d\d)(?!\d)(?:[-/]?(\d\d)(?!\d))?)?")
 _SINCE = {"since": 0, "after": 0, "AFT": 1, ">": 1, ">=": 0}
 _UNTIL = {"before": 0, "until": 0, "BEF": -1, "<": -1, "<=": 0}
 """What makes an open range -> how many years from the one that is named."""
-_INITIALS = re.compile(r"([^\s,]*[^\W\d_A-Z][^\s,]*),? ([A-Z])[A-Z]{0,2}\.?")
+_INITIALS = re.compile(r"([^\s,]*[^\W\d_A-Z][^\s,]*),? (?:([A-Za-z])|([A-Z])[A-Z]{1,2})\.?")
 _PLAIN = re.compile(r"(?!(?i:and|or|not|andnot)\Z)\w[\w*.-]*")
+_SIMPLE_GROUP = re.compile(r"\(([^()]+)\)")
 _OPERATOR_WITHIN = re.compile(r"\b(?:AND|OR|NOT|ANDNOT)\b|:")
 _PREFIX_FIRST = re.compile(rf"[\s\"'(-]*(?i:{'|'.join(PREFIXES)})\s*:")
 _ADDRESS_WITHIN = re.compile(r"(?:https?://\S*arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
@@ -82,7 +85,10 @@ _ARCHIVE = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
 
 def _write_term(written: str) -> str:
     """Return words as one value: in quotes unless they are one word or a group."""
-    term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).rstrip(".,;")
+    if (inner := _SIMPLE_GROUP.fullmatch(written.strip())) and not _OPERATOR_WITHIN.search(inner[1].upper()):
+        written = inner[1]
+    term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).strip(".,;")
+    term = term if term.endswith("*") and term.count("*") == 1 else term.lstrip("*")
     if term.startswith("("):
         return _RUN.sub(lambda found: _write_term(found[0]), written.strip())
     if "*" in term and " " in term:  # between quotes it would be a mere sign
@@ -95,7 +101,7 @@ def find_fields(name: str) -> tuple[Prefix, ...] | None:
     folded = "_".join(re.findall(r"[^\W_]+", name.casefold()))
     parts = [_FIELDS[part] for part in folded.split("_") if part in _FIELDS]
     prefixes = _FIELDS.get(folded) or (tuple(dict.fromkeys(chain.from_iterable(parts))) if parts else None)
-    return next(((one,) for one in (Prefix.SUBMITTED, Prefix.AUTHOR) if one in (prefixes or ())), prefixes)
+    return next(((one,) for one in _MEANT_ALONE if one in (prefixes or ())), prefixes)
 
 
 def write_field(field: str, term: str, sign: str = "") -> str | None:
@@ -105,7 +111,7 @@ def write_field(field: str, term: str, sign: str = "") -> str | None:
         return _write_dates(sign or field, term)
     value = _write_term(term)
     if prefixes == (Prefix.AUTHOR,) and (found := _INITIALS.fullmatch(value.strip('"'))):
-        value = f'"{found[1]}, {found[2]}"'
+        value = f'"{found[1]}, {found[2] or found[3]}"'
     if prefixes == (Prefix.CATEGORY,):
         name = value.strip('"').replace(":", ".")
         value = name if taxonomy.is_archive(name) else taxonomy.nearest_category(name) or value
@@ -141,6 +147,12 @@ def _write_marked(parts: Mapping[str, str]) -> str | None:
 def _write_group(parts: Mapping[str, str]) -> str | None:
     inner = parts["term"].strip()
     return parts.get("mark", "") + (f"({inner})" if _OPERATOR_WITHIN.search(inner) else _write_term(inner))
+
+
+def _write_alternatives(parts: Mapping[str, str]) -> str:
+    prefix = parts.get("mark", "")
+    words = re.findall(r"[^|]+", parts["term"])
+    return f"({' OR '.join(word if ':' in word else prefix + word for word in words)})"
 
 
 def _write_set(parts: Mapping[str, str]) -> str | None:
@@ -180,6 +192,22 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             _write_setting,
         ),
         (
+            "Words can't be asked to be near each other",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?"
+            rf"|adj|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])\s+(?P<other>{_ONE})",
+            "({term} AND {other})".format_map,
+        ),
+        (
+            "There is no such operator",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:EXCEPT|MINUS|WITHOUT|BUT NOT)\s+(?P<other>{_ONE})",
+            "({term} ANDNOT {other})".format_map,
+        ),
+        (
+            "There is no such operator",
+            rf"(?<![^\s(])(?P<term>{_ONE})\s+XOR\s+(?P<other>{_ONE})",
+            "(({term} ANDNOT {other}) OR ({other} ANDNOT {term}))".format_map,
+        ),
+        (
             "The first author alone can't be asked for",
             r"(?i:\b(?P<field>(?:first_?)?au(?:thor)?)\s*:\s*)(?P<term>\"\^[^\"]*\"|\^[^\s()\"]+)",
             lambda parts: write_field("au", parts["term"]),
@@ -191,7 +219,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             "A field goes before its words",
-            r"\[+(?P<field>[A-Z][A-Za-z ]+):\s*(?P<term>[^\[\]]+)\]+",
+            r"(?<!\[)\[++(?P<field>[A-Z][A-Za-z ]++):\s*(?P<term>[^\[\]]+)\]+",
             _write_marked,
         ),
         (
@@ -201,7 +229,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             "A field goes before its words",
-            rf"{_WORDS_BEHIND}\s?\[(?P<field>[A-Za-z]{{2}}[\w /,:&.~-]{{0,40}})\]",
+            rf"{_WORDS_BEHIND}\s?\[(?P<field>1?[A-Za-z]{{2}}[\w /,:&.~-]{{0,40}})\]",
             _write_marked,
         ),
         ("A field goes before its words", rf"{_WORDS_BEHIND}\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)", _write_marked),
@@ -217,41 +245,41 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             "A field is written before a colon",
-            rf"(?<![\w:.-])(?P<field>[A-Z][A-Z-]+)(?:\s+|\s*=\s*|\s*:\s*)(?P<term>{_GROUP})",
+            rf"(?<![\w:.-])(?P<field>[A-Z][A-Z-]++)(?:\s+|\s*=\s*|\s*:\s*)(?P<term>{_GROUP})",
             _write_marked,
         ),
         (
             "A field is written before a colon",
-            rf"(?<![\w:.-])(?!S[UO]\()(?P<field>[A-Za-z][\w-]+)(?P<term>{_GROUP})",
+            rf"(?<![\w:.-])(?!S[UO]\()(?P<field>[A-Za-z][\w-]++)(?P<term>{_GROUP})",
             _write_marked,
         ),
         ("A field is written without quotes", rf"(?P<field>\"[^\"]*\")\s*:\s*{_WORDS_AHEAD}", _write_marked),
         (
             "Dates are written in another way",
             r"(?<![\w:.])(?!(?i:submitteddate|lastupdateddate)\s*:\s*\[)(?P<field>[A-Za-z_]{2,})\s*"
-            r"(?P<sign>[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*(?P<term>\[[^\[\]\"()]*\]|\"[^\"]*\"|[^\s()\"]+)",
-            lambda parts: _write_marked({**parts, "sign": parts["sign"].strip(":=") or parts["field"]})
+            r"(?P<sign>(?:[:=]\s*)?[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*(?P<term>\[[^\[\]\"()]*\]|\"[^\"]*\"|[^\s()\"]+)",
+            lambda parts: _write_marked({**parts, "sign": parts["sign"].strip(": ").removeprefix("=") or parts["field"]})
             if find_fields(parts["field"]) == (Prefix.SUBMITTED,)
             else None,
         ),
         (
             "A field is written before a colon",
-            rf"(?<![\w:=.])(?P<field>[A-Za-z][\w./,-]+)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\")){_WORDS_AHEAD}",
+            rf"(?<![\w:=./,-])(?P<field>[A-Za-z][\w./,-]++)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\")){_WORDS_AHEAD}",
             _write_marked,
         ),
         (
             "A field is written before a colon",
-            rf"(?<![\w:=.])(?P<field>[A-Za-z][\w./,-]+)=(?P<term>{_VALUE})",
+            rf"(?<![\w:=./,-])(?P<field>[A-Za-z][\w./,-]++)=(?P<term>{_VALUE})",
             _write_marked,
         ),
         (
             "This field has another name here",
-            rf"(?<![\w:.])(?P<field>[A-Za-z][\w./,-]*)(?P<sign>:)(?P<term>{_VALUE})",
+            rf"(?<![\w:./,-])(?P<field>[A-Za-z][\w./,-]*+)(?P<sign>:)(?P<term>{_VALUE})",
             _write_marked,
         ),
         (
             "This field has another name here",
-            rf"(?<![\w:.])(?P<field>[A-Za-z][\w./,-]*)\s*(?P<sign>:)\s+{_WORDS_AHEAD}",
+            rf"(?<![\w:./,-])(?P<field>[A-Za-z][\w./,-]*+)\s*(?P<sign>:)\s+{_WORDS_AHEAD}",
             _write_marked,
         ),
         (
@@ -262,36 +290,20 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ("SPIRES's fields are written in another way", r"(?i:\A\s*(?:find|fin|f)\s+)(?P<term>(?:a|ea|au|t|ti|k|j|d|date|eprint|r|title|author)\s.+)\Z", _write_spires),
         ("SPIRES's fields are written in another way", r"(?<=\()\s*(?P<term>t\s[^()]+)(?=\))", _write_spires),
         (
-            "Words can't be asked to be near each other",
-            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?"
-            rf"|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])\s+(?P<other>{_ONE})",
-            "({term} AND {other})".format_map,
-        ),
-        (
-            "There is no such operator",
-            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:EXCEPT|MINUS|WITHOUT|BUT NOT)\s+(?P<other>{_ONE})",
-            "({term} ANDNOT {other})".format_map,
-        ),
-        (
-            "There is no such operator",
-            rf"(?<![^\s(])(?P<term>{_ONE})\s+XOR\s+(?P<other>{_ONE})",
-            "(({term} ANDNOT {other}) OR ({other} ANDNOT {term}))".format_map,
-        ),
-        (
             "No part counts more than another",
-            rf"(?P<term>\"[^\"]*\"|{_GROUP}|(?<![\w.^])[A-Za-z][\w-]+)\^\d+(?:\.\d+)?(?![\w^])",
+            rf"(?P<term>\"[^\"]*\"|{_GROUP}|(?<![\w.^-])[A-Za-z][\w-]{{3,}}+)\^\d+(?:\.\d+)?(?![\w^])",
             "{term}".format_map,
         ),
         (
             "A distance of words or letters can't be asked for",
-            r"(?P<term>\"[^\"]*\"|(?<!\w)[A-Za-z][\w-]{2,})~(?:\d[\d.]*)?(?![\w~])",
+            r"(?P<term>\"[^\"]*\"|(?<![\w-])[A-Za-z][\w-]{2,}+)~(?:\d[\d.]*)?(?![\w~])",
             "{term}".format_map,
         ),
         ("Other forms of a word are found without a sign", r"(?<!\S)~(?P<term>[A-Za-z]{3,}|\"[^\"]*\")", "{term}".format_map),
         (
             "A | is an operator only between blanks",
-            r"(?<![^\s(])(?P<mark>(?:[a-z]+:)?)(?P<term>[\w*.-]+(?:\|+[\w*.-]+)+)(?![^\s)])",
-            lambda parts: f"{parts.get('mark', '')}({' OR '.join(re.findall(r'[^|]+', parts['term']))})",
+            r"(?<![^\s(])(?P<mark>(?:[A-Za-z]+:)?)(?P<term>[^\s()\"|]++(?:\|+[^\s()\"|]++)+)",
+            _write_alternatives,
         ),
         (
             "One word has one prefix",
@@ -309,7 +321,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
 
 _HIDDEN = re.compile(
     rf"\"(?P<first>\^?)[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"]|(?P<sign>\$[^$]*\$"
-    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\"](?:[^\s()\"]|\([^\s()\"]*\))*"
+    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\[\]\"](?:[^\s()\[\]\"]|\([^\s()\"]*\))*"
     r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
 )
 _DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
@@ -321,7 +333,7 @@ _EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
 _ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|,(?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
 _NAME_FIRST = re.compile(r"\s*au(?:thor)?\s*:\s*[^\s\"(]", re.IGNORECASE)
 _PREFIX_OF_ENTRY = re.compile(rf"(?is)((?:{'|'.join(PREFIXES)})\s*:\s*)?(.*)")
-_QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:()$\\]")
+_QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:=()$\\]")
 _SAID_OF_LIST = "This list does not say if one entry is enough, or all are needed"
 _SAID_OF_EXCLUDED = "A - before each entry of a list may mean NOT, or nothing"
 _MOST_ROUNDS = 20
@@ -351,7 +363,7 @@ def _find_list(text: str, hidden: str) -> tuple[int, int, str, str] | None:
     plain = _LAST_OF_LIST.sub(_blank_out, _BULLET.sub(_blank_out, hidden) if has_bullets else hidden)
     edges = [0, *chain.from_iterable(found.span() for found in _EDGE.finditer(plain)), len(plain)]
     for first, last in zip(edges[::2], edges[1::2], strict=True):
-        places = [place.span() for place in _ENTRY.finditer(plain, first, last)]
+        places = [(found.start(), found.start() + len(found[0].rstrip())) for found in _ENTRY.finditer(plain, first, last)]
         entries = [text[start:end].strip(" .") for start, end in places]
         excluded = [entry for entry in entries if entry.startswith("-")]
         is_list = len(entries) > 1 and len(excluded) in (0, len(entries))

@@ -68,13 +68,14 @@ _SIGN_OF_WORD = re.compile(
     r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
 )
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
-_SYNTAX = re.compile(r"[\[\]{}^~=:/|\\]")
+_SYNTAX = re.compile(r"[\[\]{}^~=:/|\\&]")
 """Signs that look like syntax: no words of a text, unless somebody quotes them."""
 _INITIALS_AFTER = re.compile(
     r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_LIKE_ARCHIVE = re.compile(r"(?:hep|nucl|quant|astro)-[A-Za-z]{2,3}")
 _MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
 _NOT_IN_WORDS = re.compile(
@@ -235,7 +236,8 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
             message = f"{condition.text} {said}; {print_condition(keywords[0])} finds it alone"
             source.note(NoteKind.READ_AS, term.position, message)
     archive, _, subject = condition.text.partition(".")
-    if not term.is_quoted and subject.replace("-", "").isalpha() and taxonomy.is_archive(archive):
+    is_like_one = subject.replace("-", "").isalpha() and taxonomy.is_archive(archive)
+    if not term.is_quoted and (is_like_one or _LIKE_ARCHIVE.fullmatch(condition.text)):
         _name_category(source, term, Prefix.CATEGORY, condition.text)  # notes one that arXiv does not have
 
 
@@ -277,7 +279,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
-        hint = f'Write au:"{term.value}" for everybody of that name, or both names: author:"Keiko Lindquell".'
+        hint = f'Write au:{term.value}. It finds everybody of that name; author:"Keiko Lindquell" is one person.'
         behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
