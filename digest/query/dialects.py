@@ -1,11 +1,11 @@
 """What other search tools write, and how the same is written here.
 
-`FORMS` is the table: what is said of a form, how it looks, and our words for it. Forms are looked for outside of
-quotes, formulas and identifiers. None is ever read as a word: a query with one is refused, and the hint is
-the query as we write it. `_NAMES` says which of our prefixes the fields of other tools come to.
+`FORMS` is the table: what is said of a form, how it looks, and our words for it. Forms are looked for
+outside of quotes, formulas and identifiers. None is ever read as a word: a query with one is refused, and
+the hint is the query as we write it. `_NAMES` says which of our prefixes the fields of others come to.
 
-Sources: the help pages on search of PubMed, Ovid, Embase, Web of Science, Scopus, ProQuest, EBSCO, IEEE Xplore, ACM,
-INSPIRE, ADS, OpenAlex, Google and Lucene.
+Sources: the help pages on search of PubMed, Ovid, Embase, Web of Science, Scopus, ProQuest, EBSCO,
+IEEE Xplore, ACM, INSPIRE, ADS, OpenAlex, Google and Lucene.
 """
 
 from __future__ import annotations
@@ -21,36 +21,44 @@ from digest.query.tokens import CURLY_QUOTES, PREFIXES, QuerySource
 from digest.query.tree import Prefix
 
 _NAMES: Mapping[tuple[Prefix, ...], str] = {
-    (Prefix.TITLE,): (
-        "ti title titles ttl intitle allintitle article_title document_title acmdltitle display_name t"
-    ),
+    (Prefix.TITLE,): """
+        ti title titles ttl intitle allintitle article_title document_title acmdltitle display_name t
+    """,
     (Prefix.ABSTRACT,): "ab abs abst abstract abstracts summary",
-    (Prefix.TITLE, Prefix.ABSTRACT): (
-        "tiab tw topic topics ts tak key kw keyword keywords author_keywords mesh mh majr de sh su subject subjects"
-        " exp mp descriptor descriptors theme about concept concepts hw ot index_terms k"
-    ),
-    (Prefix.AUTHOR,): (
-        "au aut auth author authors authorships authname creator ea exactauthor fau firstauthor lastauthor 1au lastau"
-        " contribauthor inauthor from by a collaboration cn"
-    ),
+    (Prefix.TITLE, Prefix.ABSTRACT): """
+        tiab tw topic topics ts tak key kw keyword keywords author_keywords mesh mh majr de sh su subject
+        subjects exp mp descriptor descriptors theme about concept concepts hw ot index_terms k
+    """,
+    (Prefix.AUTHOR,): """
+        au aut auth author authors authorships authname creator ea exactauthor fau firstauthor lastauthor 1au
+        lastau contribauthor inauthor from by a collaboration cn
+    """,
     (Prefix.COMMENT,): "co comment comments conference venue cf conf",
-    (Prefix.JOURNAL_REF,): (
-        "jr so source srctitle journal jour ta jn publication publication_title journal_title pubtitle bibstem pub j"
-    ),
+    (Prefix.JOURNAL_REF,): """
+        jr so source srctitle journal jour ta jn publication publication_title journal_title pubtitle bibstem
+        pub j
+    """,
     (Prefix.REPORT_NO,): "rn report reportno reportnumber r",
-    (Prefix.CATEGORY,): "cat category categories primary primarch archive arxiv_class section set setspec fc wc sc",
+    (Prefix.CATEGORY,): """
+        cat category categories primary primarch archive arxiv_class section set setspec fc wc sc
+    """,
     (Prefix.DOI,): "doi",
     (Prefix.ID,): "id arxiv arxivid eprint paper identifier",
-    (Prefix.SUBMITTED,): (
-        "py year years yr pubyear dp pdat pubdate date dates published since after before until created submitted"
-        " updated edat d submitteddate lastupdateddate date_publication publication_date publication_year"
-    ),
-    (Prefix.ALL,): "all any anywhere everything text full fulltext ft noft body tx q query search find metadata arxiv_query arxiv_search",
-    (): (
-        "site filetype inurl url link cache related has is in label language lang la lg repo user org stars type"
-        " doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations references"
-        " cites similar trending reviews sort order limit size start page format status to cc bcc bibcode recid"
-    ),
+    (Prefix.SUBMITTED,): """
+        py year years yr pubyear dp pdat pubdate date dates published since after before until created
+        submitted updated edat d submitteddate lastupdateddate date_publication publication_date
+        publication_year
+    """,
+    (Prefix.ALL,): """
+        all any anywhere everything text full fulltext ft noft body tx q query search find metadata
+        arxiv_query arxiv_search
+    """,
+    (): """
+        site filetype inurl url link cache related has is in label language lang la lg repo user org stars
+        type doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations
+        references cites similar trending reviews sort order limit size start page format status to cc bcc
+        bibcode recid
+    """,
 }
 _FIELDS = {name: prefixes for prefixes, names in _NAMES.items() for name in names.split()}
 """What other tools call a field -> the prefixes that come nearest; none if it can't be asked for here."""
@@ -73,7 +81,10 @@ _WORD = rf"(?<![\w*'’-]){_NO_OPERATOR}[\w*'’-]++"
 _GROUP = r"\((?:[^()]|\([^()]*\))*+\)"
 _WORDS_BEHIND = rf"(?<![\w\"'’*.:/-])(?P<term>\"[^\"]*\"|{_GROUP}|\d{{4}}:\d{{4}}|{_WORD}(?: {_WORD}){{0,7}})"
 """What a mark goes with that follows: a phrase, a group, or some words."""
-_WORDS_AHEAD = rf"(?P<term>\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\",;]++(?: (?!\w+ *[:=]){_WORD}(?![:=/(\[])){{0,7}})"
+_WORDS_AHEAD = (
+    rf"(?P<term>\"[^\"]*\"|{_GROUP}"
+    rf"|{_NO_OPERATOR}[^\s()\",;]++(?: (?!\w+ *[:=]){_WORD}(?![:=/(\[])){{0,7}})"
+)
 _RUN = re.compile(rf"\"[^\"]*\"|{_WORD}(?: {_WORD})+")
 _VALUE = rf"\"[^\"]*\"|{_GROUP}|[^\s()\"=:/,;][^\s()\",;]*+"
 _ONE = rf"(?:[A-Za-z]+:)?(?:\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\"]++)"
@@ -97,7 +108,7 @@ def _write_term(written: str) -> str:
 
 
 def find_fields(name: str) -> tuple[Prefix, ...] | None:
-    """Return the prefixes that come nearest to another tool's field, or to several: `ti,ab`; None for no field."""
+    """Return the prefixes nearest to another tool's field, or to several: `ti,ab`; None for no field."""
     folded = "_".join(re.findall(r"[^\W_]+", name.casefold()))
     parts = [_FIELDS[part] for part in folded.split("_") if part in _FIELDS]
     prefixes = _FIELDS.get(folded) or (tuple(dict.fromkeys(chain.from_iterable(parts))) if parts else None)
@@ -105,7 +116,10 @@ def find_fields(name: str) -> tuple[Prefix, ...] | None:
 
 
 def write_field(field: str, term: str, sign: str = "") -> str | None:
-    """Return a term in another tool's field as we write it; "" if it can't be asked for, None if that is no field."""
+    """Return a term in another tool's field as we write it.
+
+    "" if it can't be asked for, None if there is no such field.
+    """
     prefixes = find_fields(field)
     if prefixes == (Prefix.SUBMITTED,):
         return _write_dates(sign or field, term)
@@ -115,11 +129,10 @@ def write_field(field: str, term: str, sign: str = "") -> str | None:
     if prefixes == (Prefix.CATEGORY,):
         name = value.strip('"').replace(":", ".")
         value = name if taxonomy.is_archive(name) else taxonomy.nearest_category(name) or value
-    if prefixes is None or len(prefixes) < 2:  # noqa: PLR2004 - one or none
-        is_anywhere = prefixes == (Prefix.ALL,)
-        return None if prefixes is None else "".join(value if is_anywhere else f"{one}:{value}" for one in prefixes)
+    if prefixes is None or prefixes == (Prefix.ALL,):
+        return value if prefixes else None
     named = [f"{one}:{value}" for one in prefixes if one is not Prefix.ALL]
-    return f"({' OR '.join(named)})" if len(named) > 1 else named[0]
+    return f"({' OR '.join(named)})" if len(named) > 1 else "".join(named)
 
 
 def _write_dates(sign: str, term: str) -> str | None:
@@ -144,8 +157,14 @@ def _write_marked(parts: Mapping[str, str]) -> str | None:
     return write_field(parts["field"], parts["term"], parts.get("sign", ""))
 
 
-def _write_group(parts: Mapping[str, str]) -> str | None:
-    inner = parts["term"].strip()
+def _write_date_field(parts: Mapping[str, str]) -> str | None:
+    if find_fields(parts["field"]) != (Prefix.SUBMITTED,):
+        return None
+    return _write_dates(parts["sign"].strip(": ").removeprefix("=") or parts["field"], parts["term"])
+
+
+def _write_group(parts: Mapping[str, str]) -> str:
+    inner = (parts.get("term") or parts["braced"]).strip()
     return parts.get("mark", "") + (f"({inner})" if _OPERATOR_WITHIN.search(inner) else _write_term(inner))
 
 
@@ -178,32 +197,52 @@ def _write_address(parts: Mapping[str, str]) -> str | None:
 
 def _write_spires(parts: Mapping[str, str]) -> str:
     return _SPIRES_PART.sub(
-        lambda found: f"{found[1].upper()}{write_field(found[2], found[4], found[3] or '') or found[0]}", parts["term"]
+        lambda found: f"{found[1].upper()}{write_field(found[2], found[4], found[3] or '') or found[0]}",
+        parts["term"],
     )
 
+
+_BEFORE_WORDS = "A field goes before its words"
+_WITH_A_COLON = "A field is written before a colon"
+_OTHER_NAME = "This field has another name here"
+_OTHER_DATES = "Dates are written in another way"
+_OTHER_SPIRES = "SPIRES's fields are written in another way"
+_NO_OPERATOR_HERE = "There is no such operator"
+_START = r"(?<![\w:./,-])"
 
 FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None]]] = [
     (said, re.compile(pattern, re.DOTALL), write)
     for said, pattern, write in (
-        ("An address must be alone", r"(?P<term>\bhttps?://\S*arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)", _write_address),
+        (
+            "An address must be alone",
+            r"(?P<term>\bhttps?://\S*arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)",
+            _write_address,
+        ),
         (
             "The text of a query stands without a name",
-            r"\A(?:[^:=\"]*[({]\s*)?\"?(?P<field>[A-Za-z][\w.-]*)\"?\s*[=:]\s*(?P<term>(?:\"[^\"]*\"|\([^()]*\))(?=\W*\Z|\s*,)|[^\"\s].*).*\Z",
+            (
+                r"\A(?:[^:=\"]*[({]\s*)?\"?(?P<field>[A-Za-z][\w.-]*)\"?\s*[=:]\s*"
+                r"(?P<term>(?:\"[^\"]*\"|\([^()]*\))(?=\W*\Z|\s*,)|[^\"\s].*).*\Z"
+            ),
             _write_setting,
         ),
         (
             "Words can't be asked to be near each other",
-            rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?"
-            rf"|adj|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])\s+(?P<other>{_ONE})",
+            (
+                rf"(?<![^\s(])(?P<term>{_ONE})\s+"
+                r"(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?|adj"
+                r"|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])"
+                rf"\s+(?P<other>{_ONE})"
+            ),
             "({term} AND {other})".format_map,
         ),
         (
-            "There is no such operator",
+            _NO_OPERATOR_HERE,
             rf"(?<![^\s(])(?P<term>{_ONE})\s+(?:EXCEPT|MINUS|WITHOUT|BUT NOT)\s+(?P<other>{_ONE})",
             "({term} ANDNOT {other})".format_map,
         ),
         (
-            "There is no such operator",
+            _NO_OPERATOR_HERE,
             rf"(?<![^\s(])(?P<term>{_ONE})\s+XOR\s+(?P<other>{_ONE})",
             "(({term} ANDNOT {other}) OR ({other} ANDNOT {term}))".format_map,
         ),
@@ -218,24 +257,28 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             _write_set,
         ),
         (
-            "A field goes before its words",
+            _BEFORE_WORDS,
             r"(?<!\[)\[++(?P<field>[A-Z][A-Za-z ]++):\s*(?P<term>[^\[\]]+)\]+",
             _write_marked,
         ),
         (
-            "A field goes before its words",
+            _BEFORE_WORDS,
             r"(?P<term>\"[^\"]*\"\[[^\[\]]*\]\s*:\s*\"[^\"]*\")\[(?P<field>[^\[\]]*)\]",
             _write_marked,
         ),
         (
-            "A field goes before its words",
+            _BEFORE_WORDS,
             rf"{_WORDS_BEHIND}\s?\[(?P<field>1?[A-Za-z]{{2}}[\w /,:&.~-]{{0,40}})\]",
             _write_marked,
         ),
-        ("A field goes before its words", rf"{_WORDS_BEHIND}\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)", _write_marked),
         (
-            "A field goes before its words",
-            rf"(?!(?i:{'|'.join(PREFIXES)}):){_WORDS_BEHIND}:(?P<field>[a-z]{{2,3}}(?:,[a-z]{{2,3}})*+)(?![\w:*.])",
+            _BEFORE_WORDS,
+            rf"{_WORDS_BEHIND}\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)",
+            _write_marked,
+        ),
+        (
+            _BEFORE_WORDS,
+            rf"(?!(?i:{_OURS}):){_WORDS_BEHIND}:(?P<field>[a-z]{{2,3}}(?:,[a-z]{{2,3}})*+)(?![\w:*.])",
             _write_marked,
         ),
         (
@@ -244,51 +287,69 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             lambda parts: write_field("mesh", parts["term"]),
         ),
         (
-            "A field is written before a colon",
+            _WITH_A_COLON,
             rf"(?<![\w:.-])(?P<field>[A-Z][A-Z-]++)(?:\s+|\s*=\s*|\s*:\s*)(?P<term>{_GROUP})",
             _write_marked,
         ),
         (
-            "A field is written before a colon",
+            _WITH_A_COLON,
             rf"(?<![\w:.-])(?!S[UO]\()(?P<field>[A-Za-z][\w-]++)(?P<term>{_GROUP})",
             _write_marked,
         ),
-        ("A field is written without quotes", rf"(?P<field>\"[^\"]*\")\s*:\s*{_WORDS_AHEAD}", _write_marked),
         (
-            "Dates are written in another way",
-            r"(?<![\w:.])(?!(?i:submitteddate|lastupdateddate)\s*:\s*\[)(?P<field>[A-Za-z_]{2,})\s*"
-            r"(?P<sign>(?:[:=]\s*)?[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*(?P<term>\[[^\[\]\"()]*\]|\"[^\"]*\"|[^\s()\"]+)",
-            lambda parts: _write_marked({**parts, "sign": parts["sign"].strip(": ").removeprefix("=") or parts["field"]})
-            if find_fields(parts["field"]) == (Prefix.SUBMITTED,)
-            else None,
-        ),
-        (
-            "A field is written before a colon",
-            rf"(?<![\w:=./,-])(?P<field>[A-Za-z][\w./,-]++)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\")){_WORDS_AHEAD}",
+            "A field is written without quotes",
+            rf"(?P<field>\"[^\"]*\")\s*:\s*{_WORDS_AHEAD}",
             _write_marked,
         ),
         (
-            "A field is written before a colon",
-            rf"(?<![\w:=./,-])(?P<field>[A-Za-z][\w./,-]++)=(?P<term>{_VALUE})",
+            _OTHER_DATES,
+            (
+                r"(?<![\w:.])(?!(?i:submitteddate|lastupdateddate)\s*:\s*\[)(?P<field>[A-Za-z_]{2,}+)\s*"
+                r"(?P<sign>(?:[:=]\s*)?[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*"
+                r"(?P<term>\[[^\[\]\"()]*\]|\"[^\"]*\"|[^\s()\"]+)"
+            ),
+            _write_date_field,
+        ),
+        (
+            _WITH_A_COLON,
+            (
+                rf"{_START}(?P<field>[A-Za-z][\w./,-]++)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\"))"
+                rf"{_WORDS_AHEAD}"
+            ),
             _write_marked,
         ),
         (
-            "This field has another name here",
-            rf"(?<![\w:./,-])(?P<field>[A-Za-z][\w./,-]*+)(?P<sign>:)(?P<term>{_VALUE})",
+            _WITH_A_COLON,
+            rf"(?<!=){_START}(?P<field>[A-Za-z][\w./,-]++)=(?P<term>{_VALUE})",
             _write_marked,
         ),
         (
-            "This field has another name here",
-            rf"(?<![\w:./,-])(?P<field>[A-Za-z][\w./,-]*+)\s*(?P<sign>:)\s+{_WORDS_AHEAD}",
+            _OTHER_NAME,
+            rf"{_START}(?P<field>[A-Za-z][\w./,-]*+)(?P<sign>:)(?P<term>{_VALUE})",
             _write_marked,
         ),
         (
-            "This field is written before a colon",
-            rf"(?:\A|(?<=\()|(?<=\bAND\s)|(?<=\bOR\s)|(?<=\bNOT\s))(?P<field>TI|AB|AU|SU|TX|MH|TS)\s+{_WORDS_AHEAD}",
+            _OTHER_NAME,
+            rf"{_START}(?P<field>[A-Za-z][\w./,-]*+)\s*(?P<sign>:)\s+{_WORDS_AHEAD}",
             _write_marked,
         ),
-        ("SPIRES's fields are written in another way", r"(?i:\A\s*(?:find|fin|f)\s+)(?P<term>(?:a|ea|au|t|ti|k|j|d|date|eprint|r|title|author)\s.+)\Z", _write_spires),
-        ("SPIRES's fields are written in another way", r"(?<=\()\s*(?P<term>t\s[^()]+)(?=\))", _write_spires),
+        (
+            _WITH_A_COLON,
+            (
+                r"(?:\A|(?<=\()|(?<=\bAND\s)|(?<=\bOR\s)|(?<=\bNOT\s))(?P<field>TI|AB|AU|SU|TX|MH|TS)\s+"
+                rf"{_WORDS_AHEAD}"
+            ),
+            _write_marked,
+        ),
+        (
+            _OTHER_SPIRES,
+            (
+                r"(?i:\A\s*(?:find|fin|f)\s+)"
+                r"(?P<term>(?:a|ea|au|t|ti|k|j|d|date|eprint|r|title|author)\s.+)\Z"
+            ),
+            _write_spires,
+        ),
+        (_OTHER_SPIRES, r"(?<=\()\s*(?P<term>t\s[^()]+)(?=\))", _write_spires),
         (
             "No part counts more than another",
             rf"(?P<term>\"[^\"]*\"|{_GROUP}|(?<![\w.^-])[A-Za-z][\w-]{{3,}}+)\^\d+(?:\.\d+)?(?![\w^])",
@@ -299,7 +360,11 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             r"(?P<term>\"[^\"]*\"|(?<![\w-])[A-Za-z][\w-]{2,}+)~(?:\d[\d.]*)?(?![\w~])",
             "{term}".format_map,
         ),
-        ("Other forms of a word are found without a sign", r"(?<!\S)~(?P<term>[A-Za-z]{3,}|\"[^\"]*\")", "{term}".format_map),
+        (
+            "Other forms of a word are found without a sign",
+            r"(?<!\S)~(?P<term>[A-Za-z]{3,}|\"[^\"]*\")",
+            "{term}".format_map,
+        ),
         (
             "A | is an operator only between blanks",
             r"(?<![^\s(])(?P<mark>(?:[A-Za-z]+:)?)(?P<term>[^\s()\"|]++(?:\|+[^\s()\"|]++)+)",
@@ -312,9 +377,11 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             "These brackets have no meaning here",
-            r"(?<![\w\]}^_\\/])(?!\[\d{1,3}\]\s)(?P<mark>(?i:(?:" + "|".join(set(PREFIXES) - {"submitteddate", "lastupdateddate"}) + r")\s*:\s*)?)"
-            r"(?:\[(?P<term>[^\[\]]*\w[^\[\]]*)\]|\{(?P<braced>[^{}]*\w[^{}]*)\})(?!\w)",
-            lambda parts: _write_group({**parts, "term": parts.get("term") or parts["braced"]}),
+            (
+                rf"(?<![\w\]}}^_\\/])(?!\[\d{{1,3}}\]\s)(?P<mark>(?:(?!(?i:submitted|lastup))(?i:{_OURS})\s*:\s*)?)"
+                r"(?:\[(?P<term>[^\[\]]*\w[^\[\]]*)\]|\{(?P<braced>[^{}]*\w[^{}]*)\})(?!\w)"
+            ),
+            _write_group,
         ),
     )
 ]
@@ -325,9 +392,7 @@ _HIDDEN = re.compile(
     r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
 )
 _DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
-_BULLET = re.compile(
-    r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE
-)
+_BULLET = re.compile(r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
 _LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
 _EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
 _ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|,(?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
@@ -351,7 +416,8 @@ def _find_first(text: str) -> tuple[int, int, str, str] | None:
     hidden = _HIDDEN.sub(_hide, text)
     for said, pattern, write in FORMS:
         for found in pattern.finditer(hidden):
-            ours = write({name: text[slice(*found.span(name))] for name in pattern.groupindex if found[name]})
+            names = [name for name in pattern.groupindex if found[name]]
+            ours = write({name: text[slice(*found.span(name))] for name in names})
             if ours is not None:
                 return found.start(), found.end(), said, ours
     return _find_list(text, hidden)
@@ -363,7 +429,8 @@ def _find_list(text: str, hidden: str) -> tuple[int, int, str, str] | None:
     plain = _LAST_OF_LIST.sub(_blank_out, _BULLET.sub(_blank_out, hidden) if has_bullets else hidden)
     edges = [0, *chain.from_iterable(found.span() for found in _EDGE.finditer(plain)), len(plain)]
     for first, last in zip(edges[::2], edges[1::2], strict=True):
-        places = [(found.start(), found.start() + len(found[0].rstrip())) for found in _ENTRY.finditer(plain, first, last)]
+        found = list(_ENTRY.finditer(plain, first, last))
+        places = [(entry.start(), entry.start() + len(entry[0].rstrip())) for entry in found]
         entries = [text[start:end].strip(" .") for start, end in places]
         excluded = [entry for entry in entries if entry.startswith("-")]
         is_list = len(entries) > 1 and len(excluded) in (0, len(entries))

@@ -64,9 +64,7 @@ _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
-_SIGN_OF_WORD = re.compile(
-    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
-)
+_SIGN_OF_WORD = re.compile(r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
 _SYNTAX = re.compile(r"[\[\]{}^~=:/|\\&]")
 """Signs that look like syntax: no words of a text, unless somebody quotes them."""

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - some of these signs look like others
 """Reads what people paste or write for a query that the language has not: addresses, rows, other signs.
 
     export.arxiv.org/api/query?search_query=…&id_list=…       the search interface

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - some of these signs look like others
 """A query's text cut into tokens that know where they are."""
 
 from __future__ import annotations
@@ -224,19 +225,19 @@ class Scanner:
         prefix = self._scan_prefix(start)
         if prefix is not None:
             return self._scan_value(prefix, start)
-        word = self._take_bare(start)
+        word = self._take_bare()
         if operator := Operator.__members__.get(word.upper()):
             return OperatorToken(operator, start)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
-    def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
+    def _take_bare(self, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
         kept = word
-        if not (is_doi or word.isalnum() or prefix in (Prefix.ID, Prefix.DOI)):  # most words have no sign
-            if prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
-                word = word[: sign.end()]
-                kept = word.rstrip("+/&")
+        is_apart = prefix is Prefix.ALL and not is_doi and not word.isalnum()  # most words have no sign
+        if is_apart and (sign := BETWEEN_WORDS.search(word)):
+            word = word[: sign.end()]
+            kept = word.rstrip("+/&")
         self._place += len(word)
         return kept
 
@@ -300,7 +301,7 @@ class Scanner:
                 if found := _NEGATED_VALUE.match(self._text, value_position):
                     hint = f"Write NOT {prefix}:{found[1]}."
                     self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
-                value = self._take_bare(start, prefix)
+                value = self._take_bare(prefix)
                 return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
 
     def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:

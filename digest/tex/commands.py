@@ -631,8 +631,10 @@ DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
 """Commands that change the letters up to the end of the group."""
 
 WITH_ARGUMENTS = {
-    **{"rm": "textrm", "sf": "textsf", "sc": "textsc", "normalfont": "textrm", "bf": "textbf", "tt": "texttt"},
-    **{"it": "textit", "em": "emph", "sl": "textsl", "cal": "mathcal", "frak": "mathfrak"},
+    **dict.fromkeys(("rm", "normalfont"), "textrm"),
+    **{name: f"text{name}" for name in ("sf", "sc", "bf", "tt", "it", "sl")},
+    **{name: f"math{name}" for name in ("cal", "frak")},
+    "em": "emph",
 }
 r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
 

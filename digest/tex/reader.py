@@ -102,7 +102,7 @@ class Reader(TokenCursor):
             self.at += 1
             if token.kind is TokenKind.NAME:
                 name = self.text[token.start + 1 : token.end]
-                if not setting.is_formula and (self.closing() is not None or _LONE_LETTER.match(self.text, token.start)):
+                if not setting.is_formula and self._has_argument(token):
                     name = WITH_ARGUMENTS.get(name, name)
                 if name in DECLARATIONS:
                     setting = self._declare(name, setting)
@@ -143,6 +143,9 @@ class Reader(TokenCursor):
             self.at = closing + 1
             end = self.tokens[closing].end
         return self.as_typed(first, self.at)
+
+    def _has_argument(self, token: Token) -> bool:
+        return self.closing() is not None or _LONE_LETTER.match(self.text, token.start) is not None
 
     def _declare(self, name: str, setting: TexSetting) -> TexSetting:
         if not setting.is_formula:

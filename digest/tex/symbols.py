@@ -184,7 +184,8 @@ def list_pairs(table: str) -> dict[str, str]:
 
 
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
-    return {character: chr(first + place) for place, character in enumerate(characters)} | list_pairs(" ".join(exceptions))
+    regular = {character: chr(first + place) for place, character in enumerate(characters)}
+    return regular | list_pairs(" ".join(exceptions))
 
 
 def compose(text: str, accent: str) -> str:

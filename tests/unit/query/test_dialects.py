@@ -1,9 +1,7 @@
-"""Forms of other tools, as people of three fields write them: each is refused with ours, read as ours, or remarked on.
+"""Forms of other tools, as people of three fields write them: refused with ours, read as ours, or remarked on.
 
 Rows of `REFUSED` are what is typed, and the hint's query; "" if the only advice is to leave it out.
 """
-
-# ruff: noqa: RUF001 - quotation marks of other languages look like others
 
 import pytest
 
