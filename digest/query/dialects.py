@@ -27,7 +27,7 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
     (Prefix.ABSTRACT,): "ab abs abst abstract abstracts summary",
     (Prefix.TITLE, Prefix.ABSTRACT): """
         tiab tw topic topics ts tak key kw keyword keywords author_keywords mesh mh majr de sh su subject
-        subjects exp mp descriptor descriptors theme about concept concepts hw ot index_terms k
+        subjects exp mp descriptor descriptors theme about concept concepts hw ot index_terms tag tags k
     """,
     (Prefix.AUTHOR,): """
         au aut auth author authors authorships authname creator ea exactauthor fau firstauthor lastauthor 1au
@@ -57,7 +57,7 @@ _NAMES: Mapping[tuple[Prefix, ...], str] = {
         site filetype inurl url link cache related has is in label language lang la lg repo user org stars
         type doctype pt property affil affiliation aff inst ad ou orcid refersto citedby topcite citations
         references cites similar trending reviews sort order limit size start page format status to cc bcc
-        bibcode recid
+        bibcode recid ptyp
     """,
 }
 _FIELDS = {name: prefixes for prefixes, names in _NAMES.items() for name in names.split()}
@@ -124,6 +124,8 @@ def write_field(field: str, term: str, sign: str = "") -> str | None:
     if prefixes == (Prefix.SUBMITTED,):
         return _write_dates(sign or field, term)
     value = _write_term(term)
+    if taxonomy.is_category(field):
+        return f"cat:{field} AND {value}"
     if prefixes == (Prefix.AUTHOR,) and (found := _INITIALS.fullmatch(value.strip('"'))):
         value = f'"{found[1]}, {found[2] or found[3]}"'
     if prefixes == (Prefix.CATEGORY,):
@@ -231,7 +233,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             (
                 rf"(?<![^\s(])(?P<term>{_ONE})\s+"
                 r"(?:(?:ADJ|NEAR|ONEAR|NEXT|PRE|WITHIN|AROUND|SAME)(?:\s?/?\s?\d+|\(\d+\))?|adj"
-                r"|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9])"
+                r"|(?i:(?:adj|near|onear|next|pre|w|n|p)/\d+|(?:adj|near)\d+)|/[sp]|[NW][3-9]|(?<=\"\s)near(?=\s\"))"
                 rf"\s+(?P<other>{_ONE})"
             ),
             "({term} AND {other})".format_map,
@@ -272,8 +274,13 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             _write_marked,
         ),
         (
+            "No field has this name",
+            rf"{_WORDS_BEHIND}\[[A-Za-z][^\[\]]*\]",
+            lambda parts: _write_term(parts["term"]),
+        ),
+        (
             _BEFORE_WORDS,
-            rf"{_WORDS_BEHIND}\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)",
+            rf"{_WORDS_BEHIND}\s?\.(?P<field>[a-z]{{2}}(?:,[a-z]{{2}})*+)\.(?!\w)",
             _write_marked,
         ),
         (
@@ -303,6 +310,11 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             _OTHER_DATES,
+            r"\b(?P<field>since|after|before|until)\s+(?P<term>(?:19|20)\d\d(?:[-/]\d\d)*)(?![\w-])",
+            _write_marked,
+        ),
+        (
+            _OTHER_DATES,
             (
                 r"(?<![\w:.])(?!(?i:submitteddate|lastupdateddate)\s*:\s*\[)(?P<field>[A-Za-z_]{2,}+)\s*"
                 r"(?P<sign>(?:[:=]\s*)?[<>]=?|=|:|\b(?:AFT|BEF|IS)\b)\s*"
@@ -313,7 +325,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         (
             _WITH_A_COLON,
             (
-                rf"{_START}(?P<field>[A-Za-z][\w./,-]++)(?:\s+=\s+|\s+(?:any|all|exact)\s+(?=\"))"
+                rf"{_START}(?P<field>[A-Za-z][\w./,-]++)(?:\s+=\s+|\s+(?:any|all|exact|contains|includes)\s+(?=\"))"
                 rf"{_WORDS_AHEAD}"
             ),
             _write_marked,

@@ -90,7 +90,6 @@ READ = [
         'to is left out, as at arXiv: of end-to-end only "end end" is searched for; in quotes,',
     ),
     ("abs:in-context", "abs:context", "in is left out"),
-    ("latency[x]", "all:latency-x", '[, ] are left out, as at arXiv: of latency[x] only "latency x"'),
     ('abs:"2+1 dimensions"', 'abs:"2 1 dimensions"', ""),
     ("C#", "all:c", '# is left out, as at arXiv: of C# only "c"'),
     ("abs:C++", "abs:c", "+ is left out"),

@@ -259,6 +259,18 @@ REFUSED = [
     ("protein folding, cryo-EM (2024)", '("protein folding" OR cryo-EM)'),
     # titles
     ("[Fe/H]", '"Fe/H"'),
+    # as typed before anybody read the manual
+    ("latency[x]", "latency"),
+    ("RNA-seq NOT review[ptyp]", "RNA-seq"),
+    ("mRNA vaccine*[tiab]", "(ti:(mRNA AND vaccine*) OR abs:(mRNA AND vaccine*))"),
+    ("(epilep* OR seizure*) .ti.", "ti:(epilep* OR seizure*)"),
+    ('title contains "dark energy"', 'ti:"dark energy"'),
+    ('"higgs boson" near "top quark"', '("higgs boson" AND "top quark")'),
+    ("cosmology AND since 2020", "cosmology AND submittedDate:[2020 TO *]"),
+    ("cs.LG: diffusion models", 'cat:cs.LG AND "diffusion models"'),
+    ("t:supersymmetry", "ti:supersymmetry"),
+    ("tags:nlp", "(ti:nlp OR abs:nlp)"),
+    ("in:title", ""),
 ]
 
 QUOTED = [
@@ -308,7 +320,7 @@ UNKNOWN = [
     # a name that nobody knows before a colon, with a blank after it or without, and the text that can be quoted
     ("BERT: Pre-training of Deep Transformers", '"BERT: Pre-training of Deep Transformers"'),
     ("object:M31", '"object:M31"'),
-    ("tag: robot AND cat:cs.RO", '"tag: robot"'),
+    ("gripper: robot AND cat:cs.RO", '"gripper: robot"'),
     ("my.thing-2:robot", '"my.thing-2:robot"'),
 ]
 
