@@ -93,6 +93,33 @@ _SPIRES_PART = re.compile(
 )
 _ARCHIVE = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
 
+_BEFORE_WORDS = "A field goes before its words"
+_WITH_A_COLON = "A field is written before a colon"
+_OTHER_NAME = "This field has another name here"
+_OTHER_DATES = "Dates are written in another way"
+_OTHER_SPIRES = "SPIRES's fields are written in another way"
+_NO_OPERATOR_HERE = "There is no such operator"
+_START = r"(?<![\w:./,-])"
+
+_HIDDEN = re.compile(
+    rf"\"(?P<first>\^?)[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"]|(?P<sign>\$[^$]*\$"
+    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\[\]\"](?:[^\s()\[\]\"]|\([^\s()\"]*\))*"
+    r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
+)
+_DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
+_BULLET = re.compile(r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
+_LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
+_EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
+_ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|,(?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
+_NAME_FIRST = re.compile(r"\s*au(?:thor)?\s*:\s*[^\s\"(]", re.IGNORECASE)
+_PREFIX_OF_ENTRY = re.compile(rf"(?is)((?:{'|'.join(PREFIXES)})\s*:\s*)?(.*)")
+_QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:=()$\\]")
+_SAID_OF_LIST = "This list does not say if one entry is enough, or all are needed"
+_SAID_OF_EXCLUDED = "A - before each entry of a list may mean NOT, or nothing"
+_MOST_ROUNDS = 20
+_LONGEST_SHOWN = 60
+_LONGEST_HINT = 300
+
 
 def _write_term(written: str) -> str:
     """Return words as one value: in quotes unless they are one word or a group."""
@@ -203,14 +230,6 @@ def _write_spires(parts: Mapping[str, str]) -> str:
         parts["term"],
     )
 
-
-_BEFORE_WORDS = "A field goes before its words"
-_WITH_A_COLON = "A field is written before a colon"
-_OTHER_NAME = "This field has another name here"
-_OTHER_DATES = "Dates are written in another way"
-_OTHER_SPIRES = "SPIRES's fields are written in another way"
-_NO_OPERATOR_HERE = "There is no such operator"
-_START = r"(?<![\w:./,-])"
 
 FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None]]] = [
     (said, re.compile(pattern, re.DOTALL), write)
@@ -397,25 +416,6 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
     )
 ]
-
-_HIDDEN = re.compile(
-    rf"\"(?P<first>\^?)[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"]|(?P<sign>\$[^$]*\$"
-    r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\[\]\"](?:[^\s()\[\]\"]|\([^\s()\"]*\))*"
-    r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
-)
-_DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
-_BULLET = re.compile(r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
-_LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
-_EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
-_ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|,(?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
-_NAME_FIRST = re.compile(r"\s*au(?:thor)?\s*:\s*[^\s\"(]", re.IGNORECASE)
-_PREFIX_OF_ENTRY = re.compile(rf"(?is)((?:{'|'.join(PREFIXES)})\s*:\s*)?(.*)")
-_QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:=()$\\]")
-_SAID_OF_LIST = "This list does not say if one entry is enough, or all are needed"
-_SAID_OF_EXCLUDED = "A - before each entry of a list may mean NOT, or nothing"
-_MOST_ROUNDS = 20
-_LONGEST_SHOWN = 60
-_LONGEST_HINT = 300
 
 
 def _hide(found: re.Match[str]) -> str:

@@ -78,6 +78,15 @@ _TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
 
+WITH_ARGUMENTS = {
+    **dict.fromkeys(("rm", "normalfont"), "textrm"),
+    **{name: f"text{name}" for name in ("sf", "sc", "bf", "tt", "it", "sl")},
+    **{name: f"math{name}" for name in ("cal", "frak")},
+    "em": "emph",
+}
+r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
+
+
 def _named(names: str, command: Command) -> dict[str, Command]:
     return dict.fromkeys(names.split(), command)
 
@@ -629,14 +638,6 @@ DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
     "frak": lambda setting: _declare(setting, "fraktur", ""),
 }
 """Commands that change the letters up to the end of the group."""
-
-WITH_ARGUMENTS = {
-    **dict.fromkeys(("rm", "normalfont"), "textrm"),
-    **{name: f"text{name}" for name in ("sf", "sc", "bf", "tt", "it", "sl")},
-    **{name: f"math{name}" for name in ("cal", "frak")},
-    "em": "emph",
-}
-r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
 
 FORMULA_COMMANDS: dict[str, Command] = {
     **_named("mathrm mathup mathsf mathtt mathnormal rmfamily", _read_with(face="upright")),

@@ -22,7 +22,7 @@ becquerel Bq gray Gy sievert Sv astronomicalunit au dalton Da decibel dB molar M
 candela cd lumen lm electronvolt eV celsius ℃ degreeCelsius ℃ um µm us µs ug µg uK µK uA µA uW µW uJ µJ uL µL
 """
 _NAMES = list_pairs(_PREFIXES) | {name: f"{symbol} " for name, symbol in list_pairs(_UNITS).items()}
-"""Name in a unit -> what it prints; those that are missing are their own: `km`, `GeV`, `bit`."""
+"""Name in a unit -> what it prints; a name that is missing is its own symbol, as "GeV"."""
 
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 _POWER = re.compile(r"\^\{?([-+]?\d+)\}?")
@@ -47,7 +47,7 @@ def _shift_found(found: re.Match[str], table: dict[str, str]) -> str:
 
 
 def write_chemistry(written: str) -> str:
-    """Return a formula of chemistry: `H2O` as `H₂O`, `SO4^2-` as `SO₄²⁻`, `->` as an arrow."""
+    """Return a formula of chemistry: "SO4^2-" as "SO₄²⁻", and "->" as an arrow."""
     named = _COMMAND.sub(lambda found: SYMBOLS.get(found[1], (found[1],))[0], written.replace("$", ""))
     pointed = _ARROW.sub(lambda found: _ARROWS[found[1]], named)
     raised = _RAISED.sub(lambda found: _shift_found(found, RAISED), pointed)
@@ -55,12 +55,12 @@ def write_chemistry(written: str) -> str:
 
 
 def write_ion(element: str, stage: str) -> str:
-    """Return an ion as astronomers do: `Fe` and `xxv` as `Fe XXV`, `H` and `2` as `H II`."""
+    """Return an ion as astronomers do: "Fe" and "xxv" as "Fe XXV", "H" and "2" as "H II"."""
     return f"{element} {_STAGES.get(stage, stage.upper())}"
 
 
 def write_unit(written: str) -> str:
-    r"""Return a unit: `\kilo\meter\per\second`, `\km\per\s` and `km/s` are all `km/s`."""
+    r"""Return a unit: `\kilo\meter\per\second`, `\km\per\s` and "km/s" are all "km/s"."""
     named = _COMMAND.sub(lambda found: _NAMES.get(found[1], f"{found[1]} "), written)
     raised = _POWER.sub(lambda found: _shift_found(found, RAISED), named)
     parted = " ".join(raised.replace(".", " ").replace("~", " ").split())
@@ -68,7 +68,7 @@ def write_unit(written: str) -> str:
 
 
 def write_number(written: str) -> str:
-    """Return a number: `1.5e-3` as `1.5×10⁻³`, `3+-1` as `3 ± 1`."""
+    """Return a number: "1.5e-3" as "1.5×10⁻³", "3+-1" as "3 ± 1"."""
     signed = _NUMBER_SIGN.sub(lambda found: _NUMBER_SIGNS[found[1]], written)
     return _EXPONENT.sub(lambda found: f"{found[1] and found[1] + '×'}10{shift(found[2], RAISED)}", signed)
 
