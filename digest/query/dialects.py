@@ -493,4 +493,4 @@ def refuse_foreign(source: QuerySource, has_remarks: Callable[[str], bool]) -> N
     if found is None and len(whole) <= _LONGEST_HINT and not has_remarks(whole):
         ours = whole
     shown = " ".join(source.text[start : min(end, start + _LONGEST_SHOWN)].split())
-    source.fail(start, f"{said}: {shown}", f"Write {ours}." if ours else "Leave it out.")
+    source.fail(start, f"{said}: {shown}", f"Write {ours}." if ours else "Leave it out.", "" if found else whole)

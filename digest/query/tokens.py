@@ -111,9 +111,9 @@ class QuerySource:
         """Remember a remark."""
         self.notes.append(Note(kind, position, message))
 
-    def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
+    def fail(self, position: int, message: str, hint: str = "", instead: str = "") -> NoReturn:
         """Refuse the query: raise a QueryError."""
-        raise QueryError(message, text=self.text, position=position, hint=hint)
+        raise QueryError(message, text=self.text, position=position, hint=hint, instead=instead)
 
 
 class Operator(StrEnum):
