@@ -127,7 +127,7 @@ def _write_term(written: str) -> str:
         written = inner[1]
     term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).strip(".,;")
     term = term if term.endswith("*") and term.count("*") == 1 else term.lstrip("*")
-    if term.startswith("("):
+    if written.lstrip().startswith("("):
         return _RUN.sub(lambda found: _write_term(found[0]), written.strip())
     if "*" in term and " " in term:  # between quotes it would be a mere sign
         return f"({' AND '.join(term.split())})"

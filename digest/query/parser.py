@@ -391,10 +391,15 @@ def parse_query(text: str) -> Query:
 
 
 def _has_remarks(text: str) -> bool:
+    """Whether there is a remark on a text without forms of other tools, or it can't be read."""
+    source = QuerySource(text)
     try:
-        return bool(parse_query(text).notes)
+        if read_pasted(text) is None:
+            _Parser(source).parse()
+            return bool(source.notes)
     except QueryError:
         return True
+    return True
 
 
 class _Parser:

@@ -311,6 +311,7 @@ class Scanner:
         named = _PREFIX.match(self._text, self._place)
         if named and named[1].casefold() in PREFIXES:
             prefix, self._place = PREFIXES[named[1].casefold()], named.end()
+            self._skip_blanks()
         if self._next() in ("", "(", ")"):
             hint = f"Write {written}=word, and = before each word of a group."
             self._source.fail(sign, "= goes directly before one word or phrase", hint)
