@@ -89,6 +89,8 @@ def _find_fault(error: QueryError) -> tuple[int, int, int]:
 def _list_repairs(error: QueryError) -> Iterator[str]:
     """Yield texts near one that cannot be read, the nearest first."""
     text, (start, place, end) = error.text, _find_fault(error)
+    if error.instead:
+        yield error.instead
     nearer = [text]
     if said := _IN_HINT.search(error.hint):
         instead = said[1] + (text[place:end].partition(":")[2] if said[1].endswith(":") else "")

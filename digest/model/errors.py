@@ -67,12 +67,16 @@ class UsageError(DigestError):
 class QueryError(UsageError):
     """A saved query cannot be read.
 
-    `position` is the 0-based offset, in code points of `text`, where reading stopped.
+    `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is the
+    whole text as it can be read, "" if nobody knows.
     """
 
-    def __init__(self, message: str = "", *, text: str = "", position: int = 0, hint: str = "") -> None:
+    def __init__(
+        self, message: str = "", *, text: str = "", position: int = 0, hint: str = "", instead: str = ""
+    ) -> None:
         super().__init__(message, hint=hint)
         self.text = text
+        self.instead = instead
         self.position = position
 
     def pointer(self) -> str:

@@ -10,11 +10,12 @@ from typing import NoReturn, TypeGuard
 
 from digest import tex
 from digest.model import taxonomy
-from digest.model.errors import UsageError
+from digest.model.errors import QueryError, UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import measure_nesting, needs_quotes, print_canonical, print_condition, print_tree
+from digest.query.dialects import refuse_foreign
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
-from digest.query.pasted import normalise_signs, read_pasted
+from digest.query.pasted import normalise_quotes, normalise_signs, read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
     BETWEEN_WORDS,
@@ -51,7 +52,6 @@ from digest.query.tree import (
     spell_licence,
     spell_range,
     spread_keyword,
-    walk_conditions,
 )
 from digest.query.words import Word, is_stop_word, split_words
 
@@ -64,22 +64,21 @@ _WILD_WORD = re.compile(r"(?<![^\s,*?])([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
-_SIGN_OF_WORD = re.compile(
-    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|(?<=\w)[\[=]|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
-)
+_SIGN_OF_WORD = re.compile(r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
-_COMMA = re.compile(r"[,;](?!\d)")
-_BETWEEN_COMMAS = re.compile(
-    rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
-)
+_SYNTAX = re.compile(r"[\[\]{}^~=:/|\\&]")
+"""Signs that look like syntax: no words of a text, unless somebody quotes them."""
 _INITIALS_AFTER = re.compile(
     r"([^\W\d_][\w'’ -]*[^\W_])[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_LIKE_ARCHIVE = re.compile(r"(?:hep|nucl|quant|astro)-[A-Za-z]{2,3}")
 _MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
-_NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
+_NOT_IN_WORDS = re.compile(
+    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE
+)
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
@@ -87,6 +86,7 @@ _NOT_FROM_TEX = str.maketrans("%+", "  ")
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
 _LONGEST_PHRASE = 8
+_SAID_OF_ORDER = "goes before OR"
 
 MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
@@ -186,10 +186,13 @@ def _note_left_out(
 ) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
     missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
-    lost = dict.fromkeys((*(plain[word.start : word.end] for word in missed), *_SIGN_OF_WORD.findall(plain)))
+    signs = [] if term.is_quoted or "$" in term.value or "\\" in term.value else _SYNTAX.findall(plain)
+    parted = (plain[word.start : word.end] for word in missed)
+    lost = dict.fromkeys((*parted, *_SIGN_OF_WORD.findall(plain), *signs))
     if lost:
         verb, found = "is" if len(lost) == 1 else "are", " ".join(word.text for word in rest)
-        message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{found}" is searched for'
+        whole = " ".join(term.value.split())
+        message = f'{", ".join(lost)} {verb} left out, as at arXiv: of {whole} only "{found}" is searched for'
         message += "; in quotes, words keep their places" * bool(missed and len(rest) > 1 and not term.is_quoted)
         message += "; without quotes a * finds beginnings of words" * ("*" in lost)
         exact = (f"{term.prefix}:" if term.prefix else "") + f'="{term.value}"'
@@ -233,13 +236,12 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
             message = f"{condition.text} {said}; {print_condition(keywords[0])} finds it alone"
             source.note(NoteKind.READ_AS, term.position, message)
     archive, _, subject = condition.text.partition(".")
-    if term.prefix is None and subject.isalpha() and taxonomy.is_archive(archive):
+    is_like_one = subject.replace("-", "").isalpha() and taxonomy.is_archive(archive)
+    if not term.is_quoted and (is_like_one or _LIKE_ARCHIVE.fullmatch(condition.text)):
         _name_category(source, term, Prefix.CATEGORY, condition.text)  # notes one that arXiv does not have
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
-    if term.value and not term.value.strip(",;"):  # `_note_commas` speaks of those
-        return
     if term.prefix is not None or term.is_quoted:
         source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
     source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
@@ -277,7 +279,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
-        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell finds everybody of that name.'
+        hint = f'Write au:{term.value}. It finds everybody of that name; author:"Keiko Lindquell" is one person.'
         behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
@@ -374,11 +376,13 @@ def parse_query(text: str) -> Query:
 
     Raise `QueryError`: it can't be read; `position` says where, `hint` what to do.
     """
-    written = normalise_signs(text)
+    written = normalise_quotes(normalise_signs(text))
     pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
     source = QuerySource(pasted[0] if pasted else written)
     if pasted:
         source.note(NoteKind.READ_AS, 0, pasted[1])
+    if len(source.text) <= MAX_LENGTH:
+        refuse_foreign(source, _has_remarks)
     tree = _Parser(source).parse()
     pasted_as = "" if source.text == text else source.text
     query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
@@ -388,14 +392,24 @@ def parse_query(text: str) -> Query:
     return replace(query, notes=(futile, *query.notes))
 
 
+def _has_remarks(text: str) -> bool:
+    """Whether there is a remark on a text without forms of other tools, or it can't be read."""
+    source = QuerySource(text)
+    try:
+        if read_pasted(text) is None:
+            _Parser(source).parse()
+            return bool(source.notes)
+    except QueryError:
+        return True
+    return True
+
+
 class _Parser:
     """Reads the tokens of one query; None is for what was left out."""
 
     def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
-        if _COMMA.search(source.text):
-            self._note_commas()
         self._index = 0
         self._deepest = (0, 0)
 
@@ -434,11 +448,13 @@ class _Parser:
 
     def _read_alternatives(self, prefix: Prefix | None, depth: int) -> Node | None:
         start = self._token.position
+        negated = [isinstance(self._token, OperatorToken)]
         rows = [self._read_conjunction(prefix, depth)]
         while operator := self._take(Operator.OR):
+            negated.append(isinstance(self._token, OperatorToken))
             rows.append(self._read_conjunction(prefix, depth, operator))
         tree = _join(Or, [_join(And, row) for row in rows])
-        if tree is not None and 1 < len(rows) < sum(map(len, rows)):
+        if tree is not None and len(rows) > 1 and (any(negated) or len(rows) < sum(map(len, rows))):
             self._note_order(start, tree, rows)
         return tree
 
@@ -459,17 +475,21 @@ class _Parser:
         return operands
 
     def _note_order(self, start: int, tree: Node, rows: list[list[Node | None]]) -> None:
-        """Say once how OR and AND were read that no parentheses order, if there is a category among them."""
-        said = "AND goes before OR"
+        """Say once how operators were read that no parentheses order, and how they might be meant."""
         chains: list[list[Node | None]] = [[]]
         for first, *others in rows:
+            if isinstance(first, Not) and chains[0]:
+                chains.append([])  # `a OR NOT b` is seldom meant: it finds nearly everything
             chains[-1].append(first)
             chains.extend([other] for other in others)
         otherwise = _join(And, [_join(Or, row) for row in chains])
-        named = (one.prefix is Prefix.CATEGORY or taxonomy.is_category(one.text) for one in walk_conditions(tree))
-        is_noted = any(note.message.startswith(said) for note in self._source.notes)
-        if otherwise is not None and otherwise != tree and not is_noted and any(named):
-            message = f"{said}: read as {print_tree(tree)}; write {print_tree(otherwise)} if that is meant"
+        if otherwise == tree and isinstance(first := chains[0][0], Not):
+            otherwise = _negate(_join(Or, [first.operand, *chains[0][1:]]))
+        is_noted = any(_SAID_OF_ORDER in note.message for note in self._source.notes)
+        if otherwise is not None and otherwise != tree and not is_noted:
+            first_word = "AND" if len(rows) < sum(map(len, rows)) else "NOT"
+            message = f"{first_word} {_SAID_OF_ORDER}: read as {print_tree(tree)}"
+            message += f"; write {print_tree(otherwise)} if that is meant"
             self._source.note(NoteKind.READ_AS, start, message)
 
     def _is_at_end_of_conjunction(self) -> bool:
@@ -487,16 +507,6 @@ class _Parser:
             said.append(phrase)
         if said:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
-
-    def _note_commas(self) -> None:
-        """Say once that a comma does not mean OR, and what does."""
-        commas = [token.position for token in self._tokens if _has_comma(token)]
-        is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
-        is_list &= not re.search(r":[^\s:]*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
-        parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
-        form = " OR ".join(filter(None, map(str.strip, parts)))
-        if commas and " OR " in form:
-            self._source.note(NoteKind.READ_AS, commas[0], f"a comma does not mean OR; {form} finds any of them")
 
     def _find_formula(self) -> str:
         """Return how to search for a formula such as `SU(2)`, at its parenthesis; else ""."""
@@ -585,12 +595,6 @@ def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
     return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None
-
-
-def _has_comma(token: Token) -> bool:
-    if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED - {Prefix.AUTHOR}:
-        return False
-    return _COMMA.search(token.value) is not None
 
 
 def _ends_row(token: TermToken) -> bool:

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - some of these signs look like others
 """Reads what people paste or write for a query that the language has not: addresses, rows, other signs.
 
     export.arxiv.org/api/query?search_query=…&id_list=…       the search interface
@@ -40,6 +41,11 @@ _WIDE = {
 } | {0x2236: ":", 0xA789: ":", 0x3001: ",", 0x3002: ".", 0xAC: "!", 0x2212: "-"}
 _WIDE |= dict.fromkeys(range(0x2010, 0x2016), "-")
 """Signs of other keyboards and of word processors -> ours. Raised and lowered ones are formulas."""
+_OTHER_QUOTES = re.compile(
+    rf"(\"[^\"]*\"|[{CURLY_QUOTES}][^{CURLY_QUOTES}\"]*[{CURLY_QUOTES}\"])"
+    r"|(?<![\w\\])(?:``|[`'‚‘‛])((?:[^`'‚‘’‛\"]|(?<=\w)['’](?=\w))+)(?<=\S)(?:''|[`'‘’])(?!\w)"
+)
+"""Quotation marks of TeX, of shells and of other languages; an apostrophe within a word is none."""
 _ENTITY = re.compile(r"&#?\w+;")
 
 _NAME = (
@@ -52,7 +58,7 @@ _LABEL = (
 )
 """What may precede a category in place of `cat:`."""
 _QUOTES = f"\"{CURLY_QUOTES}'`"
-_ALONE = re.compile(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)')
+_ALONE = re.compile(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)|\s(&&)\s')
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
 _NEGATION = re.compile(r"(?:[-!]|NOT\s+)\Z", re.IGNORECASE)
 """Before categories with blanks between them it goes with the first."""
@@ -146,6 +152,11 @@ def normalise_signs(text: str) -> str:
     return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
 
 
+def normalise_quotes(text: str) -> str:
+    """Return a text with `"` for the quotation marks of TeX, of shells and of other languages."""
+    return _OTHER_QUOTES.sub(lambda found: found[1] or f'"{found[2]}"', text)
+
+
 def write_out(text: str) -> str:
     """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
     name_pattern, label_pattern, row_pattern = _patterns()
@@ -157,7 +168,9 @@ def write_out(text: str) -> str:
         text = label_pattern.sub("cat:", text)
     if len(names) > 1 or _QUOTED_QUERY.search(text):
         text = row_pattern.sub(_write_out, text)
-    return _ALONE.sub(lambda found: found[1] or " OR ", text) if "|" in text else text
+    if "|" not in text and "&&" not in text:
+        return text
+    return _ALONE.sub(lambda found: found[1] or (" AND " if found[2] else " OR "), text)
 
 
 @cache

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - some of these signs look like others
 """A query's text cut into tokens that know where they are."""
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LIKELY_MEANT = {
     "date": Prefix.SUBMITTED,
 }
 
-CURLY_QUOTES = "“”„‟«»「」『』《》"
+CURLY_QUOTES = "“”„‟«»‹›「」『』《》〈〉⟨⟩【】〔〕〖〗〝〞"
 """Quotation marks that word processors and web pages put for ": read as these in each place where one may be."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
@@ -50,22 +51,20 @@ _BARE = re.compile(rf"[^{_END}]+")
 _WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
-_PREFIX = re.compile(r"([^\W\d]+)(\s*):")
+_PREFIX = re.compile(r"([^\W\d_][\w.-]*)(\s*):")
 PREFIX_WITHIN = re.compile(
     rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
-_VALUE_AFTER = re.compile(r'"[^"]*"|[\w.-]*\w')
-_SIGNS_AROUND = re.compile(r"^\W+|\W+$")
+_TEXT = re.compile(rf"(?:(?!\b(?:AND|OR|ANDNOT|NOT)\b)[^()\n\"{CURLY_QUOTES}])+")
+"""Up to an operator in capitals: in a title, small ones are words."""
+_VALUE = re.compile(r"\s*[^\s)]")
 _NEGATION = re.compile(
     r"(?<![^\s\x00-\x1f\x7f(!-])(?:-(?=[^\s\x00-\x1f\x7f)>-])|!(?=\s*[^\s)]))|!(?=[^\s\x00-\x1f\x7f)])"
 )
 _NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
-_FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]{0,30})\s*)?=?(?=\()")
-"""A field before parentheses as other sites write it: `TITLE-ABS-KEY(latency)`, `TI=(latency)`."""
-_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = f'"{CURLY_QUOTES}'
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
@@ -73,7 +72,6 @@ _WEB = ("http", "https", "ftp")
 _EXACT = re.compile(rf"=+(?=[^{_END}=]|[{_OPENING}]|\()")
 """Before a word, a phrase or, to be refused, a group; anywhere else it is a mere sign."""
 _EQUAL = re.compile(r"=+\s*")
-_OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
@@ -113,9 +111,9 @@ class QuerySource:
         """Remember a remark."""
         self.notes.append(Note(kind, position, message))
 
-    def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
+    def fail(self, position: int, message: str, hint: str = "", instead: str = "") -> NoReturn:
         """Refuse the query: raise a QueryError."""
-        raise QueryError(message, text=self.text, position=position, hint=hint)
+        raise QueryError(message, text=self.text, position=position, hint=hint, instead=instead)
 
 
 class Operator(StrEnum):
@@ -227,39 +225,21 @@ class Scanner:
         prefix = self._scan_prefix(start)
         if prefix is not None:
             return self._scan_value(prefix, start)
-        word = self._take_bare(start)
+        word = self._take_bare()
         if operator := Operator.__members__.get(word.upper()):
             return OperatorToken(operator, start)
-        if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
-            hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It goes before the parenthesis."
-            self._source.fail(start, f"{word} is no field here", hint)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
-    def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
+    def _take_bare(self, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
         kept = word
-        if not (is_doi or word.isalnum() or prefix in (Prefix.ID, Prefix.DOI)):  # most words have no sign
-            if prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
-                word = word[: sign.end()]
-                kept = word.rstrip("+/&")
-            self._refuse_signs(kept, start)
+        is_apart = prefix is Prefix.ALL and not is_doi and not word.isalnum()  # most words have no sign
+        if is_apart and (sign := BETWEEN_WORDS.search(word)):
+            word = word[: sign.end()]
+            kept = word.rstrip("+/&")
         self._place += len(word)
         return kept
-
-    def _refuse_signs(self, word: str, start: int) -> None:
-        """Refuse a word with a prefix or an operator in it, which would be read as letters."""
-        if found := PREFIX_WITHIN.search(self._text[self._place : self._place + len(word) + 1]):
-            place = self._place + found.start()
-            value = _VALUE_AFTER.match(self._text, self._place + found.end())
-            form = f"{_LIKELY_MEANT[found[1].casefold()]}:{value[0] if value else 'word'}"
-            before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
-            form = f"({before} {'OR' if self._text[place - 1] == '|' else 'AND'} {form})" if before else form
-            hint = f"A word with a colon in it needs quotes. Write {form}."
-            self._source.fail(place, f"{found[0]} is no prefix here", hint)
-        if found := _ALTERNATIVES.search(word):
-            form = " OR ".join(self._text[start : self._place] + part for part in re.split(r"\|+", word))
-            self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", f"Write ({form}).")
 
     def _scan_prefix(self, start: int) -> Prefix | None:
         written = _PREFIX.match(self._text, start)
@@ -268,8 +248,7 @@ class Scanner:
         name = unicodedata.normalize("NFKC", written[1]).casefold()
         known = PREFIXES.get(name)
         if known is None:
-            is_near = get_close_matches(name, _LIKELY_MEANT, n=1, cutoff=0.9)
-            if not written[2] and (is_near or re.match(r"[^\s)]", self._text[written.end() :][:1])):
+            if _VALUE.match(self._text, written.end()):
                 self._refuse_prefix(written[1], start, self._text[written.end() :])
             return None
         self._place = written.end()
@@ -295,21 +274,16 @@ class Scanner:
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
-            self._refuse_address(start)
-        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.6)
+            hint = "Paste an address of arXiv's, or write the query itself."
+            self._source.fail(start, "Only addresses at arXiv are understood", hint)
+        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.65)
         meant = _LIKELY_MEANT[close[0]] if close else None
         meant = Prefix.PERSON if meant is Prefix.AUTHOR and _FULL_NAME.match(behind) else meant
         guess = f"Did you mean {meant}:? " if meant else ""
-        known = " ".join(Prefix)
-        hint = f"{guess}Known prefixes: {known}. A word with a colon in it needs quotes."
+        words = _TEXT.match(self._text, start)
+        quoted = f'"{words[0].strip()}"' if words else f'"{name}:"'
+        hint = f"{guess}Known prefixes: {' '.join(Prefix)}. As words of a text, write {quoted}."
         self._source.fail(start, f"{name}: is not a known prefix", hint)
-
-    def _refuse_address(self, start: int) -> NoReturn:
-        if _OF_ARXIV.match(self._text, start):
-            hint = "Remove the text beside it, or write the query itself, such as id:2603.10026."
-            self._source.fail(start, "An address must be alone", hint)
-        hint = "Paste an address of arXiv's, or write the query itself. A word with a colon in it needs quotes."
-        self._source.fail(start, "Only addresses at arXiv are understood", hint)
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
@@ -327,7 +301,7 @@ class Scanner:
                 if found := _NEGATED_VALUE.match(self._text, value_position):
                     hint = f"Write NOT {prefix}:{found[1]}."
                     self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
-                value = self._take_bare(start, prefix)
+                value = self._take_bare(prefix)
                 return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
 
     def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
 from digest.tex.symbols import MATH_ACCENTS, RAISED, SYMBOLS, TEXT_ACCENTS, compose, shift
-from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token, environment_name
+from digest.tex.tokens import DROPPED, PieceKind, Role, TexPiece, TexSetting, Token, environment_name
+from digest.tex.units import write_chemistry, write_ion, write_number, write_quantity, write_unit
 
 if TYPE_CHECKING:
     from digest.tex.reader import Reader  # which calls the commands
@@ -25,6 +26,10 @@ _SetTwo: TypeAlias = "Callable[[int, Token, int, TexSetting, list[TexPiece], lis
 
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
 _LETTER_COMMAND = re.compile(r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])")
+_NAME_BEFORE_UMLAUT = re.compile(r"(?<![^\s(~{-])[A-Z][bcdfghj-np-tvwxz]{0,4}\Z")
+"""`Schr\\" odinger` is a name, and `G\\" odel`; `Planck\\" era` ends a quotation."""
+_LONGEST_BEFORE_UMLAUT = 6
+_VERBATIM = re.compile(rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1")
 _NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
 _LINES = frozenset({"overline", "underline", "underbar"})
 _SHORT, _SHORT_UNDER_LINE = 3, 8
@@ -73,6 +78,15 @@ _TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
 
+WITH_ARGUMENTS = {
+    **dict.fromkeys(("rm", "normalfont"), "textrm"),
+    **{name: f"text{name}" for name in ("sf", "sc", "bf", "tt", "it", "sl")},
+    **{name: f"math{name}" for name in ("cal", "frak")},
+    "em": "emph",
+}
+r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
+
+
 def _named(names: str, command: Command) -> dict[str, Command]:
     return dict.fromkeys(names.split(), command)
 
@@ -107,13 +121,13 @@ def _read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list
         return reader.print_command(token)
     if opening == "{" and reader.closing() is not None:
         return _read_accented_group(reader, token, name, setting)
-    if not _takes_accent(reader, name, opening):
+    if not _takes_accent(reader, token, name, opening):
         return [reader.typed(token, setting.tags)]
-    letter = "".join(piece.text for piece in reader.read_argument(setting._replace(is_formula=False)) or ())
+    letter = _join_text(reader.read_argument(setting._replace(is_formula=False)))
     return [_accented(reader, token, letter, name, setting)]
 
 
-def _takes_accent(reader: Reader, name: str, opening: str) -> bool:
+def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool:
     if opening == "\\":
         return _LETTER_COMMAND.match(reader.text, reader.text.index("\\", reader.offset)) is not None
     if not opening.isalpha():
@@ -121,7 +135,10 @@ def _takes_accent(reader: Reader, name: str, opening: str) -> bool:
     if not reader.has_blank() or name.isalpha():
         return True
     # `R\' enyi` is an accent; `plane\" potential` is a quotation mark that some program escaped.
-    return name != '"' and len(compose(opening, TEXT_ACCENTS[name])) == 1
+    if name == '"':
+        first = max(token.start - _LONGEST_BEFORE_UMLAUT, 0)
+        return opening in "aou" and _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
+    return len(compose(opening, TEXT_ACCENTS[name])) == 1
 
 
 def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
@@ -131,7 +148,7 @@ def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSe
         reader.take_raw()
         return [TexPiece(token.start, broken.end(), PieceKind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
     pieces = reader.read_argument(setting._replace(is_formula=False)) or []
-    letter = "".join(piece.text for piece in pieces)
+    letter = _join_text(pieces)
     if not letter and name in ("^", "~"):
         return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags)]
     if not letter[:1].isalpha():
@@ -161,7 +178,7 @@ def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> l
     pieces = arrange(argument)
     bases = [piece for piece in pieces if piece.role is not Role.SCRIPT]
     scripts = [piece for piece in pieces if piece.role is Role.SCRIPT]
-    text = "".join(piece.text for piece in bases)
+    text = _join_text(bases)
     letters = [character for character in text if not unicodedata.combining(character)]
     if len(letters) == 1 and pieces[: len(bases)] == bases and _keeps_its_meaning(scripts):
         role = bases[0].role
@@ -356,6 +373,44 @@ def _raw_between(opening: str, closing: str) -> Command:
     return read_raw
 
 
+def _join_text(pieces: Iterable[TexPiece] | None) -> str:
+    return "".join([piece.text for piece in pieces or ()])
+
+
+def _convert(write: Callable[..., str], count: int = 1) -> Command:
+    """Return a command that writes its arguments, as typed, as one."""
+
+    def read_converted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+        first = reader.at - 1
+        reader.take_option()
+        arguments = [reader.take_raw() for _ in range(count)]
+        if None in arguments:
+            return reader.as_typed(first, reader.at)
+        written = write(*map(_join_text, arguments))
+        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, written, setting.tags)]
+
+    return read_converted
+
+
+def _read_isotope(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read `\isotope[12]{C}`; the second number, of protons, is the element's own."""
+    number = reader.take_option() or ""
+    reader.take_option()
+    element = reader.take_raw(setting.tags)
+    if element is None:
+        return reader.print_command(token)
+    return [token.symbol(shift(number, RAISED) or number, setting), *element]
+
+
+def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read what is between two equal signs, `\verb|x_i|`, or in braces."""
+    found = _VERBATIM.match(reader.text, reader.offset)
+    if found is None or reader.end < len(reader.tokens):
+        return _read_address(reader, token, setting)
+    reader.skip_to(found.end())
+    return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], setting.with_tag("code").tags)]
+
+
 def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     pieces = reader.take_raw(setting.tags)
     return reader.print_command(token) if pieces is None else pieces
@@ -407,7 +462,7 @@ def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting._replace(face="upright"))
     if not pieces:
         return reader.print_command(token)
-    name = "".join(piece.text for piece in arrange(pieces))
+    name = _join_text(arrange(pieces))
     return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags, Role.NAME)]
 
 
@@ -449,6 +504,21 @@ def _set_binomial(
     ]
 
 
+def _bracket(opening: str, closing: str, middle: str = "") -> Command:
+    """Return a command that puts its argument between brackets, or all of them with a sign between each two."""
+
+    def read_bracketed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+        if reader.peek_character() not in ("{", "\\"):  # `\abs x` is a name of the author's own
+            return reader.print_command(token)
+        pieces = reader.read_argument(setting) or []
+        while middle and reader.closing() is not None:
+            pieces.append(TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, middle, role=Role.BAR))
+            pieces += reader.read_argument(setting) or ()
+        return _enclose(reader, token, setting, (opening, closing), pieces)
+
+    return read_bracketed
+
+
 def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     degree = (reader.take_option() or "").strip()
     pieces = reader.read_argument(setting)
@@ -480,7 +550,7 @@ def _stack(kind: PieceKind) -> _SetTwo:
 
 
 def _printed(pieces: list[TexPiece]) -> str:
-    text = "".join(piece.text for piece in pieces).strip()
+    text = _join_text(pieces).strip()
     return text.lstrip("_") or text
 
 
@@ -522,6 +592,18 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("enquote", _raw_between("“", "”")),
     **_named("footnote thanks", _raw_between(" (", ")")),
     **_named("url path nolinkurl", _read_address),
+    **_named("verb lstinline", _read_verbatim),
+    **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _raw_between("", "")),
+    **_named("acp acsp aclp acfp glspl Glspl", _raw_between("", "s")),
+    **_named("ce", _convert(write_chemistry)),
+    **_named("ion", _convert(write_ion, 2)),
+    **_named("num", _convert(write_number)),
+    **_named("ang", _convert("{}°".format)),
+    **_named("unit si", _convert(write_unit)),
+    **_named("SI qty SIlist qtylist", _convert(write_quantity, 2)),
+    **_named("SIrange qtyrange", _convert(lambda first, last, unit: write_quantity(f"{first}–{last}", unit), 3)),
+    **_named("isotope", _read_isotope),
+    **_named("xspace", lambda reader, token, setting: []),  # noqa: ARG005 - a Command
     **_named("href textcolor", _read_second_argument),
     **_named(
         "cite citep citet citealt citealp citeauthor citeyear autocite parencite textcite", _raw_between("[", "]")
@@ -573,6 +655,12 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two(_set_fraction)),
     **_named("binom dbinom tbinom", _read_two(_set_binomial)),
     **_named("sqrt", _read_root),
+    **_named("ket Ket", _bracket("|", "⟩")),
+    **_named("bra Bra", _bracket("⟨", "|")),
+    **_named("braket Braket expval ev mel matrixelement", _bracket("⟨", "⟩", "|")),
+    **_named("ketbra dyad outerproduct", _bracket("|", "|", "⟩⟨")),
+    **_named("abs", _bracket("|", "|")),
+    **_named("norm", _bracket("‖", "‖")),
     **_named("stackrel overset buildrel", _read_two(_stack(PieceKind.SUPERSCRIPT))),
     **_named("underset", _read_two(_stack(PieceKind.SUBSCRIPT))),
     **_named("xrightarrow", _read_arrow("→")),

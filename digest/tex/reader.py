@@ -21,6 +21,7 @@ from digest.tex.commands import (
     DIVIDERS,
     FORMULA_COMMANDS,
     TEXT_COMMANDS,
+    WITH_ARGUMENTS,
     read_escape,
     read_ligature,
     read_tie,
@@ -58,6 +59,7 @@ _BARE_ARGUMENT = 3
 _LONGEST_RUN = 600
 """Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
+_LONE_LETTER = re.compile(r"\\(?:cal|frak)\s*[A-Za-z](?![A-Za-z])")
 _FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
 _FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|:=|.)", re.DOTALL)
 _MINUS = "−"
@@ -100,6 +102,8 @@ class Reader(TokenCursor):
             self.at += 1
             if token.kind is TokenKind.NAME:
                 name = self.text[token.start + 1 : token.end]
+                if not setting.is_formula and self._has_argument(token):
+                    name = WITH_ARGUMENTS.get(name, name)
                 if name in DECLARATIONS:
                     setting = self._declare(name, setting)
                 elif name in DIVIDERS and setting.is_formula:
@@ -139,6 +143,9 @@ class Reader(TokenCursor):
             self.at = closing + 1
             end = self.tokens[closing].end
         return self.as_typed(first, self.at)
+
+    def _has_argument(self, token: Token) -> bool:
+        return self.closing() is not None or _LONE_LETTER.match(self.text, token.start) is not None
 
     def _declare(self, name: str, setting: TexSetting) -> TexSetting:
         if not setting.is_formula:

@@ -7,7 +7,7 @@ the AASTeX names for astronomy and the doubled letters many authors define for n
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from itertools import product
 
 from digest.tex.tokens import Role
 
@@ -57,14 +57,17 @@ varnothing ∅ forall ∀ exists ∃ nexists ∄ neg ¬ lnot ¬ top ⊤ bot ⊥ 
 backprime ‵ triangle △ triangledown ▽ square □ Box □ blacksquare ■ Diamond ◇ lozenge ◊ diamondsuit ♢
 heartsuit ♡ clubsuit ♣ spadesuit ♠ flat ♭ natural ♮ sharp ♯ surd √ mho ℧ eth ð Finv Ⅎ complement ∁
 bigstar ★ checkmark ✓ imath ı jmath ȷ degree ° degr ° celsius ℃ sun ☉ earth ⊕ leftmoon ☾
-ohm Ω micro µ micron μm permil ‰ arcsec ″ arcmin ′ Bbbk 𝕜 blacktriangle ▲ circledR ®
+ohm Ω micro µ micron μm permil ‰ arcsec ″ arcmin ′ Bbbk 𝕜 blacktriangle ▲ circledR ® lambdabar ƛ angstrom Å
+farcs ″. farcm ′. fdg °. mum μm lya Lyα Lya Lyα Lyalpha Lyα
+msun M⊙ Msun M⊙ lsun L⊙ Lsun L⊙ rsun R⊙ Rsun R⊙ zsun Z⊙ Zsun Z⊙ mearth M⊕ Mearth M⊕ rearth R⊕ Rearth R⊕
+Ha Hα Halpha Hα Hb Hβ Hbeta Hβ Hgamma Hγ Hdelta Hδ LCDM ΛCDM lcdm ΛCDM
 R ℝ Z ℤ N ℕ Q ℚ C ℂ RR ℝ ZZ ℤ NN ℕ QQ ℚ CC ℂ FF 𝔽
 uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ Updownarrow ⇕ upuparrows ⇈ downdownarrows ⇊
 ldots … dots … dotsc … dotso … cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯ vdots ⋮ ddots ⋱ cdotp ·
 """
 
 RELATIONS = """
-leq ≤ le ≤ geq ≥ ge ≥ leqslant ⩽ geqslant ⩾ leqq ≦ geqq ≧ ll ≪ gg ≫ lll ⋘ ggg ⋙ lesssim ≲ gtrsim ≳
+leq ≤ le ≤ geq ≥ ge ≥ lsim ≲ gsim ≳ leqslant ⩽ geqslant ⩾ leqq ≦ geqq ≧ ll ≪ gg ≫ lll ⋘ ggg ⋙ lesssim ≲ gtrsim ≳
 la ≲ ga ≳ lessapprox ⪅ gtrapprox ⪆ lessgtr ≶ gtrless ≷ lt < gt > neq ≠ ne ≠ sim ∼ thicksim ∼ simeq ≃
 approx ≈ thickapprox ≈ approxeq ≊ cong ≅ equiv ≡ asymp ≍ propto ∝ varpropto ∝ doteq ≐ triangleq ≜
 coloneqq ≔ eqqcolon ≕ in ∈ notin ∉ ni ∋ owns ∋ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊
@@ -131,6 +134,21 @@ NAMES_PRINTED_OTHERWISE = {
     "varprojlim": "lim←",
 }
 
+_ION_STAGES = ("II", "III", "IV")
+IONS = {
+    **{f"{element}I": f"{element} I" for element in ("H", "He")},
+    **{
+        "".join(ion): " ".join(ion)
+        for ion in product(("H", "He", "C", "N", "O", "Ne", "Mg", "Al", "Si", "S", "Ca", "Fe"), _ION_STAGES)
+    },
+    "NV": "N V",
+    "OVI": "O VI",
+}
+"""Names that astronomers define for ions: `\\HI`, `\\CIV`."""
+
+ABBREVIATIONS = {"eg": "e.g.", "ie": "i.e.", "etal": "et al.", "kms": "km s⁻¹"}
+"""Names that print several words."""
+
 ONLY_IN_FORMULAS = frozenset(
     {
         *("R", "Z", "N", "Q", "C", "RR", "ZZ", "NN", "QQ", "CC", "FF"),
@@ -159,12 +177,15 @@ LOWERED = dict(
 )
 
 
-def _pairs(listed: Sequence[str]) -> dict[str, str]:
+def list_pairs(table: str) -> dict[str, str]:
+    """Return a table of `name character` pairs as a mapping."""
+    listed = table.split()
     return dict(zip(listed[::2], listed[1::2], strict=True))
 
 
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
-    return {character: chr(first + place) for place, character in enumerate(characters)} | _pairs(exceptions)
+    regular = {character: chr(first + place) for place, character in enumerate(characters)}
+    return regular | list_pairs(" ".join(exceptions))
 
 
 def compose(text: str, accent: str) -> str:
@@ -193,6 +214,7 @@ def shift(text: str, table: dict[str, str]) -> str | None:
 def _name_symbols() -> dict[str, tuple[str, Role]]:
     names = {name: name for name in NAMES.split()} | NAMES_PRINTED_OTHERWISE
     symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
+    symbols |= {name: (printed, Role.WORD) for name, printed in (IONS | ABBREVIATIONS).items()}
     for role, table in (
         (Role.VARIABLE, GREEK + ORDINARY + LETTERS + TEXT_SYMBOLS),
         (Role.RELATION, RELATIONS),
@@ -203,7 +225,7 @@ def _name_symbols() -> dict[str, tuple[str, Role]]:
         (Role.BAR, "vert | Vert ‖"),
         (Role.PUNCTUATION, "colon : ldotp ."),
     ):
-        symbols |= {name: (character, role) for name, character in _pairs(table.split()).items()}
+        symbols |= {name: (character, role) for name, character in list_pairs(table).items()}
     return symbols
 
 
@@ -218,10 +240,10 @@ BOLD = (
     | _block(_GREEK_LOWER, 0x1D6C2)
 )
 
-TEXT_ACCENTS = _pairs(_TEXT_ACCENTS.split())
+TEXT_ACCENTS = list_pairs(_TEXT_ACCENTS)
 """Accents of text mode: the control sequence's name and the combining character."""
 
-MATH_ACCENTS = _pairs(_MATH_ACCENTS.split())
+MATH_ACCENTS = list_pairs(_MATH_ACCENTS)
 """Accents of formulas."""
 
 SYMBOLS = _name_symbols()

@@ -326,6 +326,8 @@ class TokenCursor:
 
     def take_raw(self, tags: Tags = ()) -> list[TexPiece] | None:
         """Take an argument in braces without reading it; None if there is none."""
+        if self.peek_character() != "{":
+            return None
         self.skip_blanks()
         closing = self.closing()
         if closing is None:

@@ -14,7 +14,7 @@ from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import fold_paragraphs, is_withdrawal_comment
 from digest.cli.output import fold, settle, table
 from digest.deliver.rules import refuses_us
-from digest.deliver.transports.smtp_replies import find_cause
+from digest.deliver.transports.smtp_connection import Stage, classify_reply
 from digest.inspect.findings import Finding, Verdict, hide
 from digest.inspect.trial import view_problem
 from digest.model.errors import QueryError
@@ -79,7 +79,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences of a screen": lambda text: fold(settle(text), 80),
     "a log line": redact,
     "a finding": lambda text: hide(Finding(Verdict.OK, "configuration", text, text), {"gpu": "…"}),
-    "a refusal": lambda text: (refuses_us(550, text, has_read=False), find_cause(550, text, is_early=False)),
+    "a refusal": lambda text: (
+        refuses_us(550, text, has_read=False),
+        classify_reply(Stage.RECIPIENT, 550, text),
+    ),
 }
 
 
