@@ -7,6 +7,7 @@ after what must come before, and then something that does not fit.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import pkgutil
 import re
@@ -263,12 +264,15 @@ class _Overdue(BaseException):
 
 def time_run(run: Callable[[str], object], text: str) -> float:
     """Return the seconds of processor time that a run takes, `PATIENCE` at most: a load changes nothing."""
+    gc.disable()  # in a process of many tests it takes longer than what is measured
     began = thread_time()
     try:
         with _ending_after(PATIENCE):
             run(text)
     except _Overdue:
         return PATIENCE
+    finally:
+        gc.enable()
     return thread_time() - began
 
 

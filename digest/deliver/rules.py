@@ -41,7 +41,7 @@ MAX_REPEATS = 1
 
 _OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w{0,9} (?:access )?(?:is )?(?:not|denied|prohibited)"
+    r"client host|helo|ehlo|sender|relay\w{0,20} (?:access )?(?:is )?(?:not|denied|prohibited)"
     r"|(?:not|unable)(?: \w+){0,9} relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation"
     r"|\bip\b|reverse"
     r"|send[- ]?as(?! (?:plain|text|html|soon))|as this sender|outboundspam|blocked for (?:spam|abuse)"

@@ -82,8 +82,8 @@ _WORDS = {
     r"|\b(?:mails?|messages?|recipients)(?: \w+){0,3} (?:an?|per|this|each|every) (?:hour|day|month)\b"
     r"|\b(?:for|no more(?: \w+)?) today\b|unusual sending|mail ?box[^.;]{0,20}full",
     Cause.LOGIN: r"app(?:lication)?[- ](?:specific )?password|web browser|security defaults"
-    r"|oauth|(?:basic|smtpclient) ?auth\w{0,9} is disabled|unrecognized authentication type",
-    Cause.ENCRYPTION: r"starttls|encrypt\w{0,9}(?: \w+){0,2} (?:required|needed)"
+    r"|oauth|(?:basic|smtpclient) ?auth\w{0,20} is disabled|unrecognized authentication type",
+    Cause.ENCRYPTION: r"starttls|encrypt\w{0,20}(?: \w+){0,2} (?:required|needed)"
     r"|requires?(?: \w+){0,2} encrypt|\b(?:ssl|tls)(?: \w+){0,2} (?:required|needed|available)"
     r"|(?:requires?|needs?|use|using) (?:ssl|tls)\b|(?<![\d.])[45]\.7\.1[01](?!\.?\d)",
     Cause.MAILBOX: r"\A552|(?<![\d.])[45]\.2\.[123](?!\.?\d)|over ?quota"
