@@ -386,7 +386,7 @@ def test_a_form_between_quotes_or_in_a_formula_is_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['TI ("(x1" OR y1)', 'ti:a1 && TI (b1)', "=abs:\n3.14-;", 'x1[ti] "(" && {y1}', "a1, (b1, c1), d1;"]
+    "text", ['TI ("(x1" OR y1)', "ti:a1 && TI (b1)", "=abs:\n3.14-;", 'x1[ti] "(" && {y1}', "a1, (b1, c1), d1;"]
 )
 def test_forms_within_forms_are_refused_and_never_taken_apart_for_ever(text: str) -> None:
     assert refuse(text).message
