@@ -10,8 +10,8 @@ from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
-_NEEDS_NO_QUOTES = re.compile(rf"[^\s\x00-\x1f\x7f()\"*?+&%\[\]{{}}^~=:{CURLY_QUOTES}]+")
-"""The signs of addresses are quoted, too: see `pasted`."""
+_NEEDS_NO_QUOTES = re.compile(rf"(?:[^\s\x00-\x1f\x7f()\"*?+&%,;\[\]{{}}^~=:{CURLY_QUOTES}]|[,;](?=\d))+")
+"""The signs of addresses, of lists and of other tools are quoted, too: see `pasted` and `dialects`."""
 
 
 def needs_quotes(text: str) -> bool:

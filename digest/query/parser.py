@@ -77,7 +77,8 @@ _LIKE_ARCHIVE = re.compile(r"(?:hep|nucl|quant|astro)-[A-Za-z]{2,3}")
 _MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
 _NOT_IN_WORDS = re.compile(
-    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE
+    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|,(?!\d)|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}',
+    re.IGNORECASE,
 )
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
