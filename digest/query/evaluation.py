@@ -139,10 +139,7 @@ class WordText(PlainText):
     def find_beginnings(self, beginning: str) -> Iterator[int]:
         """Yield the numbers of the words that begin so, or whose terms do; some perhaps twice."""
         for ordered, numbers in self._vocabularies:
-            for place in range(bisect_left(ordered, beginning), len(ordered)):
-                word = ordered[place]
-                if not word.startswith(beginning):
-                    break
+            for word in cut_begun(ordered, beginning):
                 yield from numbers[word]
 
     def find_words(self, first: int, last: int) -> tuple[int, int]:
@@ -151,6 +148,12 @@ class WordText(PlainText):
         if first < before:
             return self.find_raw(self._places[first][0], self._places[last][1])
         return self.find_raw(self._parted_places[first - before][0], self._parted_places[last - before][1])
+
+
+def cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
+    """Return those of some words in order that begin so."""
+    first = bisect_left(ordered, beginning)
+    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
 
 
 def _number_words(words: Sequence[str], left_out: Collection[str]) -> dict[str, list[int]]:

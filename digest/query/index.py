@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
@@ -23,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from digest.model import taxonomy
 from digest.model.papers import Paper
-from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, read_name
+from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, cut_begun, read_name
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, split_range, spread_condition
@@ -204,16 +203,11 @@ class _Field:
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
-        words, terms = (_cut_begun(ordered, beginning) for ordered in self._ordered)
+        words, terms = (cut_begun(ordered, beginning) for ordered in self._ordered)
         return self._gather(chain(words, *(self._words[term].split(_NEXT) for term in terms)))
 
     def _gather(self, words: Iterable[str]) -> bytes:
         return b"".join(map(self.places.__getitem__, words))
-
-
-def _cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
-    first = bisect_left(ordered, beginning)
-    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
 
 
 def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> dict[_Said, bytes]:
