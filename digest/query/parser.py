@@ -394,14 +394,10 @@ def parse_query(text: str) -> Query:
 
 def _has_remarks(text: str) -> bool:
     """Whether there is a remark on a text without forms of other tools, or it can't be read."""
-    source = QuerySource(text)
     try:
-        if read_pasted(text) is None:
-            _Parser(source).parse()
-            return bool(source.notes)
+        return bool(parse_query(text).notes)
     except QueryError:
         return True
-    return True
 
 
 class _Parser:
