@@ -370,7 +370,7 @@ def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
 
-VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
+VALUES: Mapping[str, Callable[[AnalysedPaper], Collection[str]]] = {
     Prefix.ID: lambda paper: paper.ids,
     Prefix.DOI: lambda paper: paper.dois,
     Prefix.LICENCE: lambda paper: (spell_licence(paper.paper.license),),

@@ -22,7 +22,17 @@ from typing import Any, Final, TypeVar
 
 from digest.model import taxonomy
 from digest.model.papers import Paper
-from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, cut_begun, read_name
+from digest.query.evaluation import (
+    STEMMED,
+    TEXTS,
+    VALUES,
+    AnalysedPaper,
+    Run,
+    WordPattern,
+    analyse,
+    cut_begun,
+    read_name,
+)
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, split_range, spread_condition
@@ -94,7 +104,7 @@ class _Batch:
     def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
         self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
-        self.fields = {field: _Field(map(read, papers), shared) for field, read in _VALUES.items()}
+        self.fields = {field: _Field(map(read, map(analyse, papers)), shared) for field, read in _VALUES.items()}
         self.texts: dict[str, list[str]] = {}
         words = _Words()
         for prefix, name in TEXTS.items():
@@ -220,18 +230,10 @@ def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> 
     return {shared.setdefault(word, word): shared.setdefault(numbers, numbers) for word, numbers in packed}
 
 
-def _name_categories(paper: Paper) -> list[str]:
-    return [name for category in paper.categories for name in taxonomy.names_of(category)]
-
-
-def _list_values(prefix: Prefix, paper: Paper) -> Iterable[str]:
-    return VALUES[prefix](analyse(paper))
-
-
-_VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
-    Prefix.CATEGORY: lambda paper: map(str.casefold, _name_categories(paper)),
-    _ARCHIVE: lambda paper: map(taxonomy.archive_of, _name_categories(paper)),
-    **{prefix: partial(_list_values, prefix) for prefix in VALUES},
+_VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
+    Prefix.CATEGORY: attrgetter("category_names"),
+    _ARCHIVE: attrgetter("archives"),
+    **VALUES,
 }
 
 
