@@ -373,6 +373,9 @@ def _raw_between(opening: str, closing: str) -> Command:
     return read_raw
 
 
+_read_as_typed = _raw_between("", "")
+
+
 def _join_text(pieces: Iterable[TexPiece] | None) -> str:
     return "".join([piece.text for piece in pieces or ()])
 
@@ -406,14 +409,9 @@ def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[Te
     r"""Read what is between two equal signs, `\verb|x_i|`, or in braces."""
     found = _VERBATIM.match(reader.text, reader.offset)
     if found is None or reader.end < len(reader.tokens):
-        return _read_address(reader, token, setting)
+        return _read_as_typed(reader, token, setting)
     reader.skip_to(found.end())
     return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], setting.with_tag("code").tags)]
-
-
-def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    pieces = reader.take_raw(setting.tags)
-    return reader.print_command(token) if pieces is None else pieces
 
 
 def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -591,9 +589,9 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
     **_named("enquote", _raw_between("“", "”")),
     **_named("footnote thanks", _raw_between(" (", ")")),
-    **_named("url path nolinkurl", _read_address),
+    **_named("url path nolinkurl", _read_as_typed),
     **_named("verb lstinline", _read_verbatim),
-    **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _raw_between("", "")),
+    **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _read_as_typed),
     **_named("acp acsp aclp acfp glspl Glspl", _raw_between("", "s")),
     **_named("ce", _convert(write_chemistry)),
     **_named("ion", _convert(write_ion, 2)),
