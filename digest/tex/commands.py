@@ -206,8 +206,11 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def _read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read an environment known by its name; others are printed as typed, `\begin` and all."""
+def _read_environment(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read an environment known by its name; others are printed as typed, `\begin` and all.
+
+    An `\end` alone is read as a `\begin` alone is.
+    """
     found = environment_name(reader.text, token)
     if found is None:
         return reader.print_command(token)
@@ -224,15 +227,6 @@ def _read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
     reader.at = closing
     reader.skip_to(end[1] if end else reader.offset)
     return pieces
-
-
-def _read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read an `\end` whose `\begin` was not read as an environment."""
-    found = environment_name(reader.text, token)
-    if found is None or found[0].removesuffix("*") not in _WORDS:
-        return reader.print_command(token)
-    reader.skip_to(found[1])
-    return [TexPiece(token.start, found[1], PieceKind.BLANK, " ", setting.tags)]
 
 
 def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
@@ -621,8 +615,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     ),
     **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
     **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
-    **_named("begin", _read_begin),
-    **_named("end", _read_end),
+    **_named("begin end", _read_environment),
     **_named("u v H c d b k r t", _read_text_accent),
 }
 """Commands of text, which formulas may hold, too."""
