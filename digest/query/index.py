@@ -62,6 +62,11 @@ _NEXT, _AGAIN, _NOTHING = "\t", "\n", "\v"
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
 _ARCHIVE: Final = "archive"
+_VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
+    Prefix.CATEGORY: attrgetter("category_names"),
+    _ARCHIVE: attrgetter("archives"),
+    **VALUES,
+}
 
 
 class PaperIndex:
@@ -228,13 +233,6 @@ def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> 
             places[word].append(number)
     packed = ((word, array("I", numbers).tobytes()) for word, numbers in places.items())
     return {shared.setdefault(word, word): shared.setdefault(numbers, numbers) for word, numbers in packed}
-
-
-_VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
-    Prefix.CATEGORY: attrgetter("category_names"),
-    _ARCHIVE: attrgetter("archives"),
-    **VALUES,
-}
 
 
 class _Search:
