@@ -20,6 +20,8 @@ FILE_SECONDS: Final = 30.0
 _LARGEST: Final = 20_000_000
 """Bytes a file may have."""
 
+_FEWER: Final = "Export fewer papers, such as those of one collection."
+
 
 def load_file(name: str, path: Path) -> bytes:
     """Return the bytes of a library's file.
@@ -37,8 +39,7 @@ def load_file(name: str, path: Path) -> bytes:
         hint = "It is a folder, a pipe or a device. Name the file of a library."
         raise ConfigurationError(f"{name} is no file", hint=hint)
     if size > _LARGEST:
-        hint = "Export fewer papers, such as those of one collection."
-        raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=hint)
+        raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=_FEWER)
     return content
 
 
@@ -54,8 +55,7 @@ def read_apart(name: str, content: bytes, seconds: float) -> LibraryReading:
         )
         answer: LibraryReading | Exception = pickle.loads(done.stdout)  # noqa: S301 - we wrote it
     except (subprocess.TimeoutExpired, EOFError) as error:
-        hint = "Export fewer papers, such as those of one collection."
-        raise ConfigurationError(f"{name} could not be read in {seconds:g} seconds", hint=hint) from error
+        raise ConfigurationError(f"{name} could not be read in {seconds:g} seconds", hint=_FEWER) from error
     if isinstance(answer, Exception):
         raise answer
     return answer

@@ -31,11 +31,10 @@ from digest.interest.tables import (
     find_known,
     load_answers,
     load_counts,
-    load_day_texts,
     load_libraries,
-    load_newest_texts,
     load_sources,
     load_states,
+    load_texts,
     load_unasked,
     save_answers,
     save_counts,
@@ -269,7 +268,7 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
             return
         stored = count_papers(conn)
         is_due = row is None or now - row.made_at >= _COUNTS_LAST or stored >= 2 * row.papers
-        texts = load_newest_texts(conn, _COUNTED) if is_due else ()
+        texts = load_texts(conn, limit=_COUNTED) if is_due else ()
     if texts:
         from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
 
@@ -312,7 +311,7 @@ def check_library(
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     announced = count_announced(conn, date.min, date.max)
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
-    compared = load_day_texts(conn, day) if day else load_newest_texts(conn, YARDSTICK)
+    compared = load_texts(conn, day=day) if day else load_texts(conn, limit=YARDSTICK)
     least = find_least(Interest(weights, texts).measure(compared))
     others = measure_each_without(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

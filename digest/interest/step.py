@@ -13,10 +13,9 @@ from digest.config import Config
 from digest.interest.tables import (
     StoredLibrary,
     load_counts,
-    load_day_texts,
     load_libraries,
-    load_newest_texts,
     load_ordered,
+    load_texts,
     write_likes_source,
 )
 from digest.model.announcements import StoredChange
@@ -148,7 +147,7 @@ class Interests:
         profile = self.find(conn, due)
         if profile is None or profile.contains(paper):
             return None
-        text, texts = (paper.title, paper.abstract), load_day_texts(conn, day) if is_new else []
+        text, texts = (paper.title, paper.abstract), load_texts(conn, day=day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])
         title = profile.name_nearest(text)
         words = tuple((word, round(100 * share)) for word, share in profile.interest.explain(text) if title)
@@ -164,11 +163,11 @@ class Interests:
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:
-            texts = load_day_texts(conn, day)
+            texts = load_texts(conn, day=day)
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
         if (read := self._days[day]) is None:
             # If few papers are stored, those of the library are many of them.
-            read = Texts.read(one for one in load_newest_texts(conn, YARDSTICK) if one not in profile.held)
+            read = Texts.read(one for one in load_texts(conn, limit=YARDSTICK) if one not in profile.held)
         return find_least(profile.interest.measure(read))
 
     def measure_days(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, insert, or_, select, true, update
 
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
@@ -283,21 +283,16 @@ def load_ordered(conn: Connection) -> list[int]:
     return sorted(liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars()))
 
 
-def load_day_texts(conn: Connection, day: date) -> list[tuple[str, str]]:
-    """Return title and abstract of the papers that an announcement brought as new, as they read now."""
-    return _load_texts(conn, papers.c.announcement == day)
+def load_texts(conn: Connection, *, day: date | None = None, limit: int | None = None) -> list[tuple[str, str]]:
+    """Return title and abstract of the stored papers announced last, as they read now.
 
-
-def load_newest_texts(conn: Connection, limit: int) -> list[tuple[str, str]]:
-    """Return title and abstract of the stored papers announced last whose texts are kept, at most `limit`."""
-    return _load_texts(conn, papers.c.latest_version_id.is_not(None), limit)
-
-
-def _load_texts(conn: Connection, which: ColumnElement[bool], limit: int | None = None) -> list[tuple[str, str]]:
+    Args:
+        day: of an announcement, for the papers that it brought as new; None for all papers.
+    """
     found = (
         select(versions.c.title, versions.c.abstract)
         .join(papers, versions.c.id == papers.c.latest_version_id)
-        .where(which)
+        .where(true() if day is None else papers.c.announcement == day)
         .order_by(papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
         .limit(limit)
     )

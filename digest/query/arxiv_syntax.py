@@ -231,8 +231,6 @@ def _write_author(condition: Condition) -> str:
     name = NamePattern.parse(condition.text)
     if "*" in condition.text and not name.given:  # then its index is asked for each part as it is written
         return _write_term(Prefix.AUTHOR, fold_as_arxiv(fold(condition.text)))
-    if not name.given:
-        return _write_term(Prefix.AUTHOR, condition.text)
     if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
         return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
     return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])

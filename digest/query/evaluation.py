@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from digest import tex
@@ -70,11 +70,8 @@ class PlainText:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts, place = [], 0
-        for piece in self._pieces:
-            starts.append(place)
-            place += len(piece.text)
-        return starts
+        lengths = (len(piece.text) for piece in self._pieces)
+        return list(accumulate(lengths, initial=0))
 
     def find_raw(self, start: int, end: int) -> tuple[int, int]:
         """Return the raw code points (end exclusive) that show as `start` to `end` of the plain text."""
@@ -139,10 +136,7 @@ class WordText(PlainText):
     def find_beginnings(self, beginning: str) -> Iterator[int]:
         """Yield the numbers of the words that begin so, or whose terms do; some perhaps twice."""
         for ordered, numbers in self._vocabularies:
-            for place in range(bisect_left(ordered, beginning), len(ordered)):
-                word = ordered[place]
-                if not word.startswith(beginning):
-                    break
+            for word in cut_begun(ordered, beginning):
                 yield from numbers[word]
 
     def find_words(self, first: int, last: int) -> tuple[int, int]:
@@ -151,6 +145,12 @@ class WordText(PlainText):
         if first < before:
             return self.find_raw(self._places[first][0], self._places[last][1])
         return self.find_raw(self._parted_places[first - before][0], self._parted_places[last - before][1])
+
+
+def cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
+    """Return those of some words in order that begin so."""
+    first = bisect_left(ordered, beginning)
+    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
 
 
 def _number_words(words: Sequence[str], left_out: Collection[str]) -> dict[str, list[int]]:
@@ -212,29 +212,20 @@ class AnalysedPaper:
     @cached_property
     def name_parts(self) -> dict[str, list[int]]:
         """Name part, spelled by `fold_umlauts` -> the indexes of the authors who have it."""
-        found: dict[str, list[int]] = {}
-        for index, name in enumerate(self.names):
-            for part in set(map(fold_umlauts, chain.from_iterable(name.spellings))):
-                found.setdefault(part, []).append(index)
-        return found
+        every = (chain.from_iterable(name.spellings) for name in self.names)
+        return _list_indexes(set(map(fold_umlauts, parts)) for parts in every)
 
     @cached_property
     def category_names(self) -> dict[str, list[int]]:
         """Every name of every category, in lower case -> the indexes of the categories it names."""
-        found: dict[str, list[int]] = {}
-        for index, category in enumerate(self.paper.categories):
-            for name in taxonomy.names_of(category):
-                found.setdefault(name.casefold(), []).append(index)
-        return found
+        every = map(taxonomy.names_of, self.paper.categories)
+        return _list_indexes(map(str.casefold, names) for names in every)
 
     @cached_property
     def archives(self) -> dict[str, list[int]]:
         """Every archive its categories belong to under any of their names -> the categories' indexes."""
-        found: dict[str, list[int]] = {}
-        for index, category in enumerate(self.paper.categories):
-            for archive in {taxonomy.archive_of(name) for name in taxonomy.names_of(category)}:
-                found.setdefault(archive, []).append(index)
-        return found
+        every = map(taxonomy.names_of, self.paper.categories)
+        return _list_indexes(set(map(taxonomy.archive_of, names)) for names in every)
 
     @cached_property
     def ids(self) -> frozenset[str]:
@@ -251,6 +242,15 @@ class AnalysedPaper:
     def submitted_minute(self) -> str:
         """When version 1 was submitted (UTC), as ranges are spelled."""
         return spell_minute(self.paper.published)
+
+
+def _list_indexes(said: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Return each text -> the indexes of those who say it."""
+    found: dict[str, list[int]] = {}
+    for index, texts in enumerate(said):
+        for text in texts:
+            found.setdefault(text, []).append(index)
+    return found
 
 
 def analyse(paper: Paper | AnalysedPaper) -> AnalysedPaper:
@@ -370,7 +370,7 @@ def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
 
-VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
+VALUES: Mapping[str, Callable[[AnalysedPaper], Collection[str]]] = {
     Prefix.ID: lambda paper: paper.ids,
     Prefix.DOI: lambda paper: paper.dois,
     Prefix.LICENCE: lambda paper: (spell_licence(paper.paper.license),),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
@@ -23,7 +22,17 @@ from typing import Any, Final, TypeVar
 
 from digest.model import taxonomy
 from digest.model.papers import Paper
-from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, read_name
+from digest.query.evaluation import (
+    STEMMED,
+    TEXTS,
+    VALUES,
+    AnalysedPaper,
+    Run,
+    WordPattern,
+    analyse,
+    cut_begun,
+    read_name,
+)
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, split_range, spread_condition
@@ -53,6 +62,11 @@ _NEXT, _AGAIN, _NOTHING = "\t", "\n", "\v"
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
 _ARCHIVE: Final = "archive"
+_VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
+    Prefix.CATEGORY: attrgetter("category_names"),
+    _ARCHIVE: attrgetter("archives"),
+    **VALUES,
+}
 
 
 class PaperIndex:
@@ -95,7 +109,7 @@ class _Batch:
     def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
         self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
-        self.fields = {field: _Field(map(read, papers), shared) for field, read in _VALUES.items()}
+        self.fields = {field: _Field(map(read, map(analyse, papers)), shared) for field, read in _VALUES.items()}
         self.texts: dict[str, list[str]] = {}
         words = _Words()
         for prefix, name in TEXTS.items():
@@ -204,16 +218,11 @@ class _Field:
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
-        words, terms = (_cut_begun(ordered, beginning) for ordered in self._ordered)
+        words, terms = (cut_begun(ordered, beginning) for ordered in self._ordered)
         return self._gather(chain(words, *(self._words[term].split(_NEXT) for term in terms)))
 
     def _gather(self, words: Iterable[str]) -> bytes:
         return b"".join(map(self.places.__getitem__, words))
-
-
-def _cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
-    first = bisect_left(ordered, beginning)
-    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
 
 
 def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> dict[_Said, bytes]:
@@ -224,21 +233,6 @@ def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> 
             places[word].append(number)
     packed = ((word, array("I", numbers).tobytes()) for word, numbers in places.items())
     return {shared.setdefault(word, word): shared.setdefault(numbers, numbers) for word, numbers in packed}
-
-
-def _name_categories(paper: Paper) -> list[str]:
-    return [name for category in paper.categories for name in taxonomy.names_of(category)]
-
-
-def _list_values(prefix: Prefix, paper: Paper) -> Iterable[str]:
-    return VALUES[prefix](analyse(paper))
-
-
-_VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
-    Prefix.CATEGORY: lambda paper: map(str.casefold, _name_categories(paper)),
-    _ARCHIVE: lambda paper: map(taxonomy.archive_of, _name_categories(paper)),
-    **{prefix: partial(_list_values, prefix) for prefix in VALUES},
-}
 
 
 class _Search:

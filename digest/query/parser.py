@@ -395,14 +395,10 @@ def parse_query(text: str) -> Query:
 
 def _has_remarks(text: str) -> bool:
     """Whether there is a remark on a text without forms of other tools, or it can't be read."""
-    source = QuerySource(text)
     try:
-        if read_pasted(text) is None:
-            _Parser(source).parse()
-            return bool(source.notes)
+        return bool(parse_query(text).notes)
     except QueryError:
         return True
-    return True
 
 
 class _Parser:
@@ -462,18 +458,16 @@ class _Parser:
     def _read_conjunction(
         self, prefix: Prefix | None, depth: int, before: OperatorToken | None = None
     ) -> list[Node | None]:
-        if before is None and (before := self._take(Operator.ANDNOT)):
-            operands = [_negate(self._read_factor(prefix, depth, before))]
-        else:
-            operands = [self._read_factor(prefix, depth, before)]
-        while not self._is_at_end_of_conjunction():
-            if operator := self._take(Operator.ANDNOT):
-                operands.append(_negate(self._read_factor(prefix, depth, operator)))
-            else:
-                operator = self._take(Operator.AND)
-                self._note_missing_operator(operator)
-                operands.append(self._read_factor(prefix, depth, operator))
-        return operands
+        operands: list[Node | None] = []
+        operator = before or self._take(Operator.ANDNOT)
+        while True:
+            node = self._read_factor(prefix, depth, operator)
+            is_excluded = operator is not None and operator.operator is Operator.ANDNOT
+            operands.append(_negate(node) if is_excluded else node)
+            if self._is_at_end_of_conjunction():
+                return operands
+            operator = self._take(Operator.AND, Operator.ANDNOT)
+            self._note_missing_operator(operator)
 
     def _note_order(self, start: int, tree: Node, rows: list[list[Node | None]]) -> None:
         """Say once how operators were read that no parentheses order, and how they might be meant."""
@@ -579,11 +573,10 @@ class _Parser:
         self._source.fail(position, message, "Use fewer parentheses, or split it into several saved queries.")
 
     def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
-        if not isinstance(token, OperatorToken) and before is not None:
-            message = f"{before.operator} has nothing after it"
-            self._source.fail(before.position, message, "Write a word or a group after it, or leave it out.")
         if not isinstance(token, OperatorToken):
-            self._source.fail(token.position, "This has nothing before it", "Write a word or a group before it.")
+            message = f"{before.operator if before else 'This'} has nothing after it"
+            hint = "Write a word or a group after it, or leave it out."
+            self._source.fail((before or token).position, message, hint)
         word = f'to search for the word, quote it: "{token.operator.lower()}".'
         if before is not None:
             message = f"{token.operator} can't follow {before.operator}"

@@ -81,7 +81,7 @@ _LISTING = re.compile(r"(?:list|archive|rss|atom|year|catchup)/([A-Za-z.+-]+?)(?
 _TERM = re.compile(r"terms-(\d+)-term")
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
-_SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
+_SEARCH = re.compile(rf"search(?:/(?P<archives>(?:,|(?:{'|'.join(taxonomy.ARCHIVES)})(?![a-z-]))+))?/?")
 _OTHER_SITE = re.compile(
     r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.){0,5}orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
     r"|(?:[\w-]+\.){0,5}(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
@@ -300,8 +300,6 @@ class _Address:
         return f"({query}) AND ({ids})" if query and ids else query or ids
 
     def _read_search(self, archives: Sequence[str]) -> str:
-        if not all(map(taxonomy.is_archive, archives)):
-            raise self._fail("This page of arXiv is not a search", _HINT)
         clauses = self._read_clauses("query", "searchtype")
         return self._limit(" AND ".join(clauses), archives)
 

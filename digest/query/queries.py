@@ -53,19 +53,15 @@ class Query:
     @property
     def futility(self) -> str:
         """Why no paper can ever meet it, with the categories that may be meant; "" if one can."""
-        unknown = [note.message for note in self.notes if note.kind is NoteKind.UNKNOWN_CATEGORY]
-        if not (unknown or _denies(self.tree)) or can_be_met(canonicalise(self.tree)):
+        if can_be_met(canonicalise(self.tree)):
             return ""
+        unknown = [note.message for note in self.notes if note.kind is NoteKind.UNKNOWN_CATEGORY]
         return "; ".join(unknown) or "it excludes what it wants"
 
     @cached_property
     def test(self) -> Test:
         """The query as a function of a paper made ready with `analyse`, compiled once."""
         return compile_tree(self.tree)
-
-
-def _denies(node: Node) -> bool:
-    return isinstance(node, Not) or (not isinstance(node, Condition) and any(map(_denies, node.operands)))
 
 
 def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:

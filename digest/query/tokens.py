@@ -69,8 +69,8 @@ _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_
 _OPENING = f'"{CURLY_QUOTES}'
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
 _WEB = ("http", "https", "ftp")
-_EXACT = re.compile(rf"=+(?=[^{_END}=]|[{_OPENING}]|\()")
-"""Before a word, a phrase or, to be refused, a group; anywhere else it is a mere sign."""
+_NO_WORD = re.compile(rf"[({_OPENING}]|=+(?=[^{_END}=]|[{_OPENING}]|\()")
+"""How a value begins that is no mere word. A = is before a word, a phrase or, to be refused, a group."""
 _EQUAL = re.compile(r"=+\s*")
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
@@ -205,19 +205,14 @@ class Scanner:
     def _scan_token(self) -> Token:
         start = self._place
         match self._next():
-            case "(":
-                self._place += 1
-                return OpenToken(None, start)
             case ")":
                 self._place += 1
                 return CloseToken(start)
             case "-" | "!" if _NEGATION.match(self._text, start):
                 self._place += 1
                 return OperatorToken(Operator.NOT, start)
-            case "=" if _EXACT.match(self._text, start):
-                return self._scan_exact(None, start)
-            case sign if sign in _OPENING:
-                return self._scan_closed(None, start)
+            case _ if _NO_WORD.match(self._text, start):
+                return self._scan_value(None, start)
             case _:
                 return self._scan_word(start)
 
@@ -285,7 +280,7 @@ class Scanner:
         hint = f"{guess}Known prefixes: {' '.join(Prefix)}. As words of a text, write {quoted}."
         self._source.fail(start, f"{name}: is not a known prefix", hint)
 
-    def _scan_value(self, prefix: Prefix, start: int) -> Token:
+    def _scan_value(self, prefix: Prefix | None, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
             return self._scan_closed(prefix, start)
         match self._next():
@@ -301,7 +296,7 @@ class Scanner:
                 if found := _NEGATED_VALUE.match(self._text, value_position):
                     hint = f"Write NOT {prefix}:{found[1]}."
                     self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
-                value = self._take_bare(prefix)
+                value = self._take_bare(prefix or Prefix.ALL)
                 return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
 
     def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:

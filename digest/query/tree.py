@@ -177,15 +177,14 @@ def intern_condition(prefix: Prefix, shape: Shape, text: str) -> Condition:
 
 def walk_conditions(node: Node) -> Iterator[Condition]:
     """Yield every leaf from left to right, repeated ones as often as they occur."""
-    waiting = [node]
-    while waiting:
-        match waiting.pop():
-            case Condition() as condition:
-                yield condition
-            case Not(operand):
-                waiting.append(operand)
-            case And(operands) | Or(operands):
-                waiting.extend(reversed(operands))
+    match node:
+        case Condition():
+            yield node
+        case Not(operand):
+            yield from walk_conditions(operand)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from walk_conditions(operand)
 
 
 WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)

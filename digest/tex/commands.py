@@ -206,8 +206,11 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def _read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read an environment known by its name; others are printed as typed, `\begin` and all."""
+def _read_environment(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    r"""Read an environment known by its name; others are printed as typed, `\begin` and all.
+
+    An `\end` alone is read as a `\begin` alone is.
+    """
     found = environment_name(reader.text, token)
     if found is None:
         return reader.print_command(token)
@@ -224,15 +227,6 @@ def _read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
     reader.at = closing
     reader.skip_to(end[1] if end else reader.offset)
     return pieces
-
-
-def _read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read an `\end` whose `\begin` was not read as an environment."""
-    found = environment_name(reader.text, token)
-    if found is None or found[0].removesuffix("*") not in _WORDS:
-        return reader.print_command(token)
-    reader.skip_to(found[1])
-    return [TexPiece(token.start, found[1], PieceKind.BLANK, " ", setting.tags)]
 
 
 def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
@@ -373,6 +367,9 @@ def _raw_between(opening: str, closing: str) -> Command:
     return read_raw
 
 
+_read_as_typed = _raw_between("", "")
+
+
 def _join_text(pieces: Iterable[TexPiece] | None) -> str:
     return "".join([piece.text for piece in pieces or ()])
 
@@ -406,14 +403,9 @@ def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[Te
     r"""Read what is between two equal signs, `\verb|x_i|`, or in braces."""
     found = _VERBATIM.match(reader.text, reader.offset)
     if found is None or reader.end < len(reader.tokens):
-        return _read_address(reader, token, setting)
+        return _read_as_typed(reader, token, setting)
     reader.skip_to(found.end())
     return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], setting.with_tag("code").tags)]
-
-
-def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    pieces = reader.take_raw(setting.tags)
-    return reader.print_command(token) if pieces is None else pieces
 
 
 def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -591,9 +583,9 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
     **_named("enquote", _raw_between("“", "”")),
     **_named("footnote thanks", _raw_between(" (", ")")),
-    **_named("url path nolinkurl", _read_address),
+    **_named("url path nolinkurl", _read_as_typed),
     **_named("verb lstinline", _read_verbatim),
-    **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _raw_between("", "")),
+    **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _read_as_typed),
     **_named("acp acsp aclp acfp glspl Glspl", _raw_between("", "s")),
     **_named("ce", _convert(write_chemistry)),
     **_named("ion", _convert(write_ion, 2)),
@@ -623,8 +615,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     ),
     **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
     **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
-    **_named("begin", _read_begin),
-    **_named("end", _read_end),
+    **_named("begin end", _read_environment),
     **_named("u v H c d b k r t", _read_text_accent),
 }
 """Commands of text, which formulas may hold, too."""
