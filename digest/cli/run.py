@@ -245,33 +245,28 @@ def command(
             )
         except AnotherWorker as busy:
             return Busy(busy.message, _find_long_run(site))
+        report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
-            breaker = load_breaker(conn, site.clock)
-            next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, here.now)
-            is_checked = load_visible(conn, site.config.arxiv.source, here.now).is_complete
-            waiting = find_waiting(conn, site.config, site.clock, here.now)
-            retried = tuple(find_stuck(conn, (DeliveryState.READY,), here))
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
-    failure = None
-    if said := join_causes(report.troubles) or [one.what for one in held]:
-        failure = OutsideError(
-            "; ".join(said),
-            hint="`digest status` says what needs you. The rest is tried again by itself.",
-        )
-    report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-    return Run(
-        here=here,
-        report=report,
-        is_checked=is_checked,
-        next_poll_at=next_poll_at,
-        waiting=waiting,
-        breaker=breaker,
-        retried=retried,
-        held=held,
-        schedule=find_other_schedule(site.config, here.now.year),
-        failure=failure,
-    )
+            failure = None
+            if said := join_causes(report.troubles) or [one.what for one in held]:
+                failure = OutsideError(
+                    "; ".join(said),
+                    hint="`digest status` says what needs you. The rest is tried again by itself.",
+                )
+            return Run(
+                here=here,
+                report=report,
+                is_checked=load_visible(conn, site.config.arxiv.source, here.now).is_complete,
+                next_poll_at=find_next_check(conn, site.config.arxiv.source, site.clock, here.now),
+                waiting=find_waiting(conn, site.config, site.clock, here.now),
+                breaker=load_breaker(conn, site.clock),
+                retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
+                held=held,
+                schedule=find_other_schedule(site.config, here.now.year),
+                failure=failure,
+            )
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:
