@@ -129,8 +129,7 @@ def command(ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[
         found = [hide(one, private) if share else conceal(one, secrets) for one in found]
     elif share:
         found = [hide(one, {}) for one in found]
-    worst = max((one.verdict for one in found), key=list(Verdict).index)
-    return Report(worst, tuple(found), share)
+    return Report(max((one.verdict for one in found), key=list(Verdict).index), tuple(found), share)
 
 
 def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Finding]]:

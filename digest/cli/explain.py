@@ -216,7 +216,8 @@ def _describe_delivery(here: Here, stored: StoredDelivery, attempts: tuple[Attem
 
 def _show_match(match: MatchHistory) -> Iterator[Part]:
     yield _write_title(match.paper, "" if match.is_stored else "(not stored here: as arXiv has it now)")
-    name, text = f"{match.name}: " if match.name else "", " ".join(match.query.split())
+    name = f"{match.name}: " if match.name else ""
+    text = " ".join(match.query.split())
     yield labelled([("matches" if match.matches else "does not match", name + text)])
     if not match.matches:
         yield f"it {match.failing}"

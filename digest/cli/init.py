@@ -73,8 +73,6 @@ _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED
 _CATEGORIES, _SHARE = 5, 10
 """At most that many categories of a library are followed, each with one in that many of its papers."""
 
-_START = "Write what it takes to run by itself, too; also beside a digest.toml that is there."
-_PACKAGE = "With --start: the wheel or commit that Digest is installed from."
 _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
@@ -94,8 +92,17 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
 @click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
 @click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
-@click.option("--start", type=click.Choice(list(STARTS)), help=_START)
-@click.option("--package", metavar="URL", default="", help=_PACKAGE)
+@click.option(
+    "--start",
+    type=click.Choice(list(STARTS)),
+    help="Write what it takes to run by itself, too; also beside a digest.toml that is there.",
+)
+@click.option(
+    "--package",
+    metavar="URL",
+    default="",
+    help="With --start: the wheel or commit that Digest is installed from.",
+)
 @click.option("--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages.")
 @click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")

@@ -40,9 +40,6 @@ _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
 
 _WAIT = re.compile(r"([0-9]|[1-3][0-9]|4[0-5])m")
-_WAIT_HELP = (
-    "Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late."
-)
 
 _NAMED = 8
 """Announcements named one by one at most."""
@@ -209,7 +206,14 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
 @click.command()
 @click.option("--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
-@click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
+@click.option(
+    "--wait",
+    "longest_wait",
+    metavar="TIME",
+    default="0m",
+    callback=_read_wait,
+    help="Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late.",
+)
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
 @click.option(
     "--accept-clock",

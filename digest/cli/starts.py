@@ -45,9 +45,7 @@ _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
 _NEW_OWNER = ("digest", 1000, 1000)
-_CONTAINER = {"compose.yaml": "compose.yml", "Containerfile": "containerfile.txt", "Caddyfile": "caddyfile.txt"}
 _ON_MACHINE = {"store.git_branch": None}
-_UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,14 +300,18 @@ STARTS = {
         hides=True,
     ),
     "compose": Start(
-        files=_CONTAINER,
+        files={
+            "compose.yaml": "compose.yml",
+            "Containerfile": "containerfile.txt",
+            "Caddyfile": "caddyfile.txt",
+        },
         steps="compose.txt",
         settings=_ON_MACHINE,
         check=lambda _, package: _require_package(package, "an image"),
         see=_see_container,
     ),
     "systemd": Start(
-        files=_UNITS,
+        files={"digest.service": "service.txt", "digest.timer": "timer.txt"},
         steps="systemd.txt",
         settings=_ON_MACHINE,
         check=_check_systemd,

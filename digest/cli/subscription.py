@@ -32,7 +32,6 @@ from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
     Destination,
-    DueSubscription,
     Grouping,
     Subscription,
     SubscriptionState,
@@ -221,18 +220,14 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
                 f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
-        moment = _read_day(until, bench.here, due) if until else None
+        moment = None
+        if until:
+            moment = read_pause_end(until, choose_zone(due.subscription.cadence, due.subscription.quiet_hours))
+            if moment <= bench.here.now:
+                raise UsageError(f"{until} is over already.", hint="Write a later date.")
         pause_digests(conn, due, moment, at=bench.here.now)
     say(f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
-
-
-def _read_day(text: str, here: Here, due: DueSubscription) -> datetime:
-    subscription = due.subscription
-    moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
-    if moment <= here.now:
-        raise UsageError(f"{text} is over already.", hint="Write a later date.")
-    return moment
 
 
 @command.command()
@@ -309,8 +304,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
         destination = _find_destination(conn, bench.config, name, address)
         which = EVERYTHING if everything else name
         still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=bench.here.now)
-        is_silent = name in (LETTERS, *still_unsubscribed)
-        coming = "" if is_silent else _describe_next(conn, bench, name)
+        coming = "" if name in (LETTERS, *still_unsubscribed) else _describe_next(conn, bench, name)
     what = "everything" if everything else name
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
     say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())
