@@ -48,10 +48,17 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the announcements of the last days."""
-    first_at = load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
-        announcements=tuple(load_announcements(conn, source, now, first_at=first_at, days=days)),
+        announcements=tuple(
+            load_announcements(
+                conn,
+                source,
+                now,
+                first_at=load_cursor(conn, source).bootstrapped_at,
+                days=days,
+            )
+        ),
         gaps=count_gaps(conn),
         requests=count_requests(conn, now - timedelta(hours=24)),
     )
