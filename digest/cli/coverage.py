@@ -154,5 +154,9 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int) -> View
     with opened_store(ctx) as bench, bench.store.read() as conn:
         if view:
             return View(bench.here, view, None, tuple(_VIEWS[view][0](conn, limit=limit)))
-        ledger = load_ledger(conn, bench.config.arxiv.source, bench.here.now, days=days)
-        return View(bench.here, "", ledger, ())
+        return View(
+            bench.here,
+            view="",
+            ledger=load_ledger(conn, bench.config.arxiv.source, bench.here.now, days=days),
+            entries=(),
+        )

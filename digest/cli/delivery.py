@@ -110,8 +110,12 @@ def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryLi
     with opened_store(ctx) as bench, bench.store.read() as conn:
         stored = load_stored_deliveries(conn, wanted, limit=limit)
         counts = load_outbox(conn, bench.here.now).counts
-    older = sum(counts.get(state, 0) for state in wanted) - len(stored)
-    return DeliveryList(bench.here, tuple(stored), states, older)
+    return DeliveryList(
+        bench.here,
+        tuple(stored),
+        states,
+        older=sum(counts.get(state, 0) for state in wanted) - len(stored),
+    )
 
 
 def _describe_moment(here: Here, one: StoredDelivery) -> str:

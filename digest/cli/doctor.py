@@ -207,8 +207,12 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
     destinations = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
     for place in destinations:
         try:
-            receipt = send_test(site, place)
-            yield Finding(Verdict.OK, "test message", f"sent to {place}", more=receipt.detail)
+            yield Finding(
+                Verdict.OK,
+                "test message",
+                f"sent to {place}",
+                more=send_test(site, place).detail,
+            )
         except DigestError as error:
             yield Finding(Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint)
     if config.alarms.ping_url:

@@ -290,8 +290,14 @@ def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: b
         histories = [explain_paper(conn, id_, due, config.arxiv.source, only) for due in dues]
         if is_whole:
             histories = [explain_order(conn, config, dues[0], histories[0])]
-        reader = asked if asked and is_reader else ""
-        return Explanation(bench.here, id_, config.arxiv.source, tuple(histories), is_whole, reader)
+        return Explanation(
+            bench.here,
+            id_,
+            config.arxiv.source,
+            tuple(histories),
+            is_whole,
+            reader=asked if asked and is_reader else "",
+        )
 
 
 def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:

@@ -182,8 +182,16 @@ def command(
     wanted = text
     steps = ""
     if chosen:
-        clock = choose_clock(config)
-        facts = Facts(target, text, known, config, package, clock, environ, token_bytes)
+        facts = Facts(
+            target,
+            text,
+            known,
+            config,
+            package,
+            clock=choose_clock(config),
+            environ=environ,
+            draw_bytes=token_bytes,
+        )
         made, steps, wanted = render_start(chosen, facts)
         files |= made
     change = compare_texts(text, wanted, target.name) if is_beside else []
@@ -204,8 +212,12 @@ def _answer_all(
     """Return all answers: what flags say, and what is asked or usual for the rest."""
     known = _read_flags(flags, target, dialogue.zone, dialogue.environ)
     if known.library:
-        asked = not known.queries
-        proposed = _propose_query(target, dialogue.environ, known.library, is_asked=asked)
+        proposed = _propose_query(
+            target,
+            dialogue.environ,
+            known.library,
+            is_asked=not known.queries,
+        )
         known = replace(known, queries=known.queries or proposed)
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
         known = _fill_in(known, dialogue.zone, may_lack=dialogue.hides)

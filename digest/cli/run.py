@@ -150,8 +150,10 @@ def _print_poll(run: Run) -> Iterator[Part]:
     elif not poll.was_due and breaker.seconds:
         yield f"No check was made: {describe_breaker(breaker)[0]}."
     elif not poll.was_due:
-        why = poll.why_not or "nothing to ask"
-        yield f"No check of arXiv was due: {why} (`digest run --now` checks right away)."
+        yield (
+            f"No check of arXiv was due: {poll.why_not or 'nothing to ask'}"
+            " (`digest run --now` checks right away)."
+        )
     elif poll.caught_up:
         yield f"Caught up with {_describe_announcements(poll, run.here.now)}."
     elif poll.is_bootstrap:

@@ -182,13 +182,12 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
-    hidden = {name: _quote(value) for name, value in secrets.items()}
     named = {str(see_from(config.folder, one)) for one in config.origins.values()} - {"digest.toml"}
     return WorkflowContext(
         schedule,
         in_utc,
         facts.package,
-        hidden,
+        {name: _quote(value) for name, value in secrets.items()},
         is_site=SITE in map(str, answers.to),
         has_history=(config.folder / "digest.db").exists(),
         # A sign that means more than itself to git has a backslash before it.

@@ -239,8 +239,7 @@ def resume(ctx: click.Context, name: str) -> None:
         due = require_subscription(bench.config, conn, name)
         resume_digests(conn, due, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
-    was_paused = due.state == SubscriptionState.PAUSED
-    say(f"{name} goes on. {coming}" if was_paused else f"{name} is not paused.")
+    say(f"{name} goes on. {coming}" if due.state == SubscriptionState.PAUSED else f"{name} is not paused.")
 
 
 def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
@@ -279,8 +278,13 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        which = EVERYTHING if everything else name
-        is_first = unsubscribe_from(conn, destination, which, how=OPERATOR, at=bench.here.now)
+        is_first = unsubscribe_from(
+            conn,
+            destination,
+            EVERYTHING if everything else name,
+            how=OPERATOR,
+            at=bench.here.now,
+        )
     if not is_first:
         say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
@@ -302,8 +306,13 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        which = EVERYTHING if everything else name
-        still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=bench.here.now)
+        still_unsubscribed = resubscribe_to(
+            conn,
+            destination,
+            EVERYTHING if everything else name,
+            how=OPERATOR,
+            at=bench.here.now,
+        )
         coming = "" if name in (LETTERS, *still_unsubscribed) else _describe_next(conn, bench, name)
     what = "everything" if everything else name
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""

@@ -69,10 +69,14 @@ def load_announcements(
 ) -> list[AnnouncementLine]:
     """Say what became of each announcement of the last days, the newest first (see `assess_announcements`)."""
     since = now - timedelta(days=days) - _MARGIN
-    polls = load_polls_since(conn, source, since)
-    checks = load_polls_since(conn, Source.GAPS, since)
-    counts = count_announced(conn, since.date(), now.date())
-    return assess_announcements(polls, checks, counts, first_at=first_at, days=days, now=now)
+    return assess_announcements(
+        polls=load_polls_since(conn, source, since),
+        checks=load_polls_since(conn, Source.GAPS, since),
+        counts=count_announced(conn, since.date(), now.date()),
+        first_at=first_at,
+        days=days,
+        now=now,
+    )
 
 
 class AnnouncementState(StrEnum):

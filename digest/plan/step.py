@@ -477,8 +477,14 @@ def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connecti
         return PlanReport()
     drafts.read(conn, rows)
     rows = drafts.sample(conn, due, rows)
-    slot = f"new:{drafts.now.isoformat()}"
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST, to=places)
+    draft = drafts.draft(
+        conn,
+        due,
+        rows,
+        slot=f"new:{drafts.now.isoformat()}",
+        occasion=Occasion.FIRST_DIGEST,
+        to=places,
+    )
     return _save(conn, drafts, [(due, replace(draft, consumed=()))])
 
 
@@ -493,9 +499,14 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
     rows = looks if has_turn or due.last_slot or is_known else pending
-    slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    draft = drafts.draft(
+        conn,
+        due,
+        rows,
+        slot=f"run:{looks[-1].match_run_id}",
+        occasion=Occasion.FIRST_DIGEST,
+    )
     return _save(conn, drafts, [(due, draft)])
 
 
@@ -514,8 +525,12 @@ def _find_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchR
 
 def _plan_slot(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id)
-    return _plan_slots(conn, drafts, found, patience)
+    return _plan_slots(
+        conn,
+        drafts,
+        load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id),
+        patience,
+    )
 
 
 def _plan_slots(
