@@ -334,7 +334,7 @@ def covered_since(subscription: Subscription, taken: str) -> datetime | None:
     for name in taken.split():
         if day := _read_day(subscription.cadence, name):
             last = _make_slot(subscription.cadence, subscription.quiet_hours, day)
-            return last and last.latest_at
+            return last.latest_at if last else None
     return None
 
 
