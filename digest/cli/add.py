@@ -30,11 +30,16 @@ LIBRARY = "Papers you keep; what is near them comes first: lab.bib, zotero:12345
 
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--to`, `--when`, `--library` and `--subscription`."""
-    to = "Where to: you@example.org, #papers, feed. Repeatable."
     command = click.option("--subscription", metavar="NAME", help="Add it to this one; make no new one.")(command)
     command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(command)
     command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(command)
-    return click.option("--to", "destinations", metavar="TO", multiple=True, help=to)(command)
+    return click.option(
+        "--to",
+        "destinations",
+        metavar="TO",
+        multiple=True,
+        help="Where to: you@example.org, #papers, feed. Repeatable.",
+    )(command)
 
 
 @dataclass(frozen=True, slots=True)

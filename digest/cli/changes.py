@@ -22,8 +22,6 @@ from digest.model.errors import ConfigurationError, UsageError
 from digest.query import parse_query
 from digest.store.workers import load_workers
 
-_COLOURS = {"+": "green", "-": "red"}
-
 
 @dataclass(frozen=True)
 class FileChange:
@@ -129,7 +127,7 @@ def _show(change: FileChange) -> Iterator[Part]:
     """Yield what differs, without the marks that only programs need."""
     for line in change.diff[3:]:
         shown = f"  {line}".rstrip() if line[0] != "@" else "  …"
-        yield style(shown, fg=_COLOURS.get(line[0]))
+        yield style(shown, fg={"+": "green", "-": "red"}.get(line[0]))
     yield from [""] * bool(change.diff)
     for remark in change.remarks:
         yield Aside(f"note: {quote_as_called(remark)}")

@@ -137,10 +137,9 @@ def opened(
     with ExitStack() as stack:
         branch = None
         if config.store.git_branch:
-            opening_branch = opened_branch(
-                config, clock, owner, create=create, start_new=start_new, migrates=migrates
+            branch = stack.enter_context(
+                opened_branch(config, clock, owner, create=create, start_new=start_new, migrates=migrates)
             )
-            branch = stack.enter_context(opening_branch)
         elif start_new:
             raise UsageError("only a state on a branch is started new", hint="See git_branch under [store].")
         opening = open_site(

@@ -19,7 +19,6 @@ from digest.store.gaps import load_gaps
 from digest.store.runs import load_last_runs, load_quarantined, load_requests
 
 _STATES = {"complete": "green", "caught up": "green", "incomplete": "yellow", "late": "red", "not checked": "red"}
-_GAP_WORDS = {"open": "asked for", "found": "found after all", "given up": "never used"}
 _GUARANTEES = {
     "harvest": "Every paper that arXiv announces is fetched, however late. Missing ids are asked for.",
     "query": "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
@@ -123,7 +122,8 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
     header = ("ANNOUNCED", "STATE", "NEW", "CHECKS", "LAST CHECK", "")
     yield table(header, rows, empty="No announcement was expected within these days.")
     gaps = {str(state): number for state, number in ledger.gaps.items()}
-    missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
+    words = {"open": "asked for", "found": "found after all", "given up": "never used"}
+    missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in words.items() if gaps.get(state))
     yield f"\n{_GUARANTEES[ledger.source]}"
     yield f"Missing ids: {missing or 'none'} (--missing)."
     asked = count(ledger.requests, "request")
@@ -154,5 +154,9 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int) -> View
     with opened_store(ctx) as bench, bench.store.read() as conn:
         if view:
             return View(bench.here, view, None, tuple(_VIEWS[view][0](conn, limit=limit)))
-        ledger = load_ledger(conn, bench.config.arxiv.source, bench.here.now, days=days)
-        return View(bench.here, "", ledger, ())
+        return View(
+            bench.here,
+            view="",
+            ledger=load_ledger(conn, bench.config.arxiv.source, bench.here.now, days=days),
+            entries=(),
+        )

@@ -227,8 +227,11 @@ def restored(ctx: click.Context, sent_until: str | None) -> Settlement:
         here = bench.here
         until = _read_moment(sent_until, here.zone, here.now)
         with bench.store.begin() as conn:
-            settled = settle(conn, until, source=bench.config.arxiv.source, now=here.now)
-    return Settlement(here, until, settled)
+            return Settlement(
+                here,
+                until,
+                settle(conn, until, source=bench.config.arxiv.source, now=here.now),
+            )
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:

@@ -47,9 +47,7 @@ _NOTHING = {
 _ID = click.IntRange(1, LARGEST_ID)
 
 _MOST_LINES = 1_000_000
-_WIDEST_ERROR = 140
 _LINES = 24
-_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
 
 
 @click.group(cls=CommandGroup)
@@ -77,7 +75,7 @@ def _show_list(listed: DeliveryList) -> Iterator[Part]:
             here.show(one.delivery.destination),
             one.subscription,
             _describe_moment(here, one),
-            cut(one.delivery.last_error, _WIDEST_ERROR),
+            cut(one.delivery.last_error, 140),
         )
         for one in listed.deliveries
     ]
@@ -112,8 +110,12 @@ def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryLi
     with opened_store(ctx) as bench, bench.store.read() as conn:
         stored = load_stored_deliveries(conn, wanted, limit=limit)
         counts = load_outbox(conn, bench.here.now).counts
-    older = sum(counts.get(state, 0) for state in wanted) - len(stored)
-    return DeliveryList(bench.here, tuple(stored), states, older)
+    return DeliveryList(
+        bench.here,
+        tuple(stored),
+        states,
+        older=sum(counts.get(state, 0) for state in wanted) - len(stored),
+    )
 
 
 def _describe_moment(here: Here, one: StoredDelivery) -> str:
@@ -194,10 +196,13 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
     with opened_store(ctx) as bench, bench.store.read() as conn:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
-        before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
         stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
-        remedy = next((one.remedy for one in stuck if delivery_id in one.deliveries), "")
-    todo = _advise(stored.delivery, before, remedy, is_doubtful=is_doubtful)
+        todo = _advise(
+            stored.delivery,
+            before=load_obstacle(conn, delivery_id),
+            remedy=next((one.remedy for one in stuck if delivery_id in one.deliveries), ""),
+            is_doubtful=may_have_arrived(conn, delivery_id),
+        )
     return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
 
 
@@ -323,7 +328,7 @@ def mask_links(text: str) -> str:
 
 def _read_mail(body: bytes) -> Iterator[str]:
     mail = message_from_bytes(body, policy=policy.default)
-    for name in _HEADERS:
+    for name in ("From", "To", "Date", "Subject", "Message-ID"):
         yield f"{name}: {mail[name]}"
     text = mail.get_body(("plain",))
     if text is not None:

@@ -129,8 +129,7 @@ def command(ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[
         found = [hide(one, private) if share else conceal(one, secrets) for one in found]
     elif share:
         found = [hide(one, {}) for one in found]
-    worst = max((one.verdict for one in found), key=list(Verdict).index)
-    return Report(worst, tuple(found), share)
+    return Report(max((one.verdict for one in found), key=list(Verdict).index), tuple(found), share)
 
 
 def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Finding]]:
@@ -208,8 +207,12 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
     destinations = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
     for place in destinations:
         try:
-            receipt = send_test(site, place)
-            yield Finding(Verdict.OK, "test message", f"sent to {place}", more=receipt.detail)
+            yield Finding(
+                Verdict.OK,
+                "test message",
+                f"sent to {place}",
+                more=send_test(site, place).detail,
+            )
         except DigestError as error:
             yield Finding(Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint)
     if config.alarms.ping_url:

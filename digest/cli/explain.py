@@ -216,7 +216,8 @@ def _describe_delivery(here: Here, stored: StoredDelivery, attempts: tuple[Attem
 
 def _show_match(match: MatchHistory) -> Iterator[Part]:
     yield _write_title(match.paper, "" if match.is_stored else "(not stored here: as arXiv has it now)")
-    name, text = f"{match.name}: " if match.name else "", " ".join(match.query.split())
+    name = f"{match.name}: " if match.name else ""
+    text = " ".join(match.query.split())
     yield labelled([("matches" if match.matches else "does not match", name + text)])
     if not match.matches:
         yield f"it {match.failing}"
@@ -289,8 +290,14 @@ def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: b
         histories = [explain_paper(conn, id_, due, config.arxiv.source, only) for due in dues]
         if is_whole:
             histories = [explain_order(conn, config, dues[0], histories[0])]
-        reader = asked if asked and is_reader else ""
-        return Explanation(bench.here, id_, config.arxiv.source, tuple(histories), is_whole, reader)
+        return Explanation(
+            bench.here,
+            id_,
+            config.arxiv.source,
+            tuple(histories),
+            is_whole,
+            reader=asked if asked and is_reader else "",
+        )
 
 
 def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:

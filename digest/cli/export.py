@@ -72,14 +72,13 @@ def command(
         else:
             papers = _load_papers(conn, paper_ids)
     if papers:
-        text = _WRITERS[kind](papers, with_abstracts=abstracts)
-        put(text.encode("utf-8"), nl=False)  # a file of references, whatever the terminal's encoding
+        # A file of references, whatever the terminal's encoding.
+        put(_WRITERS[kind](papers, with_abstracts=abstracts).encode("utf-8"), nl=False)
     echo(count(len(papers), "paper"), err=True)
 
 
 def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
-    digest = load_digest(conn, min(digest_id, LARGEST_ID))
-    return [entry.paper for entry in digest.entries]
+    return [entry.paper for entry in load_digest(conn, min(digest_id, LARGEST_ID)).entries]
 
 
 def _load_last_digest(bench: Installation, conn: Connection, name: str) -> list[Paper]:

@@ -102,8 +102,7 @@ def rotate(ctx: click.Context, name: str) -> Mapping[str, str]:
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         place = require_feed(conn, name)
-        generation = bump_feed_generation(conn, place.key)
-        return write_addresses(bench.config, conn, place, generation)
+        return write_addresses(bench.config, conn, place, bump_feed_generation(conn, place.key))
 
 
 @command.command()

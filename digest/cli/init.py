@@ -73,8 +73,6 @@ _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED
 _CATEGORIES, _SHARE = 5, 10
 """At most that many categories of a library are followed, each with one in that many of its papers."""
 
-_START = "Write what it takes to run by itself, too; also beside a digest.toml that is there."
-_PACKAGE = "With --start: the wheel or commit that Digest is installed from."
 _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
@@ -94,8 +92,17 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 @click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
 @click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
 @click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
-@click.option("--start", type=click.Choice(list(STARTS)), help=_START)
-@click.option("--package", metavar="URL", default="", help=_PACKAGE)
+@click.option(
+    "--start",
+    type=click.Choice(list(STARTS)),
+    help="Write what it takes to run by itself, too; also beside a digest.toml that is there.",
+)
+@click.option(
+    "--package",
+    metavar="URL",
+    default="",
+    help="With --start: the wheel or commit that Digest is installed from.",
+)
 @click.option("--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages.")
 @click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
@@ -175,8 +182,16 @@ def command(
     wanted = text
     steps = ""
     if chosen:
-        clock = choose_clock(config)
-        facts = Facts(target, text, known, config, package, clock, environ, token_bytes)
+        facts = Facts(
+            target,
+            text,
+            known,
+            config,
+            package,
+            clock=choose_clock(config),
+            environ=environ,
+            draw_bytes=token_bytes,
+        )
         made, steps, wanted = render_start(chosen, facts)
         files |= made
     change = compare_texts(text, wanted, target.name) if is_beside else []
@@ -197,8 +212,12 @@ def _answer_all(
     """Return all answers: what flags say, and what is asked or usual for the rest."""
     known = _read_flags(flags, target, dialogue.zone, dialogue.environ)
     if known.library:
-        asked = not known.queries
-        proposed = _propose_query(target, dialogue.environ, known.library, is_asked=asked)
+        proposed = _propose_query(
+            target,
+            dialogue.environ,
+            known.library,
+            is_asked=not known.queries,
+        )
         known = replace(known, queries=known.queries or proposed)
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
         known = _fill_in(known, dialogue.zone, may_lack=dialogue.hides)

@@ -118,9 +118,14 @@ def show(ctx: click.Context, name: str | None) -> Holdings:
     with opened_workbench(ctx) as bench:
         config, sources = bench.config, _choose_sources(bench.config, name)
         held = [read_anew(config, bench.clock, bench.store, source) for source in sources]
-        said = {one.source: describe_trouble(config, one, bench.here.now) if one.trouble else "" for one in held}
-        names = {one.source: name_source(config, one.source) for one in held}
-        return Holdings(tuple(held), names, said, _load_likes(bench, name))
+        return Holdings(
+            libraries=tuple(held),
+            names={one.source: name_source(config, one.source) for one in held},
+            said={
+                one.source: describe_trouble(config, one, bench.here.now) if one.trouble else "" for one in held
+            },
+            likes=_load_likes(bench, name),
+        )
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:

@@ -156,8 +156,12 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
         case "feed":
             return renderer.render_feed(load_feed(conn, site, chosen.due), "atom")
         case _:
-            width = find_width()
-            text = renderer.render_terminal(digest, width=width, color=shows_colors(), limit=None)
+            text = renderer.render_terminal(
+                digest,
+                width=find_width(),
+                color=shows_colors(),
+                limit=None,
+            )
     return text.encode("utf-8", "backslashreplace")
 
 

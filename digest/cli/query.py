@@ -277,8 +277,14 @@ def command_try(
         follow = follow if is_set_up else f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"
         follow = f"This brings nothing: {query.futility}." if query.futility else quote_as_called(follow)
     own = [note.message for note in query.notes] if change is None else []  # else the change has them
-    notes = (*own, *note_found(query, digest))
-    return Trial(query.text, notes, digest, describe_found(digest), follow, change)
+    return Trial(
+        query=query.text,
+        notes=(*own, *note_found(query, digest)),
+        digest=digest,
+        volume=describe_found(digest),
+        follow=follow,
+        change=change,
+    )
 
 
 def _compare(bench: Workbench, old: NamedQuery, new: NamedQuery, days: int, limit: int) -> Comparison:
@@ -294,5 +300,12 @@ def _compare(bench: Workbench, old: NamedQuery, new: NamedQuery, days: int, limi
     for note in new.query.notes:
         say(f"note: {note.message}", err=True)
     before, after = (f"{one.name}  {cut(one.query.text, _LONGEST_HEADING)}".lstrip() for one in (old, new))
-    papers = compare_wordings(old.query, new.query, found.papers)
-    return Comparison(bench.here, before, after, found.span, found.checked_at, papers, limit)
+    return Comparison(
+        here=bench.here,
+        old=before,
+        new=after,
+        span=found.span,
+        checked_at=found.checked_at,
+        papers=compare_wordings(old.query, new.query, found.papers),
+        limit=limit,
+    )

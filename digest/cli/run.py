@@ -40,9 +40,6 @@ _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
 
 _WAIT = re.compile(r"([0-9]|[1-3][0-9]|4[0-5])m")
-_WAIT_HELP = (
-    "Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late."
-)
 
 _NAMED = 8
 """Announcements named one by one at most."""
@@ -153,8 +150,10 @@ def _print_poll(run: Run) -> Iterator[Part]:
     elif not poll.was_due and breaker.seconds:
         yield f"No check was made: {describe_breaker(breaker)[0]}."
     elif not poll.was_due:
-        why = poll.why_not or "nothing to ask"
-        yield f"No check of arXiv was due: {why} (`digest run --now` checks right away)."
+        yield (
+            f"No check of arXiv was due: {poll.why_not or 'nothing to ask'}"
+            " (`digest run --now` checks right away)."
+        )
     elif poll.caught_up:
         yield f"Caught up with {_describe_announcements(poll, run.here.now)}."
     elif poll.is_bootstrap:
@@ -209,7 +208,14 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
 @click.command()
 @click.option("--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
-@click.option("--wait", "longest_wait", metavar="TIME", default="0m", callback=_read_wait, help=_WAIT_HELP)
+@click.option(
+    "--wait",
+    "longest_wait",
+    metavar="TIME",
+    default="0m",
+    callback=_read_wait,
+    help="Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late.",
+)
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
 @click.option(
     "--accept-clock",
@@ -245,33 +251,28 @@ def command(
             )
         except AnotherWorker as busy:
             return Busy(busy.message, _find_long_run(site))
+        report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
         here = find_here(site.config, site.clock)
         with site.store.read() as conn:
-            breaker = load_breaker(conn, site.clock)
-            next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, here.now)
-            is_checked = load_visible(conn, site.config.arxiv.source, here.now).is_complete
-            waiting = find_waiting(conn, site.config, site.clock, here.now)
-            retried = tuple(find_stuck(conn, (DeliveryState.READY,), here))
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
-    failure = None
-    if said := join_causes(report.troubles) or [one.what for one in held]:
-        failure = OutsideError(
-            "; ".join(said),
-            hint="`digest status` says what needs you. The rest is tried again by itself.",
-        )
-    report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-    return Run(
-        here=here,
-        report=report,
-        is_checked=is_checked,
-        next_poll_at=next_poll_at,
-        waiting=waiting,
-        breaker=breaker,
-        retried=retried,
-        held=held,
-        schedule=find_other_schedule(site.config, here.now.year),
-        failure=failure,
-    )
+            failure = None
+            if said := join_causes(report.troubles) or [one.what for one in held]:
+                failure = OutsideError(
+                    "; ".join(said),
+                    hint="`digest status` says what needs you. The rest is tried again by itself.",
+                )
+            return Run(
+                here=here,
+                report=report,
+                is_checked=load_visible(conn, site.config.arxiv.source, here.now).is_complete,
+                next_poll_at=find_next_check(conn, site.config.arxiv.source, site.clock, here.now),
+                waiting=find_waiting(conn, site.config, site.clock, here.now),
+                breaker=load_breaker(conn, site.clock),
+                retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
+                held=held,
+                schedule=find_other_schedule(site.config, here.now.year),
+                failure=failure,
+            )
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:

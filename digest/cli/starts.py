@@ -45,9 +45,7 @@ _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
 _NEW_OWNER = ("digest", 1000, 1000)
-_CONTAINER = {"compose.yaml": "compose.yml", "Containerfile": "containerfile.txt", "Caddyfile": "caddyfile.txt"}
 _ON_MACHINE = {"store.git_branch": None}
-_UNITS = {"digest.service": "service.txt", "digest.timer": "timer.txt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +182,12 @@ def _see_github(facts: Facts) -> WorkflowContext:
     secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
     secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
-    hidden = {name: _quote(value) for name, value in secrets.items()}
     named = {str(see_from(config.folder, one)) for one in config.origins.values()} - {"digest.toml"}
     return WorkflowContext(
         schedule,
         in_utc,
         facts.package,
-        hidden,
+        {name: _quote(value) for name, value in secrets.items()},
         is_site=SITE in map(str, answers.to),
         has_history=(config.folder / "digest.db").exists(),
         # A sign that means more than itself to git has a backslash before it.
@@ -302,14 +299,18 @@ STARTS = {
         hides=True,
     ),
     "compose": Start(
-        files=_CONTAINER,
+        files={
+            "compose.yaml": "compose.yml",
+            "Containerfile": "containerfile.txt",
+            "Caddyfile": "caddyfile.txt",
+        },
         steps="compose.txt",
         settings=_ON_MACHINE,
         check=lambda _, package: _require_package(package, "an image"),
         see=_see_container,
     ),
     "systemd": Start(
-        files=_UNITS,
+        files={"digest.service": "service.txt", "digest.timer": "timer.txt"},
         steps="systemd.txt",
         settings=_ON_MACHINE,
         check=_check_systemd,

@@ -32,7 +32,6 @@ from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
     Destination,
-    DueSubscription,
     Grouping,
     Subscription,
     SubscriptionState,
@@ -221,18 +220,14 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
                 f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
-        moment = _read_day(until, bench.here, due) if until else None
+        moment = None
+        if until:
+            moment = read_pause_end(until, choose_zone(due.subscription.cadence, due.subscription.quiet_hours))
+            if moment <= bench.here.now:
+                raise UsageError(f"{until} is over already.", hint="Write a later date.")
         pause_digests(conn, due, moment, at=bench.here.now)
     say(f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
-
-
-def _read_day(text: str, here: Here, due: DueSubscription) -> datetime:
-    subscription = due.subscription
-    moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
-    if moment <= here.now:
-        raise UsageError(f"{text} is over already.", hint="Write a later date.")
-    return moment
 
 
 @command.command()
@@ -244,8 +239,7 @@ def resume(ctx: click.Context, name: str) -> None:
         due = require_subscription(bench.config, conn, name)
         resume_digests(conn, due, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
-    was_paused = due.state == SubscriptionState.PAUSED
-    say(f"{name} goes on. {coming}" if was_paused else f"{name} is not paused.")
+    say(f"{name} goes on. {coming}" if due.state == SubscriptionState.PAUSED else f"{name} is not paused.")
 
 
 def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
@@ -284,8 +278,13 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        which = EVERYTHING if everything else name
-        is_first = unsubscribe_from(conn, destination, which, how=OPERATOR, at=bench.here.now)
+        is_first = unsubscribe_from(
+            conn,
+            destination,
+            EVERYTHING if everything else name,
+            how=OPERATOR,
+            at=bench.here.now,
+        )
     if not is_first:
         say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
@@ -307,10 +306,14 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        which = EVERYTHING if everything else name
-        still_unsubscribed = resubscribe_to(conn, destination, which, how=OPERATOR, at=bench.here.now)
-        is_silent = name in (LETTERS, *still_unsubscribed)
-        coming = "" if is_silent else _describe_next(conn, bench, name)
+        still_unsubscribed = resubscribe_to(
+            conn,
+            destination,
+            EVERYTHING if everything else name,
+            how=OPERATOR,
+            at=bench.here.now,
+        )
+        coming = "" if name in (LETTERS, *still_unsubscribed) else _describe_next(conn, bench, name)
     what = "everything" if everything else name
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
     say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())

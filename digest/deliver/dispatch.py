@@ -161,8 +161,9 @@ class _Pass:
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             release_claims(conn, now, settle=settling_times(self._site.config), only_expired=True)
-            kinds, is_free = self._lane.kinds, not self._looking
-            unknown = claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=kinds) if is_free else []
+            unknown = (
+                [] if self._looking else claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
+            )
         if unknown:
             self._submit(self._looking, partial(self._settle_unknown, unknown))
 

@@ -86,11 +86,10 @@ def publish_feeds(site: Site) -> FeedReport:
         for due in load_subscriptions(conn):
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
-                    feed = load_feed(conn, site, due)
                     suffix = "json" if destination.address.lower().endswith(".json") else "atom"
-                    body = site.renderer.render_feed(feed, suffix)
+                    body = site.renderer.render_feed(load_feed(conn, site, due), suffix)
+                    path = site.config.folder / destination.address
                     try:
-                        path = site.config.folder / destination.address
                         report.written += write_own(path, body, is_of_site=False)
                     except DigestError as error:
                         report.failures.append(error.message)

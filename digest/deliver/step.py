@@ -161,8 +161,8 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 def begin_one(site: Site, report: DeliverReport, delivery: Delivery) -> tuple[Delivery, Message] | None:
     """Store the intent to send a delivery that was claimed; None if nothing may be sent, which is marked."""
     try:
-        transport = site.transport(delivery.destination.kind)
-        return _begin(site, report, delivery, transport.resolve(delivery.destination))
+        address = site.transport(delivery.destination.kind).resolve(delivery.destination)
+        return _begin(site, report, delivery, address)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
@@ -220,12 +220,11 @@ def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> 
         return error
     if isinstance(error, DigestError) and not is_begun:
         # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
-        refusal = Refusal.SETTINGS if isinstance(error, TemplateError) else None
         return DeliveryError(
             error.message,
             permanent=True,
             whole_transport=isinstance(error, ConfigurationError),
-            refusal=refusal,
+            refusal=Refusal.SETTINGS if isinstance(error, TemplateError) else None,
             hint=error.hint,
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)

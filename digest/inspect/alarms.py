@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
@@ -50,22 +49,6 @@ LONGEST_TURNS: Mapping[str, float] = {
 _LONGEST_OTHER = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmFacts:
-    """What alarms are decided from; None for nothing of the kind.
-
-    `failed` are deliveries given up of late, `held` those that need the operator. `is_refusing`: more people asked
-    for a mail with a link than are answered.
-    """
-
-    announcement: AnnouncementLine | None = None
-    digests: Overdue | None = None
-    deliveries: Overdue | None = None
-    failed: Overdue | None = None
-    held: Overdue | None = None
-    is_refusing: bool = False
-
-
 def find_due_announcement(now: datetime) -> date:
     """Return the Eastern date of the last announcement that must be taken in by a moment (UTC)."""
     return latest_announcement(now - ANNOUNCEMENT_LIMIT - _INSTANT)
@@ -76,42 +59,55 @@ def can_send_heartbeat(alarms: Iterable[Alarm]) -> bool:
     return not any(alarm.name in {*STUCK, AlarmName.ANNOUNCEMENT} for alarm in alarms)
 
 
-def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
-    """Yield what is amiss, the most urgent first; `write` writes a moment with the name of its zone."""
-    yield from _find_overdue(facts, write)
-    if facts.announcement is not None and facts.announcement.state not in _TAKEN_IN:
-        yield _describe_announcement(
-            facts.announcement, f"the announcement of {facts.announcement.announcement:%a %-d %b}"
-        )
-    if facts.is_refusing:
-        what = "more people asked for a mail with a link than are answered in an hour"
-        yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
+def find_alarms(
+    write: Callable[[datetime], str],
+    announcement: AnnouncementLine | None = None,
+    *,
+    digests: Overdue | None = None,
+    deliveries: Overdue | None = None,
+    failed: Overdue | None = None,
+    held: Overdue | None = None,
+    is_refusing: bool = False,
+) -> Iterator[Alarm]:
+    """Yield what is amiss, the most urgent first; what is None is well.
 
-
-def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
-    if (late := facts.deliveries) is not None:
-        since = write(late.due_at)
-        one = f"a message to {late.named} has been waiting since {since}"
-        many = f"{late.number:,} messages have been waiting for more than an hour, the first since {since}"
-        remedy = f"`digest delivery show {late.delivery}` says what keeps it."
-        yield Alarm(AlarmName.OUTBOX, one if late.number == 1 else many, remedy)
-    if (due := facts.digests) is not None:
-        since, why = write(due.due_at), f"; planning failed: {due.reason}" if due.reason else ""
-        one = f"the digest of {due.named} has been due since {since} and is not planned"
+    Args:
+        write: writes a moment with the name of its zone.
+        announcement: the last one that must be taken in by now.
+        digests: those that are due and not planned.
+        deliveries: those that wait for too long.
+        failed: deliveries given up of late.
+        held: deliveries that need the operator.
+        is_refusing: more people asked for a mail with a link than are answered.
+    """
+    if deliveries is not None:
+        since = write(deliveries.due_at)
+        one = f"a message to {deliveries.named} has been waiting since {since}"
+        many = f"{deliveries.number:,} messages have been waiting for more than an hour, the first since {since}"
+        remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
+        yield Alarm(AlarmName.OUTBOX, one if deliveries.number == 1 else many, remedy)
+    if digests is not None:
+        since, why = write(digests.due_at), f"; planning failed: {digests.reason}" if digests.reason else ""
+        one = f"the digest of {digests.named} has been due since {since} and is not planned"
         # Without a number: others are due beside these, and are not late yet.
-        many = f"digests are due and not planned, that of {due.named} since {since}"
-        remedy = "Planning is tried again by itself." if due.reason else PLANS
-        yield Alarm(AlarmName.DIGEST, f"{one if due.number == 1 else many}{why}", remedy)
-    if (failed := facts.failed) is not None:
+        many = f"digests are due and not planned, that of {digests.named} since {since}"
+        remedy = "Planning is tried again by itself." if digests.reason else PLANS
+        yield Alarm(AlarmName.DIGEST, f"{one if digests.number == 1 else many}{why}", remedy)
+    if failed is not None:
         why = failed.reason or "nobody knows why"
         one = f"the message to {failed.named} failed: {why}"
         many = f"{failed.number:,} messages failed in the last two days, the last of them to {failed.named}: {why}"
         remedy = f"`digest delivery show {failed.delivery}` says what to do."
         yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
-    if (held := facts.held) is not None:
+    if held is not None:
         # Without a number: it is sent once, and more may come to need the operator.
         what = f"a message to {held.named} needs you: {held.reason}"
         yield Alarm(AlarmName.HELD, what, f"`digest delivery show {held.delivery}` says what to do.")
+    if announcement is not None and announcement.state not in _TAKEN_IN:
+        yield _describe_announcement(announcement, f"the announcement of {announcement.announcement:%a %-d %b}")
+    if is_refusing:
+        what = "more people asked for a mail with a link than are answered in an hour"
+        yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
 
 
 def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:

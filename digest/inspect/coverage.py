@@ -48,10 +48,17 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the announcements of the last days."""
-    first_at = load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
-        announcements=tuple(load_announcements(conn, source, now, first_at=first_at, days=days)),
+        announcements=tuple(
+            load_announcements(
+                conn,
+                source,
+                now,
+                first_at=load_cursor(conn, source).bootstrapped_at,
+                days=days,
+            )
+        ),
         gaps=count_gaps(conn),
         requests=count_requests(conn, now - timedelta(hours=24)),
     )
@@ -62,10 +69,14 @@ def load_announcements(
 ) -> list[AnnouncementLine]:
     """Say what became of each announcement of the last days, the newest first (see `assess_announcements`)."""
     since = now - timedelta(days=days) - _MARGIN
-    polls = load_polls_since(conn, source, since)
-    checks = load_polls_since(conn, Source.GAPS, since)
-    counts = count_announced(conn, since.date(), now.date())
-    return assess_announcements(polls, checks, counts, first_at=first_at, days=days, now=now)
+    return assess_announcements(
+        polls=load_polls_since(conn, source, since),
+        checks=load_polls_since(conn, Source.GAPS, since),
+        counts=count_announced(conn, since.date(), now.date()),
+        first_at=first_at,
+        days=days,
+        now=now,
+    )
 
 
 class AnnouncementState(StrEnum):

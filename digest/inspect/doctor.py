@@ -75,7 +75,6 @@ _DNS_SECONDS = 8.0
 _NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
 _KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
 _KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
-_CHANNELS = ("C", "G")
 
 
 class Scope(NamedTuple):
@@ -204,8 +203,8 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
         else:
             said, troubles = f"{name_source(config, source)} can be read", reading.troubles if reading else ()
             if troubles:
-                first, number = troubles[0].partition(":")[0], count(len(troubles), "entry", "entries")
-                said += f", but {number} can't, the first: {first}; `digest library show` lists them"
+                said += f", but {count(len(troubles), 'entry', 'entries')} can't"
+                said += f", the first: {troubles[0].partition(':')[0]}; `digest library show` lists them"
             yield Finding(Verdict.WARNING if troubles else Verdict.OK, "library", said)
 
 
@@ -391,7 +390,7 @@ def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport
 
 
 def _inspect_channel(client: SlackClient, destination: Destination, id_: str, what: str) -> Finding:
-    if not id_.startswith(_CHANNELS):
+    if not id_.startswith(("C", "G")):
         said = f"{what} is a person or a direct message: only a post shows if it arrives"
         return Finding(Verdict.UNCHECKED, "Slack", said, more=str(destination))
     answer = client.call("conversations.info", form={"channel": id_})

@@ -429,7 +429,6 @@ def _follow(
             _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
         )
         row, matched_at = kept.get(change.id, (None, None))
-        is_matched, is_overtaken = change.id <= mark, change.id in overtaken
         yield ChangeHistory(
             version=change.paper.version,
             kind=change.kind,
@@ -437,7 +436,14 @@ def _follow(
             found_at=change.found_at,
             run_id=change.run_id,
             asked=asked,
-            judged=judge_change(change, due, asked, row, is_matched=is_matched, is_overtaken=is_overtaken),
+            judged=judge_change(
+                change,
+                due,
+                asked,
+                row,
+                is_matched=change.id <= mark,
+                is_overtaken=change.id in overtaken,
+            ),
             matched_at=matched_at,
             digest_id=row.digest_id if row else None,
         )
@@ -459,8 +465,6 @@ def _load_digest_history(
     place, entry = next(
         ((place, entry) for place, entry in enumerate(digest.entries, 1) if entry.paper.id == id_), (0, None)
     )
-    every = load_deliveries(conn, digest_id)
-    theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
     return DigestHistory(
         id=digest.id,
         occasion=digest.occasion,
@@ -470,7 +474,11 @@ def _load_digest_history(
         place=place,
         change=PaperView(entry, place).change if entry else "",
         is_dotted=bool(entry.near) if entry and any(one.near for one in digest.entries) else None,
-        deliveries=tuple(theirs),
+        deliveries=tuple(
+            (stored, tuple(tries))
+            for stored, tries in load_deliveries(conn, digest_id)
+            if only in (None, stored.delivery.destination)
+        ),
     )
 
 
@@ -503,7 +511,8 @@ class MatchHistory:
 
 def explain_match(config: Config, name: str, query: Query, paper: Paper, *, is_stored: bool) -> MatchHistory:
     """Hold a paper against each part of a query."""
-    ready, followers = analyse(paper), [one for one in config.subscriptions if name in one.queries]
+    ready = analyse(paper)
+    followers = [one for one in config.subscriptions if name in one.queries]
     causes = {one.name: read_exclusion(one).find_cause(paper) for one in followers}
     return MatchHistory(
         paper=paper,

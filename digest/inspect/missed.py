@@ -79,9 +79,10 @@ def find_missed(
             text = (paper.title, paper.abstract)
             alike = interest.compare(Texts.read([text]))[0]
             if alike.max() >= _LEAST_NEAR:
-                words, title = interest.explain(text), show_plain(near[alike.argmax()].title)
+                title = show_plain(near[alike.argmax()].title)
                 entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=title)
-                papers.append(PaperView(entry, len(papers) + 1, why_first=", ".join(word for word, _ in words)))
+                why = ", ".join(word for word, _ in interest.explain(text))
+                papers.append(PaperView(entry, len(papers) + 1, why_first=why))
     return MissedContext(
         **asked,
         span=(first, latest_announcement(now)),

@@ -71,9 +71,9 @@ def list_submission_days(now: datetime, days: int) -> DaySpan:
 
     What is submitted after a deadline comes with the next announcement, so the last days are begun only.
     """
-    announcement, today = latest_announcement(now), now.date()
+    today = now.date()
     last = today
-    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > announcement:
+    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > latest_announcement(now):
         last -= timedelta(days=1)
     whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
     return DaySpan(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
@@ -174,7 +174,7 @@ def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
 
 def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewording:
     """Hold papers against two wordings of a query."""
-    listed = sorted(papers, key=lambda paper: paper.id, reverse=True)
+    listed = _sort(papers)
     had, has = map(set, PaperIndex(listed).find([old, new]))
     return Rewording(
         tuple(_explain_changed(listed[number], new, old) for number in sorted(has - had)),
@@ -329,8 +329,7 @@ def list_queries(conn: Connection, config: Config, now: datetime) -> QueryList:
 
 def describe_pending_edits(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" for nothing."""
-    loaded = load_subscriptions(conn)
-    dues = {due.subscription.name: due for due in loaded if not due.is_personal}
+    dues = {due.subscription.name: due for due in load_subscriptions(conn) if not due.is_personal}
     live = [due.subscription for due in dues.values()]
     stored = _list_followed(((query.name, query.text) for query in load_queries(conn)), live)
     written = _list_followed(((query.name, query.text) for query in config.queries), config.subscriptions)

@@ -18,7 +18,6 @@ from digest.inspect.alarms import (
     OUTBOX_LIMIT,
     PLANS,
     STALE_POLL,
-    AlarmFacts,
     can_send_heartbeat,
     find_alarms,
     find_due_announcement,
@@ -392,7 +391,8 @@ def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[T
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
     """Return what is amiss at a moment (UTC); `planning` is what could not be planned just now, and why."""
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
-    facts = AlarmFacts(
+    found = find_alarms(
+        partial(write_with_zone, zone=config.zone, today=now),
         _load_announcement(conn, config.arxiv.source, now),
         digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
         deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
@@ -400,7 +400,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         held=load_held_deliveries(conn),
         is_refusing=is_refusing(conn, now),
     )
-    return tuple(find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now)))
+    return tuple(found)
 
 
 def _load_announcement(conn: Connection, source: str, now: datetime) -> AnnouncementLine | None:

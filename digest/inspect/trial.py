@@ -69,7 +69,6 @@ _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a
 _EMPTY = "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
 _TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
 _BY_PERSON = "papers by this person"
-_NOT_OFFERED = "This service stores only what its own saved queries find, so others cannot be tried here."
 
 
 def view_problem(error: QueryError) -> ProblemView:
@@ -228,8 +227,7 @@ def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSn
         for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
             into = f"cross-listed into {', '.join(name for name in change.paper.categories if name not in was)}"
-            day, category = change.announced, change.paper.primary_category
-            kept.append(Kept(change.text_key, day, category, into, before))
+            kept.append(Kept(change.text_key, change.announced, change.paper.primary_category, into, before))
             yield change.paper
         yield from (change.previous or change.paper for change in old)
 
@@ -254,7 +252,12 @@ class QueryTrials:
     def try_text(self, text: str) -> TrialView:
         """Say what a query means, what it would have brought and what comes near it. It never asks arXiv."""
         if self._site.config.arxiv.source != "harvest":
-            return TrialView(text, is_offered=False, message=_NOT_OFFERED)
+            return TrialView(
+                text,
+                is_offered=False,
+                message="This service stores only what its own saved queries find,"
+                " so others cannot be tried here.",
+            )
         trial, query = TrialView(text), None
         if text.strip():
             try:

@@ -280,8 +280,12 @@ def find_sequel(
         kind = Kind.REPLACEMENT
     else:
         return None
-    before, after = StoredText(shown.paper, shown.text_key), StoredText(last.paper, last.text_key)
-    return Sequel(kind, last.announced, before, after)
+    return Sequel(
+        kind,
+        last.announced,
+        StoredText(shown.paper, shown.text_key),
+        StoredText(last.paper, last.text_key),
+    )
 
 
 def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:

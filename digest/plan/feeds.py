@@ -60,9 +60,13 @@ def plan_feed(
     papers = choose_papers(matched)
     entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
     waits = f"Nothing has matched {empty.title} yet; papers appear here once something does."
-    updated = max((entry.updated for entry in entries), default=empty.updated)
-    notice = "" if entries else waits
-    return replace(empty, updated=updated, entries=tuple(entries), notice=notice, papers=len(papers))
+    return replace(
+        empty,
+        updated=max((entry.updated for entry in entries), default=empty.updated),
+        entries=tuple(entries),
+        notice="" if entries else waits,
+        papers=len(papers),
+    )
 
 
 def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
@@ -95,8 +99,12 @@ def _make_feed_entry(
     before, key = changes[0].previous, changes[0].previous_key
     seen = Seen(before.version, key, before) if before and matches_any(queries, before) else None
     entry = make_entry(Shown(changes, Occasion.SCHEDULED, seen, sequel), queries)
-    uri = feed_uri(*name, str(entry.paper.id))
-    return FeedEntry(id=uri, entry=entry, published=found[0].shown_at, updated=_find_update(found))
+    return FeedEntry(
+        id=feed_uri(*name, str(entry.paper.id)),
+        entry=entry,
+        published=found[0].shown_at,
+        updated=_find_update(found),
+    )
 
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:

@@ -151,8 +151,7 @@ def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bo
 
     What a weekly digest still waited for at that moment was not sent.
     """
-    begin = max(announced, due.paused_until or announced)
-    return first_due(due.subscription, begin, "") <= until
+    return first_due(due.subscription, max(announced, due.paused_until or announced)) <= until
 
 
 def accept_clock(conn: Connection, now: datetime) -> Counter[str]:

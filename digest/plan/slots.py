@@ -107,15 +107,6 @@ def is_taken(taken: str, name: str) -> bool:
     return any(name <= one for one in taken.split() if _kind_of(one) == kind)
 
 
-def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot | None:
-    """Return the last turn of this cadence that was taken, as it would lie now; None if there is none."""
-    for name in taken.split():
-        day = _read_day(cadence, name)
-        if day is not None:
-            return _make_slot(cadence, quiet, day)
-    return None
-
-
 def _kind_of(name: str) -> str:
     if name.startswith((_ANNOUNCEMENT, _RUN, _UNCHECKED)):
         return name.partition(":")[0]
@@ -319,8 +310,8 @@ def next_due(
 
 def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
     """Return the first turn of a subscription from a moment on; `at once` shows at that moment what waits."""
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
-    return _find_next(subscription, begin - _INSTANT, taken) or leave_quiet(cadence, quiet, begin)
+    turn = _find_next(subscription, begin - _INSTANT, taken)
+    return turn or leave_quiet(subscription.cadence, subscription.quiet_hours, begin)
 
 
 def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
@@ -331,15 +322,20 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     """
     if due_at <= now:
         return due_at
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
-    slot = nearest_slot(cadence, quiet, due_at, taken)
-    return leave_quiet(cadence, quiet, now) if slot is None else slot.due_at
+    slot = nearest_slot(subscription.cadence, subscription.quiet_hours, due_at, taken)
+    return slot.due_at if slot else leave_quiet(subscription.cadence, subscription.quiet_hours, now)
 
 
 def covered_since(subscription: Subscription, taken: str) -> datetime | None:
-    """Return the moment up to which turns that were taken are for what was announced (UTC); None without any."""
-    last = find_taken(subscription.cadence, subscription.quiet_hours, taken)
-    return None if last is None else last.latest_at
+    """Return the moment up to which turns that were taken are for what was announced (UTC); None without any.
+
+    That is until when the last one of this cadence would wait, as it would lie now.
+    """
+    for name in taken.split():
+        if day := _read_day(subscription.cadence, name):
+            last = _make_slot(subscription.cadence, subscription.quiet_hours, day)
+            return last.latest_at if last else None
+    return None
 
 
 def _find_next(subscription: Subscription | Timing, after: datetime, taken: str) -> datetime | None:
@@ -385,9 +381,10 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
 
 def _find_opened(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> UncheckedTurn | None:
     """Return the last turn as it was left open, though its hour may be another since; None if it was not."""
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
-    mine = (one for one in facts.state.unchecked if nearest_slot(cadence, quiet, one.due_at) == last)
-    return next(mine, None)
+    for one in facts.state.unchecked:
+        if nearest_slot(subscription.cadence, subscription.quiet_hours, one.due_at) == last:
+            return one
+    return None
 
 
 def _find_late(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:

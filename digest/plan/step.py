@@ -7,7 +7,7 @@ was checked is asked anew by the next pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -135,10 +135,10 @@ class Drafts:
 
     def is_checked(self, conn: Connection, turn: DueSlot) -> bool:
         """Whether the announcements that were visible when a turn came were checked to their end."""
-        cadence, quiet = turn.timing.cadence, turn.timing.quiet_hours
-        if cadence.kind is CadenceKind.AT_ONCE or self.load_coverage(conn).is_complete:
+        timing = turn.timing
+        if timing.cadence.kind is CadenceKind.AT_ONCE or self.load_coverage(conn).is_complete:
             return True
-        moment = checked_moment(cadence, quiet, self.now, self.source)
+        moment = checked_moment(timing.cadence, timing.quiet_hours, self.now, self.source)
         return self.load_coverage(conn, moment).is_complete
 
     def _load_coverage_before(self, conn: Connection) -> Coverage:
@@ -240,9 +240,11 @@ class Drafts:
             rank=partial(self._rank, conn, due),
         )
         self.maker(conn)
-        is_at_once = due.subscription.cadence.kind is CadenceKind.AT_ONCE
-        if is_at_once and occasion is Occasion.SCHEDULED:
-            unchecked = self._find_unchecked(conn, due)
+        if occasion is Occasion.SCHEDULED and due.subscription.cadence.kind is CadenceKind.AT_ONCE:
+            # Without turns it tells which announcements since the last digest were not checked in time.
+            last = load_summaries(conn, subscription_ids=[due.id], limit=1)
+            since = last[0].planned_at if last else due.created_at
+            unchecked = tuple(one for one in load_unchecked(conn, self.source) if one.due_at > since)
         digest = replace(digest, unchecked=unchecked)
         plans = plan_deliveries(
             digest,
@@ -250,14 +252,7 @@ class Drafts:
             lambda destination: self._site.renderer.divide(digest, destination),
             scope=f"{self._scope}:{due.id}",
         )
-        consumed = [row.match_run_id for row in rows]
-        return DigestDraft(due.id, digest, plans, consumed)
-
-    def _find_unchecked(self, conn: Connection, due: DueSubscription) -> tuple[UncheckedTurn, ...]:
-        """Return the announcements since the last digest that were not checked in time: `at once` has no turns."""
-        last = load_summaries(conn, subscription_ids=[due.id], limit=1)
-        since = last[0].planned_at if last else due.created_at
-        return tuple(one for one in load_unchecked(conn, self.source) if one.due_at > since)
+        return DigestDraft(due.id, digest, plans, [row.match_run_id for row in rows])
 
     def _rank(
         self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
@@ -390,12 +385,9 @@ class PlanReport:
 
     def add(self, other: PlanReport) -> None:
         """Take in what was planned beside it."""
-        self.digests += other.digests
-        self.deliveries += other.deliveries
-        self.quiet += other.quiet
-        self.waiting += other.waiting
-        self.held_by_quiet_hours += other.held_by_quiet_hours
-        self.failures += other.failures
+        for each in fields(self):
+            both = getattr(self, each.name) + getattr(other, each.name)
+            setattr(self, each.name, both)
 
 
 def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport:
@@ -430,11 +422,9 @@ def make_waiting_due(conn: Connection, now: datetime) -> None:
     """
     end_pauses(conn, now)
     make_open_due(conn, now)
-    waiting = load_subscriptions(conn, load_undue_subscriptions(conn))
-    for due in waiting:
+    for due in load_subscriptions(conn, load_undue_subscriptions(conn)):
         if due.subscription.has_digests:
-            at = first_due(due.subscription, now, due.last_slot)
-            make_due(conn, [due.id], at)
+            make_due(conn, [due.id], first_due(due.subscription, now, due.last_slot))
 
 
 def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:
@@ -487,8 +477,14 @@ def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connecti
         return PlanReport()
     drafts.read(conn, rows)
     rows = drafts.sample(conn, due, rows)
-    slot = f"new:{drafts.now.isoformat()}"
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST, to=places)
+    draft = drafts.draft(
+        conn,
+        due,
+        rows,
+        slot=f"new:{drafts.now.isoformat()}",
+        occasion=Occasion.FIRST_DIGEST,
+        to=places,
+    )
     return _save(conn, drafts, [(due, replace(draft, consumed=()))])
 
 
@@ -503,9 +499,14 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
     rows = looks if has_turn or due.last_slot or is_known else pending
-    slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    draft = drafts.draft(
+        conn,
+        due,
+        rows,
+        slot=f"run:{looks[-1].match_run_id}",
+        occasion=Occasion.FIRST_DIGEST,
+    )
     return _save(conn, drafts, [(due, draft)])
 
 
@@ -524,8 +525,12 @@ def _find_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchR
 
 def _plan_slot(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id)
-    return _plan_slots(conn, drafts, found, patience)
+    return _plan_slots(
+        conn,
+        drafts,
+        load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id),
+        patience,
+    )
 
 
 def _plan_slots(
@@ -558,8 +563,7 @@ def _plan_slots(
         if (is_greeted and not coverage.failure) or (has_note and is_already_sent(coverage, had)):
             decided = made.pop(due.id)
             closed = (turn for turn in decided.unchecked if not turn.is_late)
-            untold = (*closed, *decided.state.unchecked)
-            states[due.id] = replace(decided.state, unchecked=untold)
+            states[due.id] = replace(decided.state, unchecked=(*closed, *decided.state.unchecked))
             report.quiet.append(due.subscription.name)
     chosen = [
         (
@@ -637,8 +641,8 @@ def _load_pending(
 def _save(conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]) -> PlanReport:
     ids = save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
     saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
-    maker = drafts.maker(conn)
-    remember_tokens(conn, maker, [(due, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now)
+    pages = [(due, draft.digest.slot, ids[due.id]) for due, draft in saved]
+    remember_tokens(conn, drafts.maker(conn), pages, at=drafts.now)
     return PlanReport(
         digests=[draft.digest for _, draft in saved], deliveries=sum(len(draft.plans) for _, draft in saved)
     )

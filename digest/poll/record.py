@@ -82,11 +82,10 @@ _KIND_WORDS = {
 
 def read_known_before(cursor: Cursor) -> KnownBefore:
     """Return what a source had announced before Digest first checked arXiv, from its cursor."""
-    since = cursor.bootstrapped_at - rules.EDIT_MARGIN if cursor.bootstrapped_at else None
     return KnownBefore(
         is_bootstrap=not cursor.is_bootstrapped,
         mark=(cursor.mark_month, cursor.mark_number),
-        since=since,
+        since=cursor.bootstrapped_at - rules.EDIT_MARGIN if cursor.bootstrapped_at else None,
         began_on=cursor.bootstrapped_at.astimezone(UTC).date() if cursor.bootstrapped_at else None,
     )
 
@@ -469,10 +468,12 @@ class RecordedRun:
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     """Say what has been checked of the last announcement: each check is for all saved queries."""
     announcement = latest_announcement(now)
-    new = count_announced(conn, announcement, announcement).get(announcement, 0)
-    polls = load_recent_polls(conn, source, now)
-    checks = load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
-    return rules.assess_coverage(polls, now, checks=checks, new=new)
+    return rules.assess_coverage(
+        load_recent_polls(conn, source, now),
+        now,
+        checks=load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else (),
+        new=count_announced(conn, announcement, announcement).get(announcement, 0),
+    )
 
 
 def load_visible(conn: Connection, source: str, now: datetime) -> Coverage:

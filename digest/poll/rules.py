@@ -265,8 +265,12 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     today = now.astimezone(UTC).date()
     if complete_from is None:
         return today - timedelta(days=overlap)
-    reach = complete_from - timedelta(days=overlap)
-    return min(reach, today - timedelta(days=1), latest_announcement(now), newest or today)
+    return min(
+        complete_from - timedelta(days=overlap),
+        today - timedelta(days=1),
+        latest_announcement(now),
+        newest or today,
+    )
 
 
 def assess_coverage(

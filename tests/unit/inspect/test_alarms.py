@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.alarms import (
-    ANNOUNCEMENT_LIMIT,
-    AlarmFacts,
-    can_send_heartbeat,
-    find_alarms,
-    find_due_announcement,
-)
+from digest.inspect.alarms import ANNOUNCEMENT_LIMIT, can_send_heartbeat, find_alarms, find_due_announcement
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import (
     alarm_moment,
@@ -42,12 +37,15 @@ def look(state: AnnouncementState, failure: str = "") -> AnnouncementLine:
     return AnnouncementLine(ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=failure)
 
 
-def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
-    return tuple(find_alarms(facts, partial(write_with_zone, zone=UTC, today=NOW)))
+def find(
+    announcement: AnnouncementLine | None = None,
+    **facts: Any,  # noqa: ANN401 - as `find_alarms` takes
+) -> tuple[Alarm, ...]:
+    return tuple(find_alarms(partial(write_with_zone, zone=UTC, today=NOW), announcement, **facts))
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
-    assert find(AlarmFacts()) == find(AlarmFacts(look(AnnouncementState.COMPLETE))) == ()
+    assert find() == find(look(AnnouncementState.COMPLETE)) == ()
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=40)))
@@ -69,27 +67,27 @@ def test_the_last_announcement_whose_limit_has_passed_is_due_whatever_went_out_s
 def test_a_missing_announcement_says_whether_arxiv_or_the_looking_failed(
     line: AnnouncementLine, words: str
 ) -> None:
-    (alarm,) = find(AlarmFacts(line))
+    (alarm,) = find(line)
     assert alarm.what == words
 
 
 def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
     why = "planning failed: perf-team: no such name"
-    facts = AlarmFacts(
+    found = find(
         look(AnnouncementState.INCOMPLETE),
         digests=Overdue(3, "perf-team", SINCE, reason="perf-team: no such name"),
         deliveries=Overdue(1_200, "slack:#papers", SINCE),
         failed=Overdue(2, "slack:#gone", SINCE, 7, "archived"),
         held=Overdue(3, "slack:#lab", SINCE, 8, "not in the channel"),
     )
-    assert [alarm.what for alarm in find(facts)] == [
+    assert [alarm.what for alarm in found] == [
         "1,200 messages have been waiting for more than an hour, the first since Fri 20 Nov 08:00 UTC",
         f"digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; {why}",
         "2 messages failed in the last two days, the last of them to slack:#gone: archived",
         "a message to slack:#lab needs you: not in the channel",
         "the announcement of Thu 19 Nov was not fetched completely",
     ]
-    assert [alarm.what for alarm in find(AlarmFacts(digests=ONE, deliveries=ONE, failed=ONE, held=ONE))] == [
+    assert [alarm.what for alarm in find(digests=ONE, deliveries=ONE, failed=ONE, held=ONE)] == [
         "a message to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
         "the digest of mailto:a@b.example has been due since Fri 20 Nov 08:00 UTC and is not planned",
         "the message to mailto:a@b.example failed: nobody knows why",
@@ -98,15 +96,15 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
 
 
 def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
-    for facts, does in (
-        (AlarmFacts(), True),
-        (AlarmFacts(failed=ONE), True),
-        (AlarmFacts(held=ONE), True),
-        (AlarmFacts(deliveries=ONE), False),
-        (AlarmFacts(digests=ONE), False),
-        (AlarmFacts(look(AnnouncementState.LATE)), False),
+    for alarms, does in (
+        (find(), True),
+        (find(failed=ONE), True),
+        (find(held=ONE), True),
+        (find(deliveries=ONE), False),
+        (find(digests=ONE), False),
+        (find(look(AnnouncementState.LATE)), False),
     ):
-        assert can_send_heartbeat(find(facts)) is does
+        assert can_send_heartbeat(alarms) is does
 
 
 def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_announcement() -> None:

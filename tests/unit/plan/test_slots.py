@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.cadences import Cadence, QuietHours, resolve_local
-from digest.plan.slots import find_taken, is_taken, latest_slot, nearest_slot, next_slot, take_slot
+from digest.model.subscriptions import Subscription
+from digest.plan.slots import covered_since, is_taken, latest_slot, nearest_slot, next_slot, take_slot
 
 BERLIN = "Europe/Berlin"
 ZONES = [
@@ -126,18 +127,19 @@ def test_the_last_name_of_each_kind_is_remembered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phrase", "taken", "due"),
+    ("phrase", "taken", "until"),
     [
-        ("daily at 09:00 UTC", "mailing:2026-11-20 2026-11-19", "2026-11-19T09:00"),
-        ("fridays at 09:00 UTC", "2026-W47", "2026-11-20T09:00"),
+        ("daily at 09:00 UTC", "mailing:2026-11-20 2026-11-19", "2026-11-19T10:30"),
+        ("fridays at 09:00 UTC", "2026-W47", "2026-11-20T10:30"),
         ("on announcement", "mailing:2026-11-19", "2026-11-20T01:00"),
         ("daily at 09:00 UTC", "2026-W47 run:3", ""),
         ("at once", "run:3", ""),
     ],
 )
-def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str, due: str) -> None:
-    slot = find_taken(Cadence.parse(phrase), None, taken)
-    assert (slot and slot.due_at) == (utc(due) if due else None)
+def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str, until: str) -> None:
+    assert covered_since(Subscription("team", (), (), Cadence.parse(phrase)), taken) == (
+        utc(until) if until else None
+    )
 
 
 def test_a_due_time_of_old_quiet_hours_stays_the_same_turn_whichever_way_it_moves() -> None:
