@@ -68,12 +68,12 @@ _DATE = re.compile(r"(?<!\d)((?:19|20|30)\d\d)(?:[-/]?(\d\d)(?!\d)(?:[-/]?(\d\d)
 _SINCE = {"since": 0, "after": 0, "AFT": 1, ">": 1, ">=": 0}
 _UNTIL = {"before": 0, "until": 0, "BEF": -1, "<": -1, "<=": 0}
 """What makes an open range -> how many years from the one that is named."""
-_INITIALS = re.compile(r"([^\s,]*[^\W\d_A-Z][^\s,]*),? (?:([A-Za-z])|([A-Z])[A-Z]{1,2})\.?")
+_INITIALS = re.compile(r"((?=[^\s,]*?[^\W\d_A-Z])[^\s,]++),? (?:([A-Za-z])|([A-Z])[A-Z]{1,2})\.?")
 _PLAIN = re.compile(r"(?!(?i:and|or|not|andnot)\Z)\w[\w*.-]*")
 _SIMPLE_GROUP = re.compile(r"\(([^()]+)\)")
 _OPERATOR_WITHIN = re.compile(r"\b(?:AND|OR|NOT|ANDNOT)\b|:")
 _PREFIX_FIRST = re.compile(rf"[\s\"'(-]*(?i:{'|'.join(PREFIXES)})\s*:")
-_ADDRESS_WITHIN = re.compile(r"(?:https?://\S*arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
+_ADDRESS_WITHIN = re.compile(r"(?:https?://[\w.-]{0,40}arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
 
 _OURS = "(?:" + "|".join(PREFIXES) + ")"
 _NO_OPERATOR = r"(?!(?i:and|or|not|andnot)\b)"
@@ -106,7 +106,7 @@ _HIDDEN = re.compile(
     r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\[\]\"](?:[^\s()\[\]\"]|\([^\s()\"]*\))*"
     r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
 )
-_DANGLING = re.compile(r"\s+(?:AND|OR|NOT|ANDNOT)\s*(?=\)|\Z)|(?:\A|(?<=\())\s*(?:AND|OR)\s+")
+_DANGLING = re.compile(r"(?<!\s)\s++(?:AND|OR|NOT|ANDNOT)\s*+(?=\)|\Z)|(?:\A|(?<=\())\s*+(?:AND|OR)\s++")
 _BULLET = re.compile(r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
 _LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
 _EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
@@ -236,7 +236,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
     for said, pattern, write in (
         (
             "An address must be alone",
-            r"(?P<term>\bhttps?://\S*arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)",
+            r"(?P<term>\bhttps?://[\w.-]{0,40}arxiv\.org/\S+|\A\W*(?:curl|wget|GET|POST)\s.*)",
             _write_address,
         ),
         (
@@ -279,7 +279,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             _BEFORE_WORDS,
-            r"(?<!\[)\[++(?P<field>[A-Z][A-Za-z ]++):\s*(?P<term>[^\[\]]+)\]+",
+            r"(?<!\[)\[++(?P<field>[A-Z][A-Za-z ]++):\s*+(?P<term>[^\[\]\s][^\[\]]*+)\]+",
             _write_marked,
         ),
         (
@@ -410,7 +410,7 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
             "These brackets have no meaning here",
             (
                 rf"(?<![\w\]}}^_\\/])(?!\[\d{{1,3}}\]\s)(?P<mark>(?:(?!(?i:submitted|lastup))(?i:{_OURS})\s*:\s*)?)"
-                r"(?:\[(?P<term>[^\[\]]*\w[^\[\]]*)\]|\{(?P<braced>[^{}]*\w[^{}]*)\})(?!\w)"
+                r"(?:\[(?P<term>(?=[^\[\]]*?\w)[^\[\]]++)\]|\{(?P<braced>(?=[^{}]*?\w)[^{}]++)\})(?!\w)"
             ),
             _write_group,
         ),

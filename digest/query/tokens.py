@@ -51,7 +51,7 @@ _BARE = re.compile(rf"[^{_END}]+")
 _WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
-_PREFIX = re.compile(r"([^\W\d_][\w.-]*)(\s*):")
+_PREFIX = re.compile(r"([^\W\d_][\w.-]{0,60}+)(\s*+):")
 PREFIX_WITHIN = re.compile(
     rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )

@@ -23,6 +23,7 @@ from digest.deliver.transports import smtp_replies
 from digest.demo import servers
 from digest.inspect.findings import build_mask
 from digest.interest import files
+from digest.interest.forms import TAGGED
 from digest.model import places, secrets
 from digest.query import dialects, names, pasted, words
 from tests.patterns import (
@@ -56,9 +57,10 @@ def list_made() -> dict[str, Made]:
     mask = read_closure(build_mask(dict.fromkeys(WORDS, "…")), "pattern")
     literals = [re.compile(rf"(?<![\w-]){re.escape(one)}(?![\w-])") for one in WORDS]
     parts = [names._part_pattern(), names._part_pattern(r"\*?")]
-    files_starts = [row[0] for row in (*files._REFUSED, *files._WIDE)]
-    tagged = [re.compile(f"^{line}", re.MULTILINE) for _, line, _, _ in files.TAGGED]
-    tags = [re.compile(rf"^{tag}(.*(?:\n(?!{tag}).*)*)", re.MULTILINE) for _, _, tag, _ in files.TAGGED]
+    starts: list[AnyPattern] = [re.compile(row[0]) for row in files._REFUSED]
+    starts += [re.compile(row[0]) for row in files._WIDE]
+    tagged = [re.compile(f"^{line}", re.MULTILINE) for _, line, _, _ in TAGGED]
+    tags = [re.compile(rf"^{tag}(.*(?:\n(?!{tag}).*)*)", re.MULTILINE) for _, _, tag, _ in TAGGED]
     return {
         "digest.cli.starts: written": Made([re.compile(rf"""["']((?:[\w-]+:)?)({"|".join(WORDS)})["']""")]),
         "digest.config.addresses: pattern": Made([re.compile(one, re.ASCII) for one in incoming]),
@@ -67,7 +69,7 @@ def list_made() -> dict[str, Made]:
         "digest.inspect.doctor: f'{re.escape(version)}(?:[\\\\s;]|$)'": Made([re.compile(r"v=spf1(?:[\s;]|$)")]),
         "digest.inspect.findings: f'{begin}({any_of})(?:e?s)?(?![^\\\\W_])'": Made([mask], "sub"),
         "digest.inspect.findings: f'(?<![\\\\w-]){re.escape(literal)}(?![\\\\w-])'": Made(literals),
-        "digest.interest.files: start": Made([*map(re.compile, files_starts)], "match"),
+        "digest.interest.files: start": Made(starts, "match"),
         "digest.interest.files: f'^{line}'": Made(tagged, "search"),
         "digest.interest.forms: f'^{tag}(.*(?:\\\\n(?!{tag}).*)*)'": Made(tags, "finditer"),
         "digest.query.dialects: pattern": Made([pattern for _, pattern, _ in dialects.FORMS]),

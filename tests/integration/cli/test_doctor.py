@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_used_is_told_without_its_values(clinic: Clinic, d
     found = digest("doctor", "--share", "--json", expect=1).json["checks"]
     assert [one["check"] for one in found] == ["configuration"] * 4 + ["all else"]
     assert "hidden" not in str(found)
-    assert "'hidden' is not a kind" in digest("doctor", expect=1).out
+    assert "'hidden' is not one of new" in digest("doctor", expect=1).out
 
 
 @pytest.mark.usefixtures("fresh")
