@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from html import unescape
 from io import BytesIO
 from typing import TypeVar
@@ -104,12 +105,14 @@ def check_body(body: bytes) -> None:
 
 def drop_forbidden(body: bytes) -> bytes:
     """Return a body without the characters that XML 1.0 forbids (§2.2): one in a title would cost a page."""
-    return _NO_CHARACTER.sub(_keep_allowed, body.translate(None, _CONTROLS))
+    return _NO_CHARACTER.sub(lambda found: _keep_allowed(found[0]), body.translate(None, _CONTROLS))
 
 
-def _keep_allowed(found: re.Match[bytes]) -> bytes:
+@lru_cache(4_096)  # a page may write a million characters by their numbers
+def _keep_allowed(written: bytes) -> bytes:
     # HTML reads a number that is no character as none, as U+FFFD, or as a form feed.
-    return found[0] if found[1] and unescape(found[0].decode()).strip("\ufffd\f") else b""
+    is_number = written.startswith(b"&")
+    return written if is_number and unescape(written.decode()).strip("\ufffd\f") else b""
 
 
 class Document:
