@@ -258,7 +258,7 @@ class Branch:
             return True
 
     def _lose(self, error: DigestError) -> OutsideError:
-        """Give up: what was named in the last push is in doubt for whoever comes next."""
+        """Give up: what was named in the last push is in doubt for the next process."""
         self._is_lost = True
         return OutsideError(
             f"the state could not be kept: {error.message}",

@@ -191,7 +191,7 @@ class Workbench:
 
         Its errors say what to do if there is no network, and if nothing asks again by itself.
         """
-        gate = None if self.config.store.git_branch else self.store  # whoever only asks takes no lease
+        gate = None if self.config.store.git_branch else self.store  # a question alone takes no lease
         with opened_client(self.config, self.clock, gate) as client:
             try:
                 yield client

@@ -92,15 +92,16 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     with site.store.read() as conn:
         named = load_sources(conn)
         held = load_states(conn)
-    libraries = [held.get(source, StoredLibrary(0, source)) for source in named]
+    libraries = (held.get(source, StoredLibrary(0, source)) for source in named)
+    due = [library for library in libraries if _is_due(library, now, asks_again=asks_again)]
     until = monotonic() + _ALL_SECONDS
-    for library in sorted(libraries, key=lambda one: one.trouble != ""):  # what was slow comes last
+    for library in sorted(due, key=lambda one: one.trouble != ""):  # what was slow comes last
         left = until - monotonic()
         if left <= 0:
             name = name_source(site.config, library.source)
             took = f"the others took {_ALL_SECONDS} seconds"
             report.troubles.append(f"{name} was not read: {took}. The next check reads it.")
-        elif _is_due(library, now, asks_again=asks_again):
+        else:
             _read(site, report, library, now, left)
     unnamed = [source for source in held if source not in named and not source.startswith(LIKES)]
     if unnamed:

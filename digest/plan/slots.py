@@ -434,7 +434,7 @@ def _find_following(subscription: Subscription | Timing, last: Slot, facts: Slot
 
 
 def _find_rest(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
-    """Return until when a turn that was left open rests, now that it is closed (UTC); None if it may go.
+    """Return until when a turn that was left open waits, now that it is closed (UTC); None if it may go.
 
     A weekly turn closes with the next one alone. After another announcement it goes at its hour of a day.
     """

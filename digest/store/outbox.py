@@ -509,7 +509,7 @@ _DELETIONS: dict[str, Callable[[Connection, datetime], int]] = {
 
 
 def has_deliveries(conn: Connection, now: datetime) -> bool:
-    """Whether any delivery is on its way, waits to be, or was refused and is to be tried again."""
+    """Whether any delivery is on its way, waits, or is tried again after a refusal."""
     found = (select(deliveries.c.id).where(ACTIVE_DELIVERY), _find_probes(now))
     return any(conn.execute(one.limit(1)).first() is not None for one in found)
 

@@ -227,7 +227,7 @@ def load_last_total(conn: Connection, source: str) -> int | None:
 def load_last_checks(conn: Connection, source: str) -> LastChecks:
     """Return when a source was last checked, and the outcome.
 
-    Runs whose process died do not count, nor do those that failed without a request since arXiv rests.
+    Runs whose process died do not count, nor do those that failed during a pause, without a request.
     New papers of a search do not count: a second check soon after would prove nothing.
     """
     ended = (

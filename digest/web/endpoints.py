@@ -161,7 +161,7 @@ def answer_any_error(request: Request, _error: Exception) -> Response:
 async def serve_feed(request: Request) -> Response:
     """Answer with a feed or a page about it; with 304 if the reader has it, 410 if it was there.
 
-    The page's own links have a query. They lead to the feed, whoever follows them.
+    The page's own links have a query. They lead to the feed for everybody.
     """
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")

@@ -290,6 +290,18 @@ def test_what_all_libraries_take_has_a_limit_and_the_slow_ones_come_last(
     assert world.look().libraries.read == [str(world.folder / "lab.bib")]
 
 
+def test_a_library_that_is_not_due_is_not_named_when_the_time_is_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = FakeLibrary(version=7)
+    library.add("Slow GPUs", extra="arXiv:2101.00001")
+    with Zotero(users_1=library) as zotero:
+        name_libraries(world, "zotero:1", zotero=zotero.url)
+        assert world.look().libraries.read == ["zotero:1"]
+        monkeypatch.setattr(libraries, "_ALL_SECONDS", 0)
+        assert world.look().libraries.troubles == []
+
+
 def test_other_threads_go_on_while_a_file_is_read() -> None:
     """A page is served by another thread: it must not wait for a pattern that runs over a large file."""
     content = b"2101.00001 " * 300_000
