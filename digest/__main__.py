@@ -23,7 +23,9 @@ def replace_signs(error: UnicodeError) -> tuple[str, int]:
     """Write what an encoding lacks in ASCII, with a `?` for what is not our own: an error handler of codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(_IN_ASCII.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+    return "".join(
+        _IN_ASCII.get(sign, "?") for sign in error.object[error.start : error.end]
+    ), error.end
 
 
 codecs.register_error("digest", replace_signs)

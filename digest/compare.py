@@ -60,7 +60,10 @@ def compare_papers(
     A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an older
     state than the stored one (see `is_outdated`) is no change. `as_of` is arXiv's own time of the page (UTC).
     """
-    changes = (_compare_one(paper, known.get(paper.id), known_before, as_of) for paper in keep_latest(papers))
+    changes = (
+        _compare_one(paper, known.get(paper.id), known_before, as_of)
+        for paper in keep_latest(papers)
+    )
     return tuple(change for change in changes if change is not None)
 
 
@@ -81,8 +84,14 @@ def content_hash(paper: Paper) -> str:
     in from what is stored before.
     """
     names = (*_TEXT_FIELDS, *_ONLY_HARVEST_HAS)
-    visible = [*(_comparable(paper, name) for name in names), sorted(paper.categories), paper.is_withdrawn]
-    return hashlib.sha256(json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    visible = [
+        *(_comparable(paper, name) for name in names),
+        sorted(paper.categories),
+        paper.is_withdrawn,
+    ]
+    return hashlib.sha256(
+        json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool:
@@ -98,20 +107,29 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
         return paper.version < stored.version
     if known.as_of is not None and as_of is not None and as_of < known.as_of:
         return True
-    if paper.datestamp is not None and stored.datestamp is not None and paper.datestamp != stored.datestamp:
+    if (
+        paper.datestamp is not None
+        and stored.datestamp is not None
+        and paper.datestamp != stored.datestamp
+    ):
         return paper.datestamp < stored.datestamp
     seen_at = as_of or known.as_of
     if paper.datestamp is None and stored.datestamp is not None and seen_at is not None:
         return seen_at - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
     if seen_at is None or known.as_of is None or seen_at - known.as_of >= LAG:
         return False
-    return _lost_categories_only(paper, stored) or content_hash(_fill_from_stored(paper, stored)) in known.earlier
+    return (
+        _lost_categories_only(paper, stored)
+        or content_hash(_fill_from_stored(paper, stored)) in known.earlier
+    )
 
 
 def _lost_categories_only(paper: Paper, stored: Paper) -> bool:
     """Whether all that differs is a cross-list missing: arXiv adds them daily and hardly ever takes one back."""
     lost = set(stored.categories) - set(paper.categories)
-    return bool(lost) and find_differences(stored, _fill_from_stored(paper, stored)) == ("categories",)
+    return bool(lost) and find_differences(stored, _fill_from_stored(paper, stored)) == (
+        "categories",
+    )
 
 
 def _compare_one(
@@ -127,13 +145,18 @@ def _compare_one(
     if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
         return None  # the search words names and notes in its own way; the harvest's words are kept
     return Change(
-        Kind.KNOWN if known_before.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields
+        Kind.KNOWN if known_before.is_bootstrap and kind is Kind.METADATA else kind,
+        merged,
+        known,
+        fields,
     )
 
 
 def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Change, ...]:
     """Hold a paper against what stays of one that matched nothing; what a search words in its own way is known."""
-    if paper.version < version or (paper.version == version and content_hash(paper).startswith(begun_hash)):
+    if paper.version < version or (
+        paper.version == version and content_hash(paper).startswith(begun_hash)
+    ):
         return ()
     changed = Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
     kind = Kind.KNOWN if paper.version == version and paper.datestamp is None else changed
@@ -142,7 +165,9 @@ def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Chan
 
 def _classify_unseen(paper: Paper, known_before: KnownBefore) -> Kind:
     touched, began_on = paper.datestamp, known_before.began_on
-    if known_before.is_bootstrap or (touched is not None and began_on is not None and touched < began_on):
+    if known_before.is_bootstrap or (
+        touched is not None and began_on is not None and touched < began_on
+    ):
         return Kind.KNOWN
     if paper.version == 1:
         return Kind.NEW if is_first_news(paper, known_before) else Kind.KNOWN
@@ -179,7 +204,9 @@ def _find_first_known(paper: Paper, stored: Paper) -> tuple[str, ...]:
     """Return what only the harvest says of a paper that a search brought: saved queries may ask for it."""
     if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
         return ()
-    return tuple(name for name in _ONLY_HARVEST_HAS if getattr(paper, name) != getattr(stored, name))
+    return tuple(
+        name for name in _ONLY_HARVEST_HAS if getattr(paper, name) != getattr(stored, name)
+    )
 
 
 def _differs(before: Paper, after: Paper, name: str) -> bool:

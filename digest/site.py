@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from digest.config import Config
 from digest.model.clock import Clock
+from digest.model.destinations import DestinationKind
 from digest.model.messages import Transport
-from digest.model.subscriptions import DestinationKind
 from digest.store import Store
 
 if TYPE_CHECKING:

@@ -145,7 +145,9 @@ class Wire:
             self._under_way.add(exchange)
         try:
             with (
-                httpx.Client(trust_env=False, verify=authorities, proxy=through, follow_redirects=False) as client,
+                httpx.Client(
+                    trust_env=False, verify=authorities, proxy=through, follow_redirects=False
+                ) as client,
                 client.stream(
                     method,
                     url,
@@ -215,7 +217,9 @@ class _Exchange:
             self._socket = info["return_value"].get_extra_info("socket").dup()
         elif event == "http11.send_request_headers.started":
             self._is_connected = True
-            if info["request"].method == b"CONNECT":  # the request itself follows on the way the proxy opens
+            if (
+                info["request"].method == b"CONNECT"
+            ):  # the request itself follows on the way the proxy opens
                 return
             self._check()
             self.require_going_on()  # also if it was broken off during the check
@@ -259,7 +263,9 @@ def _find_distrust(error: BaseException | None) -> ssl.SSLCertVerificationError 
 
 
 def _gather(reply: httpx.Response, limit: int) -> bytes:
-    if "," in reply.headers.get("content-encoding", ""):  # a kilobyte packed twice may hold a gigabyte
+    if "," in reply.headers.get(
+        "content-encoding", ""
+    ):  # a kilobyte packed twice may hold a gigabyte
         raise AnswerDamaged("the body is packed more than once", was_out=True)
     gathered = bytearray()
     for piece in reply.iter_bytes():

@@ -32,7 +32,9 @@ def run_process(
     )
 
 
-def run_digest(folder: Path, environ: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_digest(
+    folder: Path, environ: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
     """Run one command to its end in this process, which takes a tenth of the time."""
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), patch.dict(os.environ, environ), redirect_stdout(out), redirect_stderr(err):

@@ -23,7 +23,9 @@ from sqlalchemy.util import LRUCache
 from digest.model.clock import RemoteClock
 from tests.fakes.arxiv import RUNNING
 
-settings.register_profile("suite", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "suite", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile(
     "nightly", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -34,7 +36,9 @@ _ENOUGH = 4 * 2**30
 if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ENOUGH:  # no test waits for a disk
     tempfile.tempdir = os.environ["TMPDIR"] = str(_MEMORY)
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process a test starts would compile all modules anew
+os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+)  # each process a test starts would compile all modules anew
 sys.dont_write_bytecode = False
 
 IS_NIGHTLY = bool(os.environ.get("DIGEST_NIGHTLY"))
@@ -111,7 +115,9 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write the golden files anew and show what changed"
+        "--update-golden",
+        action="store_true",
+        help="write the golden files anew and show what changed",
     )
 
 

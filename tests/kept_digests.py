@@ -31,7 +31,9 @@ def list_weekdays(count: int) -> list[date]:
     return [day for day in days if day.weekday() < 5][:count][::-1]
 
 
-def keep_digests(site: Site, days: int, papers: int, *, plans: tuple[DeliveryPlan, ...] = ()) -> None:
+def keep_digests(
+    site: Site, days: int, papers: int, *, plans: tuple[DeliveryPlan, ...] = ()
+) -> None:
     """Store a digest a weekday for each subscription of the file, with so many papers; none had a delivery."""
     draw = random.Random(20_261_119)  # noqa: S311 - the same papers every time, and nothing secret
     sync_config(site)
@@ -46,11 +48,19 @@ def keep_digests(site: Site, days: int, papers: int, *, plans: tuple[DeliveryPla
                     written += 1
                     writer = Writer(draw) if written % _TITLES == 0 else writer
                     drawn = writer.write()._asdict()
-                    id_ = ArxivId(day.year * 100 + day.month, 1_000 * day.day + 100 * due.id + number)
+                    id_ = ArxivId(
+                        day.year * 100 + day.month, 1_000 * day.day + 100 * due.id + number
+                    )
                     moment = at - timedelta(days=1)
-                    made.append(make_paper(id=id_, published=moment, updated=moment, **_keep(drawn)))
+                    made.append(
+                        make_paper(id=id_, published=moment, updated=moment, **_keep(drawn))
+                    )
                 stored = save_changes(
-                    conn, [Change(Kind.NEW, one, None) for one in made], content_hash, run_id=run_id, at=at
+                    conn,
+                    [Change(Kind.NEW, one, None) for one in made],
+                    content_hash,
+                    run_id=run_id,
+                    at=at,
                 )
                 queries = tuple((one.name, one.text) for one in due.revisions)
                 entries = [

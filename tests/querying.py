@@ -66,7 +66,10 @@ class QueryWriter:
 
     def write_nested(self) -> str:
         """Return groups of keywords, joined or excluded, within categories or not."""
-        groups = [f"({self.write_keywords()} OR {self._write_keyword()})" for _ in range(self._draw.randint(1, 3))]
+        groups = [
+            f"({self.write_keywords()} OR {self._write_keyword()})"
+            for _ in range(self._draw.randint(1, 3))
+        ]
         if self._draw.random() < 0.5:
             groups.append(f"({self.write_categories()})")
         excluded = f" ANDNOT ({self.write_keywords()})" if self._draw.random() < 0.6 else ""
@@ -77,7 +80,9 @@ class QueryWriter:
         prefix = self._draw.choice(("ti:", "abs:", ""))
         word = self._pick_word()
         beginning = f"{prefix}{word[: self._draw.randint(4, 8)].rstrip('-')}*"
-        return f"{self.write_categories()} AND {beginning}" if self._draw.random() < 0.5 else beginning
+        return (
+            f"{self.write_categories()} AND {beginning}" if self._draw.random() < 0.5 else beginning
+        )
 
     def write_author(self) -> str:
         """Return one author in one of the ways people write them."""
@@ -91,7 +96,11 @@ class QueryWriter:
 
     def _write_keyword(self) -> str:
         prefix = self._draw.choice(("ti:", "abs:", "abs:", "", "all:"))
-        return f'{prefix}"{self._pick_phrase()}"' if self._draw.random() < 0.4 else f"{prefix}{self._pick_word()}"
+        return (
+            f'{prefix}"{self._pick_phrase()}"'
+            if self._draw.random() < 0.4
+            else f"{prefix}{self._pick_word()}"
+        )
 
     def _pick_paper(self) -> Paper:
         return self._draw.choice(self._papers)
@@ -107,7 +116,9 @@ class QueryWriter:
         """Return a word worth looking for: of a title, not of the commonest ones."""
         for _ in range(20):
             words: list[str] = [
-                word for word in _WORD.findall(self._pick_paper().title) if not is_stop_word(word.lower())
+                word
+                for word in _WORD.findall(self._pick_paper().title)
+                if not is_stop_word(word.lower())
             ]
             if words:
                 return self._draw.choice(words)
@@ -120,7 +131,11 @@ class QueryWriter:
             words = _WORD.findall(self._draw.choice((paper.title, paper.abstract)))
             start = self._draw.randrange(max(1, len(words) - 2))
             phrase = words[start : start + self._draw.choice((2, 2, 3))]
-            if len(phrase) > 1 and not is_stop_word(phrase[0].lower()) and not is_stop_word(phrase[-1].lower()):
+            if (
+                len(phrase) > 1
+                and not is_stop_word(phrase[0].lower())
+                and not is_stop_word(phrase[-1].lower())
+            ):
                 return " ".join(phrase)
         return self._pick_word()
 
@@ -147,7 +162,12 @@ class QueryWriter:
 
     def _write_raw_beginning(self) -> str:
         paper = self._pick_paper()
-        texts = (("ti", paper.title), ("abs", paper.abstract), ("co", paper.comment), ("all", paper.abstract))
+        texts = (
+            ("ti", paper.title),
+            ("abs", paper.abstract),
+            ("co", paper.comment),
+            ("all", paper.abstract),
+        )
         prefix, text = self._draw.choice(texts)
         word = self._draw.choice(re.findall(r"[^\W_]+(?:-[^\W_]+)?", text) or ["x"])
         return f"{prefix}:{word[: self._draw.randint(1, 9)].rstrip('-')}*"
@@ -176,17 +196,23 @@ class QueryWriter:
         name = self._pick_category()
         archive = name.partition(".")[0]
         length = self._draw.randint(1, len(name))
-        return self._draw.choice((f"cat:{name}", f"cat:{archive}", f"cat:{name[:length]}*", f"all:{name}"))
+        return self._draw.choice(
+            (f"cat:{name}", f"cat:{archive}", f"cat:{name[:length]}*", f"all:{name}")
+        )
 
     def _write_identifier(self) -> str:
         paper = self._pick_paper()
         ids = [f"id:{paper.id}", f"id:{paper.id}v{self._draw.randint(1, 3)}", f"all:{paper.id}"]
-        return self._draw.choice(ids + [form for doi in paper.dois for form in (f'doi:"{doi}"', f'all:"{doi}"')])
+        return self._draw.choice(
+            ids + [form for doi in paper.dois for form in (f'doi:"{doi}"', f'all:"{doi}"')]
+        )
 
     def _write_range(self) -> str:
         moments = sorted(self._pick_paper().published for _ in range(2))
         spelled = [f"{moment:%Y%m%d%H%M}"[: self._draw.choice((4, 6, 8, 12))] for moment in moments]
-        first, last = self._draw.choice(((spelled[0], spelled[1]), (spelled[0], "*"), ("*", spelled[1])))
+        first, last = self._draw.choice(
+            ((spelled[0], spelled[1]), (spelled[0], "*"), ("*", spelled[1]))
+        )
         return f"submittedDate:[{first} TO {last}]"
 
 

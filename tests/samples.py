@@ -26,14 +26,24 @@ from digest.render.contexts import (
     VariantView,
 )
 from digest.render.digests import describe_coverage, view_papers
-from digest.render.samples import ABSTRACT, AUTHORS, EVENING, make_coverage, make_digest, make_entry, make_paper
+from digest.render.samples import (
+    ABSTRACT,
+    AUTHORS,
+    EVENING,
+    make_coverage,
+    make_digest,
+    make_entry,
+    make_paper,
+)
 
 
 def sample_digest() -> Digest:
     """Return an ordinary day: new papers, a cross-list, a replacement and a withdrawal."""
     return make_digest(
         (
-            make_entry(12, queries=("perf", "gpu"), found=((Field.TITLE, "GPU"), (Field.ABSTRACT, "GPU"))),
+            make_entry(
+                12, queries=("perf", "gpu"), found=((Field.TITLE, "GPU"), (Field.ABSTRACT, "GPU"))
+            ),
             make_entry(
                 3,
                 title="Held back for thirteen days, found all the same",
@@ -85,7 +95,9 @@ def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN40
         paper,
         title=r"Scheduling in $\mathcal{O}(n^3)$",
         authors=(*AUTHORS[:2], Author("Iman Rostami")),
-        abstract=ABSTRACT.replace("96 GPUs", "64 GPUs").replace("It needs no change to programs, and it", "It"),
+        abstract=ABSTRACT.replace("96 GPUs", "64 GPUs").replace(
+            "It needs no change to programs, and it", "It"
+        ),
     )
     entry = make_entry(
         number,
@@ -107,15 +119,30 @@ def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN40
 def revised_digest() -> Digest:
     """Return a new paper, and what changed in others: much, little, or they were withdrawn; by saved query."""
     little = [
-        make_entry(5, kind=Kind.REPLACEMENT, label="v1 → v2", title="Cache misses", comment="v2: typos fixed"),
-        make_entry(6, kind=Kind.METADATA, label="edited", title="Queues", journal_ref="J. Made Up 3 (2027) 14"),
+        make_entry(
+            5,
+            kind=Kind.REPLACEMENT,
+            label="v1 → v2",
+            title="Cache misses",
+            comment="v2: typos fixed",
+        ),
+        make_entry(
+            6,
+            kind=Kind.METADATA,
+            label="edited",
+            title="Queues",
+            journal_ref="J. Made Up 3 (2027) 14",
+        ),
     ]
     told = (
         revised_entry(7),
         revised_entry(8, title="A title of old", journal_ref="J. Made Up 3 (2027) 14"),
         make_entry(9, queries=("gpu", "perf")),
         *sample_digest().entries[-1:],
-        *(replace(one, before=StoredText(replace(one.paper, comment="", journal_ref=""))) for one in little),
+        *(
+            replace(one, before=StoredText(replace(one.paper, comment="", journal_ref="")))
+            for one in little
+        ),
     )
     entries, groups = arrange(told, Grouping.QUERY, ("perf", "gpu"))
     return make_digest(entries, groups=groups, group_by=Grouping.QUERY)
@@ -123,7 +150,9 @@ def revised_digest() -> Digest:
 
 def near_digest(count: int = 27, near: str = "like “Queues that nobody waits in”") -> Digest:
     """Return papers by a library and by queries read first and last; those of odd numbers are near."""
-    entries = [make_entry(number, title=f"Paper {number}", abstract="Short.") for number in range(1, count)]
+    entries = [
+        make_entry(number, title=f"Paper {number}", abstract="Short.") for number in range(1, count)
+    ]
     entries += [make_entry(count, found=((Field.AUTHORS, "Marit"),)), revised_entry(count + 2)]
     told = [replace(one, near=near if one.change_id % 2 else "") for one in entries]
     nearness = {one.paper.id: 1000 * bool(one.near) + one.change_id for one in told}
@@ -155,10 +184,14 @@ def merged_digest() -> Digest:
     if revised.before is not None:
         sequel = Sequel(Kind.REPLACEMENT, thursday, revised.before, StoredText(revised.paper))
         entries[2] = replace(entries[2], sequel=sequel)
-    gone = make_paper(11, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True)
+    gone = make_paper(
+        11, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True
+    )
     sequel = Sequel(Kind.WITHDRAWAL, thursday, StoredText(entries[3].paper), StoredText(gone))
     entries[3] = replace(entries[3], sequel=sequel)
-    entries.append(make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short."))
+    entries.append(
+        make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short.")
+    )
     coverage = make_coverage(len(entries), since=date(2026, 11, 15), announcements=5, new=6_204)
     return make_digest(entries, slot="2026-W47", shown=5, coverage=coverage)
 
@@ -167,10 +200,22 @@ def odd_entries() -> tuple[DigestEntry, ...]:
     """Return papers at the edges of what arXiv takes, and beyond."""
     crowd = tuple(Author(f"Given{number} Family{number}") for number in range(3_303))
     return (
-        make_entry(1, title="On the length of titles " + "and the patience of those who read them " * 9, found=()),
-        make_entry(2, title="Many hands", authors=crowd, found=((Field.AUTHORS, "Given3000 Family3000"),)),
-        make_entry(3, title="Bells \x07 and\x00 nulls\x1b[31m in\u2028two lines \ufffe", abstract="\x0b"),
-        make_entry(4, title="<script>alert(1)</script> & <!channel> @here *bold* `code`", comment="<b>x</b>"),
+        make_entry(
+            1,
+            title="On the length of titles " + "and the patience of those who read them " * 9,
+            found=(),
+        ),
+        make_entry(
+            2, title="Many hands", authors=crowd, found=((Field.AUTHORS, "Given3000 Family3000"),)
+        ),
+        make_entry(
+            3, title="Bells \x07 and\x00 nulls\x1b[31m in\u2028two lines \ufffe", abstract="\x0b"
+        ),
+        make_entry(
+            4,
+            title="<script>alert(1)</script> & <!channel> @here *bold* `code`",
+            comment="<b>x</b>",
+        ),
         make_entry(
             5,
             title="חיפוש מהיר בזיכרון משותף",
@@ -178,11 +223,17 @@ def odd_entries() -> tuple[DigestEntry, ...]:
             authors=(Author("נועה לוי", ("אוניברסיטת תל אביב",)), Author("محمد الأمين")),
         ),
         make_entry(
-            6, title="共享加速器上的尾延迟与一种简单的调度规则" * 5, authors=(Author("陈晓明"), Author("王芳"))
+            6,
+            title="共享加速器上的尾延迟与一种简单的调度规则" * 5,
+            authors=(Author("陈晓明"), Author("王芳")),
         ),
         make_entry(7, title="0", comment="", abstract="0"),
-        make_entry(8, title="txet \u202edesrever\u202c in a title", authors=(Author("\u202eEve\u202c"),)),
-        make_entry(9, title="No authors, no categories", authors=(), categories=(), abstract="", found=()),
+        make_entry(
+            8, title="txet \u202edesrever\u202c in a title", authors=(Author("\u202eEve\u202c"),)
+        ),
+        make_entry(
+            9, title="No authors, no categories", authors=(), categories=(), abstract="", found=()
+        ),
         make_entry(
             10,
             title="Price rises from $5 to $6, up 20 % & more",
@@ -196,10 +247,16 @@ def sample_trials() -> tuple[TrialView, ...]:
     """Return trials of queries: one that brings papers, one that cannot be read, and some without figures."""
     bars = tuple(BarView(f"Day {number}", number, number + 1) for number in range(30))
     near = (VariantView("ti:gpu & <b>", "the words in the title", 9, "about 2 papers a day"),)
-    brought = TrialView("gpu", 'the paper has "gpu" anywhere', None, ("it brings much",), rate="Much", bars=bars)
-    brought = replace(brought, since="Tue 3 Nov", heading="Your digest today", papers=view_papers(sample_digest()))
+    brought = TrialView(
+        "gpu", 'the paper has "gpu" anywhere', None, ("it brings much",), rate="Much", bars=bars
+    )
+    brought = replace(
+        brought, since="Tue 3 Nov", heading="Your digest today", papers=view_papers(sample_digest())
+    )
     difference = DifferenceView(1, 1, 5, ("A <b> gained",), ("A lost one",))
-    problem = ProblemView("OR has nothing after it", "<b> ", "OR", "", "Write a word after it.", "<b>")
+    problem = ProblemView(
+        "OR has nothing after it", "<b> ", "OR", "", "Write a word after it.", "<b>"
+    )
     return (
         replace(brought, more=12, variants=near, difference=difference),
         TrialView("<b> OR", problem=problem),
@@ -210,8 +267,14 @@ def sample_trials() -> tuple[TrialView, ...]:
 
 def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
     """Return the page to begin, with everything or with as little as it may have."""
-    given = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
-    form = SubscribeContext("", "", given, DAYS, KINDS, {"gpu": "GPU <b>"}, token="t0k3n") if is_full else None
+    given = dict.fromkeys(
+        ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",)
+    )
+    form = (
+        SubscribeContext("", "", given, DAYS, KINDS, {"gpu": "GPU <b>"}, token="t0k3n")
+        if is_full
+        else None
+    )
     coverage = describe_coverage(make_coverage(None, is_complete=is_full))
     archives = (("GPU <b>", "a/x"),) * is_full
     return StartContext(trial, form, archives, coverage, "ops@example.org" * is_full)

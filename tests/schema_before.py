@@ -18,8 +18,8 @@ import psycopg
 from digest.deliver.step import DeliverReport, deliver_one
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
+from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import Destination
 from digest.people.unsubscription import unsubscribe_from
 from digest.serve.steps import PassReport, Steps, run_pass
 from digest.store import open_store
@@ -36,7 +36,9 @@ STATES = tuple(DeliveryState)
 TO = (*(f"mailto:{state}@example.org" for state in STATES), "slack:#papers", "feed")
 """Whose delivery was in which state; that of Slack was `sending`, too."""
 
-NEWS = make_paper(15_003, "A paper of the day of the death", datetime(2026, 11, 30, 12, 0, tzinfo=UTC))
+NEWS = make_paper(
+    15_003, "A paper of the day of the death", datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+)
 DIED = datetime(2026, 12, 1, 3, 47, tzinfo=UTC)
 """When the process was killed: the first papers had been told eleven days before."""
 
@@ -71,7 +73,9 @@ def _live(world: World) -> None:
     at = world.clock.now()
     with site.store.begin() as conn:
         claims = claim_deliveries(conn, owner=site.owner, limit=99, now=at)
-        unsubscribe_from(conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how="page", at=at)
+        unsubscribe_from(
+            conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how="page", at=at
+        )
     world.mail.script.reply("RCPT", "451 4.3.0 try later", match="ready@")
     world.mail.script.reply("RCPT", "554 5.7.1 sender rejected", match="held@")
     world.mail.script.reply("RCPT", "550 5.1.1 no such user", match="dead@")
@@ -93,19 +97,27 @@ def _live(world: World) -> None:
 
 def main() -> None:
     """Write both files."""
-    with tempfile.TemporaryDirectory() as name, live_in(Path(name)) as world, quick_server() as admin:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        live_in(Path(name)) as world,
+        quick_server() as admin,
+    ):
         _live(world)
         revision = head_revision()
         database = world.folder / "digest.db"
         with closing(sqlite3.connect(database)) as connection, connection:
-            connection.execute("UPDATE deliveries SET body = NULL WHERE state NOT IN ('sending', 'unknown')")
+            connection.execute(
+                "UPDATE deliveries SET body = NULL WHERE state NOT IN ('sending', 'unknown')"
+            )
             text = "\n".join(connection.iterdump())
         (KEPT / f"schema_{revision}.sql").write_text(f"{text}\n", encoding="utf-8")
         url = create_database(admin, "kept")
         with closing(open_store(f"sqlite:///{database}")) as store:
             copy_store(store, url, lambda *_: None)
         dump = KEPT / f"schema_{revision}.postgresql.sql"
-        run_tool("pg_dump", "--rows-per-insert=99", "--no-owner", "--no-comments", f"--file={dump}", url)
+        run_tool(
+            "pg_dump", "--rows-per-insert=99", "--no-owner", "--no-comments", f"--file={dump}", url
+        )
         lines = dump.read_text(encoding="utf-8").splitlines()
         left = [line for line in lines if line and not line.startswith(("--", "SET ", "\\"))]
         dump.write_text("\n".join([*left, ""]), encoding="utf-8")

@@ -39,5 +39,7 @@ def _write_group(table: str, settings: Sequence[Setting]) -> str:
         default = "" if one.default in ("", None) else f" Default: `{write_toml(one.default)}`."
         secret = " A secret." if one.secrecy is Secrecy.SECRET else ""
         rows.append((f"`{one.name}`", f"{one.help}{default}{secret}"))
-    lines = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+    lines = (
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows
+    )
     return f"{title}\n\n{''.join(lines)}"

@@ -10,7 +10,13 @@ from typing import Final
 from sqlalchemy import update
 
 from digest.compare import content_hash
-from digest.model.announcements import Change, Kind, StoredChange, earliest_announcement, latest_announcement
+from digest.model.announcements import (
+    Change,
+    Kind,
+    StoredChange,
+    earliest_announcement,
+    latest_announcement,
+)
 from digest.model.papers import Paper
 from digest.store import Store
 from digest.store.changes import save_changes
@@ -25,8 +31,14 @@ _LOOK_BACK: Final = timedelta(days=60)
 
 def gather(papers: Iterable[Paper], last: datetime) -> list[Paper]:
     """Return papers as if submitted until a moment, so many weeks earlier that each keeps its weekday."""
-    late = ((paper, max(-((last - paper.published) // _FOUR_WEEKS), 0) * _FOUR_WEEKS) for paper in papers)
-    return [replace(paper, published=paper.published - by, updated=paper.updated - by) for paper, by in late]
+    late = (
+        (paper, max(-((last - paper.published) // _FOUR_WEEKS), 0) * _FOUR_WEEKS)
+        for paper in papers
+    )
+    return [
+        replace(paper, published=paper.published - by, updated=paper.updated - by)
+        for paper, by in late
+    ]
 
 
 def store_month(

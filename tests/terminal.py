@@ -50,7 +50,9 @@ def hold_dialogue(
         seen = len(screen)
         answer = line if isinstance(line, str) else line()
         if answer == INTERRUPT:
-            time.sleep(1)  # between a prompt and its reading Python does not hear it, and nobody is as quick
+            time.sleep(
+                1
+            )  # between a prompt and its reading Python does not hear it, and nobody is as quick
         os.write(terminal, (answer if answer == INTERRUPT else f"{answer}\n").encode())
     while more := _read(terminal, wait=_PATIENCE):
         raw += more

@@ -99,7 +99,9 @@ def parse_atom(body: bytes) -> AtomPage:
     if refusal is not None:
         raise refusal
     if not papers and len(quarantined) >= SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN
+        )
     feed = document.root
     return AtomPage(
         papers=tuple(papers),
@@ -113,12 +115,15 @@ def parse_atom(body: bytes) -> AtomPage:
 def check_counts(page: AtomPage, start: int, size: int) -> None:
     """Hold a page against what was asked for: papers `start` to `start + size` of the search."""
     if page.start != start:
-        raise ArxivUnreadable(f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN
+        )
     expected = max(0, min(size, page.total - start))
     if page.different < expected:
         came = "none" if page.entries == 0 else f"only {page.different}"
         raise ArxivShort(
-            f"{expected} papers were expected, of {page.total} in all, but {came} came", hint=TRY_AGAIN
+            f"{expected} papers were expected, of {page.total} in all, but {came} came",
+            hint=TRY_AGAIN,
         )
 
 
@@ -131,7 +136,9 @@ def _read_refusal(entry: Element) -> ArxivError | None:
     message = fold_line(read_text(entry.find(_SUMMARY))) or "no reason given"
     if "internal error" in message:
         return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
-    return ArxivRejected(f"arXiv rejects the request: {message}", hint="Correct the query, then ask again.")
+    return ArxivRejected(
+        f"arXiv rejects the request: {message}", hint="Correct the query, then ask again."
+    )
 
 
 def _read_count(feed: Element, name: str) -> int:
@@ -198,7 +205,9 @@ def _add_author(authors: list[Author], element: Element) -> None:
 
 def _read_again(authors: list[Author]) -> tuple[Author, ...]:
     """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line."""
-    if any(_NO_NAME.match(author.name) for author in authors) and not any(a.affiliations for a in authors):
+    if any(_NO_NAME.match(author.name) for author in authors) and not any(
+        a.affiliations for a in authors
+    ):
         return parse_authors(", ".join(author.name for author in authors))
     return tuple(authors)
 
@@ -214,7 +223,9 @@ def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
 
 
 def _read_categories(terms: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(term for term in map(str.strip, terms) if _CATEGORY.fullmatch(term)))
+    names = tuple(
+        dict.fromkeys(term for term in map(str.strip, terms) if _CATEGORY.fullmatch(term))
+    )
     if not names:
         raise MalformedEntry("it has no category")
     return names

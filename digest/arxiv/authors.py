@@ -24,11 +24,15 @@ SHARED_LIMIT = 100
 
 _TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
 _ENDER = re.compile(r"[,;]")
-_SUPERSCRIPT = re.compile(r"\$\s*\^\s*(?:\{([^${}]{1,40})\}|([\w*]))\s*\$|\[(\d{1,3}(?:\s*,\s*\d{1,3}){0,9})\]")
+_SUPERSCRIPT = re.compile(
+    r"\$\s*\^\s*(?:\{([^${}]{1,40})\}|([\w*]))\s*\$|\[(\d{1,3}(?:\s*,\s*\d{1,3}){0,9})\]"
+)
 _AND = re.compile(r"(?:(?<=\s)|\A)(?:and|AND|&)(?=\s|\Z)")
 _AND_WORDS = ("and", "AND", "&")
 _BEHALF = re.compile(r"(?:(?<=\s)|\A)(?=(?:for|on behalf of|representing) the\s)", re.IGNORECASE)
-_BEHALF_WORDS = re.compile(r"\A(?:and\s+)?(?:(?:for|on behalf of|representing)\s+)?(?:the\s+)?", re.IGNORECASE)
+_BEHALF_WORDS = re.compile(
+    r"\A(?:and\s+)?(?:(?:for|on behalf of|representing)\s+)?(?:the\s+)?", re.IGNORECASE
+)
 _COLLABORATION = re.compile(r"\bcollaborations?\Z", re.IGNORECASE)
 _TEAM_NOTE = re.compile(
     r"\A(?:for|on behalf of|and|representing)\b.*\b(?:teams?|consorti\w+|groups?)\Z", re.IGNORECASE
@@ -81,7 +85,9 @@ def parse_authors(text: str) -> tuple[Author, ...]:
     Never raises. A line that follows no custom gives its words as names rather than nothing.
     """
     line = fold_line(text)
-    grouped = _SUPERSCRIPT.sub(lambda found: f" ({found[1] or found[2] or found[3]}) ", line.replace(r"\&", "&"))
+    grouped = _SUPERSCRIPT.sub(
+        lambda found: f" ({found[1] or found[2] or found[3]}) ", line.replace(r"\&", "&")
+    )
     segments, notes = _read_segments(_close_parentheses(grouped))
     authors = tuple(_join_authors(segments, notes))
     if authors:
@@ -131,7 +137,9 @@ def _read_segments(line: str) -> tuple[list[_Segment], dict[str, str]]:
         if token.kind is _Kind.END:
             segments.append(_Segment())
             first_mark = None
-        elif token.kind is _Kind.GROUP and (_NUMBERED.match(token.text) or _LETTERED.match(token.text)):
+        elif token.kind is _Kind.GROUP and (
+            _NUMBERED.match(token.text) or _LETTERED.match(token.text)
+        ):
             notes |= _read_notes(token.text)
         elif token.kind is _Kind.GROUP:
             if not current.name and not current.groups and _MARKS.fullmatch(token.text):
@@ -176,7 +184,9 @@ def _split_tokens(line: str) -> Iterator[_Token]:
 def _split_names(text: str) -> Iterator[_Token]:
     """Split what is between two marks at each "and", and before "for the …"."""
     for number, part in enumerate(_BEHALF.split(text) if "the" in text.lower() else (text,)):
-        names = [part] if number or not any(word in part for word in _AND_WORDS) else _AND.split(part)
+        names = (
+            [part] if number or not any(word in part for word in _AND_WORDS) else _AND.split(part)
+        )
         for place, name in enumerate(names):
             if place or number:
                 yield _Token(_Kind.END, "and", 0)
@@ -228,7 +238,12 @@ def _join_authors(segments: Sequence[_Segment], notes: dict[str, str]) -> Iterat
 def _join_suffixes(segments: Sequence[_Segment]) -> list[_Segment]:
     joined: list[_Segment] = []
     for segment in segments:
-        if joined and joined[-1].name and not joined[-1].groups and _SUFFIX.fullmatch(segment.name.strip()):
+        if (
+            joined
+            and joined[-1].name
+            and not joined[-1].groups
+            and _SUFFIX.fullmatch(segment.name.strip())
+        ):
             joined[-1] = _Segment(f"{joined[-1].name}, {segment.name.strip()}", segment.groups)
         else:
             joined.append(segment)

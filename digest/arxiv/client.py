@@ -14,10 +14,24 @@ from urllib.parse import quote, urlencode
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
-from digest.arxiv.exchange import ArxivRequest, DeadlinePassed, check_status, gate_outcome, send_request
+from digest.arxiv.exchange import (
+    ArxivRequest,
+    DeadlinePassed,
+    check_status,
+    gate_outcome,
+    send_request,
+)
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.config.addresses import ChooseProxy
-from digest.model.clock import REQUEST_DEADLINE, Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
+from digest.model.clock import (
+    REQUEST_DEADLINE,
+    Clock,
+    Gate,
+    GateOutcome,
+    Grant,
+    RequestOutcome,
+    monotonic,
+)
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -110,14 +124,17 @@ class ArxivClient:
     ) -> None:
         if not (user_agent.isascii() and user_agent.isprintable()):
             raise ConfigurationError(
-                f"{user_agent!r} can't be sent as a User-Agent", hint="Write [arxiv] contact in plain ASCII."
+                f"{user_agent!r} can't be sent as a User-Agent",
+                hint="Write [arxiv] contact in plain ASCII.",
             )
         self._addresses = addresses
         self._gate = gate
         self._clock = clock
         self._on_request = on_request
         headers = {"User-Agent": user_agent, "Accept": "application/xml, */*;q=0.1"}
-        self._wire = Wire(headers, deadline=deadline, limit=BODY_LIMIT, choose_proxy=choose_proxy, now=clock.now)
+        self._wire = Wire(
+            headers, deadline=deadline, limit=BODY_LIMIT, choose_proxy=choose_proxy, now=clock.now
+        )
         self.requests = 0
         """How many requests were made so far, retries among them."""
 
@@ -156,10 +173,14 @@ class ArxivClient:
                 raise ShortPage(error, fetched) from error
 
         return self._fetch(
-            _write_request(self._addresses.api_url, parameters, name, _API_SECONDS), parse_atom, check
+            _write_request(self._addresses.api_url, parameters, name, _API_SECONDS),
+            parse_atom,
+            check,
         )
 
-    def list_records(self, from_date: date, token: str = "", *, expected: int = 0) -> Fetched[OaiPage]:
+    def list_records(
+        self, from_date: date, token: str = "", *, expected: int = 0
+    ) -> Fetched[OaiPage]:
         """Fetch one page of the harvest: a token's, or the first of all touched since the start of a UTC day.
 
         Args:
@@ -178,11 +199,14 @@ class ArxivClient:
             page = fetched.page
             if page.token is not None and page.records < expected:
                 error = ArxivShort(
-                    f"a page with {page.records:,} entries comes before others with {expected:,}", hint=TRY_AGAIN
+                    f"a page with {page.records:,} entries comes before others with {expected:,}",
+                    hint=TRY_AGAIN,
                 )
                 raise ShortPage(error, fetched)
 
-        asked = _write_request(self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS)
+        asked = _write_request(
+            self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS
+        )
         try:
             return self._fetch(asked, parse_oai, check)
         except ShortPage as short:
@@ -206,8 +230,13 @@ class ArxivClient:
         """
         url, parameters = self._addresses.oai_url, {"verb": "Identify"}
         if source == "query":
-            url, parameters = self._addresses.api_url, {"search_query": "all:electron", "max_results": "1"}
-        return self._ask_once(_write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None)
+            url, parameters = (
+                self._addresses.api_url,
+                {"search_query": "all:electron", "max_results": "1"},
+            )
+        return self._ask_once(
+            _write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None
+        )
 
     def _fetch(
         self,
@@ -270,7 +299,11 @@ class ArxivClient:
                 self._on_request(log)
 
 
-def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> ArxivRequest:
+def _write_request(
+    url: str, parameters: dict[str, str], name: str, read_seconds: float
+) -> ArxivRequest:
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
-    return ArxivRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
+    return ArxivRequest(
+        whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None
+    )

@@ -18,7 +18,13 @@ from typing import TypeVar
 from xml.etree.ElementTree import Element, ParseError, iterparse, tostring
 
 from digest.model.clock import to_utc
-from digest.model.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable, UsageError
+from digest.model.errors import (
+    ArxivHostile,
+    ArxivThrottled,
+    ArxivTruncated,
+    ArxivUnreadable,
+    UsageError,
+)
 
 T = TypeVar("T")
 
@@ -41,7 +47,9 @@ _NAMESPACE = re.compile(rb"(?:(?<=<)|(?<=</))ns\d+:")
 _SHOWN = 60
 
 _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\r")))
-_NO_CHARACTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});")
+_NO_CHARACTER = re.compile(
+    rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});"
+)
 """Halves of surrogate pairs, U+FFFE and U+FFFF; and any character written by its number, which may be one."""
 
 TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
@@ -52,7 +60,9 @@ SAME_FAULT = 5
 SNIPPET_LIMIT = 8_192
 """Bytes kept of a malformed entry: enough to see what is wrong with it."""
 
-_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+_UNWANTED = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+"
+)
 """Control characters, and the marks that turn the direction of a line around: neither is text."""
 
 _PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
@@ -137,8 +147,14 @@ class Document:
         check_body(body)  # again: what was dropped may have hidden something
         try:
             yield from self._read(body)
-        except (ParseError, ValueError, LookupError) as error:  # the latter two of encodings that nobody knows
-            raise ArxivTruncated(f"the XML breaks off or is damaged: {error}", hint=TRY_AGAIN) from error
+        except (
+            ParseError,
+            ValueError,
+            LookupError,
+        ) as error:  # the latter two of encodings that nobody knows
+            raise ArxivTruncated(
+                f"the XML breaks off or is damaged: {error}", hint=TRY_AGAIN
+            ) from error
 
     def _read(self, body: bytes) -> Iterator[Element]:
         open_elements: list[Element] = []
@@ -156,16 +172,22 @@ class Document:
             open_elements.pop()
             if element.tag == self._entry:
                 if len(open_elements) != self._depth:
-                    raise ArxivUnreadable("there is an entry in a place where none belongs", hint=TRY_AGAIN)
+                    raise ArxivUnreadable(
+                        "there is an entry in a place where none belongs", hint=TRY_AGAIN
+                    )
                 yield element
                 del element[:]
-            elif len(open_elements) < self._depth and any(child.tag == self._entry for child in element):
+            elif len(open_elements) < self._depth and any(
+                child.tag == self._entry for child in element
+            ):
                 _refuse_text(element)
 
 
 def _refuse_text(holder: Element) -> None:
     """Refuse text beside entries: there may be entries that something hides."""
-    if any(text and not text.isspace() for text in (holder.text, *(child.tail for child in holder))):
+    if any(
+        text and not text.isspace() for text in (holder.text, *(child.tail for child in holder))
+    ):
         raise ArxivUnreadable("there is text between the entries", hint=TRY_AGAIN)
 
 
@@ -235,7 +257,9 @@ def split_dois(*texts: str) -> tuple[str, ...]:
     """
     if not texts:
         return ()
-    parts = (_DOI_PREFIX.sub("", part.strip(";,")) for text in texts for part in clean(text).split())
+    parts = (
+        _DOI_PREFIX.sub("", part.strip(";,")) for text in texts for part in clean(text).split()
+    )
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
@@ -246,7 +270,8 @@ def is_withdrawal_comment(comment: str) -> bool:
     journal or conference that the paper is withdrawn from.
     """
     return any(
-        not _NOT_THIS_VERSION.search(comment[: found.start()]) and not _FROM_ELSEWHERE.match(comment, found.end())
+        not _NOT_THIS_VERSION.search(comment[: found.start()])
+        and not _FROM_ELSEWHERE.match(comment, found.end())
         for found in _WITHDRAWN.finditer(comment)
     )
 

@@ -130,9 +130,13 @@ def check_status(
                 f"arXiv rejects the request ({status}): nothing is at {place}",
                 hint="Correct the address, or leave it out to use arXiv's own.",
             )
-        raise ArxivRejected(f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help.")
+        raise ArxivRejected(
+            f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help."
+        )
     else:
-        raise ArxivFaulted(f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
+        raise ArxivFaulted(
+            f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN
+        )
 
 
 def gate_outcome(error: ArxivError | None) -> GateOutcome:

@@ -90,7 +90,9 @@ def parse_oai(body: bytes) -> OaiPage:
             if header is not None and header.get("status") == "deleted":
                 deleted += 1
             else:
-                datestamp = read_value(date.fromisoformat, _read_header(entry, "datestamp")[:10], "datestamp")
+                datestamp = read_value(
+                    date.fromisoformat, _read_header(entry, "datestamp")[:10], "datestamp"
+                )
                 paper = _read_paper(_find_metadata(entry), datestamp)
                 _check_identity(paper.id, _read_header(entry, "identifier"))
                 papers.append(paper)
@@ -104,11 +106,15 @@ def parse_oai(body: bytes) -> OaiPage:
             raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
         return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
     if len(lists) != 1:
-        raise ArxivUnreadable("the answer holds neither a list of papers nor an error", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            "the answer holds neither a list of papers nor an error", hint=TRY_AGAIN
+        )
     if records == 0:
         raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
     if not papers and len(quarantined) >= SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN
+        )
     return OaiPage(
         papers=tuple(papers),
         token=_read_token(root, lists[0], records),
@@ -120,17 +126,24 @@ def parse_oai(body: bytes) -> OaiPage:
 
 def _refuse_errors(root: Element) -> bool:
     """Raise what arXiv complains of; return whether it only says that nothing matches."""
-    errors = {error.get("code", ""): fold_line(read_text(error)) for error in root.iterfind(_OAI + "error")}
+    errors = {
+        error.get("code", ""): fold_line(read_text(error))
+        for error in root.iterfind(_OAI + "error")
+    }
     if "badResumptionToken" in errors:
         raise TokenExpired(
             f"the list can't be continued: {errors['badResumptionToken']}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
         )
     if "idDoesNotExist" in errors:
-        raise UnknownPaper("arXiv knows no such paper", hint="The id may be wrong, or not announced yet.")
+        raise UnknownPaper(
+            "arXiv knows no such paper", hint="The id may be wrong, or not announced yet."
+        )
     for code, message in errors.items():
         if code in _PERMANENT:
-            raise ArxivRejected(f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help.")
+            raise ArxivRejected(
+                f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help."
+            )
         if code != "noRecordsMatch":
             raise ArxivFaulted(f"arXiv answers with the error {code!r}: {message}", hint=TRY_AGAIN)
     return bool(errors)
@@ -142,12 +155,16 @@ def _read_token(root: Element, listed: Element, records: int) -> str | None:
     tokens = list(root.iter(_OAI + "resumptionToken"))
     others = [child for child in listed if child.tag != _RECORD]
     if others != tokens or len(tokens) > most or (not most and records > 1):
-        raise ArxivUnreadable("the list contains something that does not belong there", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            "the list contains something that does not belong there", hint=TRY_AGAIN
+        )
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_OAI + "request")
     if not tokens and request is not None and request.get("resumptionToken"):
         # If a list came in pages, its last one says so, by an empty token; only a single page need not.
-        raise ArxivShort("the list continues from a token and does not say where it ends", hint=TRY_AGAIN)
+        raise ArxivShort(
+            "the list continues from a token and does not say where it ends", hint=TRY_AGAIN
+        )
     return token or None
 
 
@@ -155,7 +172,9 @@ def _read_response_date(root: Element) -> datetime:
     try:
         return read_iso_date(root.findtext(_OAI + "responseDate") or "")
     except ValueError as error:
-        raise ArxivUnreadable(f"the answer does not say when it was made: {error}", hint=TRY_AGAIN) from error
+        raise ArxivUnreadable(
+            f"the answer does not say when it was made: {error}", hint=TRY_AGAIN
+        ) from error
 
 
 def _read_header(entry: Element, name: str) -> str:
@@ -179,7 +198,9 @@ def _find_metadata(entry: Element) -> Element:
         if child.tag == _RAW + "arXivRaw":
             return child
     if children:
-        raise ArxivUnreadable(f"the papers come as {children[-1].tag[:60]}, not as arXivRaw", hint=TRY_AGAIN)
+        raise ArxivUnreadable(
+            f"the papers come as {children[-1].tag[:60]}, not as arXivRaw", hint=TRY_AGAIN
+        )
     raise MalformedEntry(f"{_read_header(entry, 'identifier')[:80] or 'it'} comes without metadata")
 
 
@@ -203,7 +224,9 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
         title=require(fold_line(fields.get("title", "")), "title"),
         abstract=fold_paragraphs(fields.get("abstract", "")),
         authors=parse_authors(fields.get("authors", "")),
-        categories=tuple(dict.fromkeys(require(fold_line(fields.get("categories", "")), "categories").split())),
+        categories=tuple(
+            dict.fromkeys(require(fold_line(fields.get("categories", "")), "categories").split())
+        ),
         published=published,
         updated=updated,
         comment=comment,

@@ -37,7 +37,9 @@ _MINUTE = timedelta(minutes=1)
 _FORMAT = "%Y%m%d%H%M"
 
 
-def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
+def walk_records(
+    client: ArxivClient, from_date: date, *, token: str = ""
+) -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of all that was touched since the start of a UTC day; only after the last is it complete.
 
     A single page with `is_no_records_match` is a complete check, too, at an empty list. With a `token` it goes on
@@ -64,7 +66,9 @@ def find_day(token: str) -> date | None:
         return None
 
 
-def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
+def _walk_once(
+    client: ArxivClient, from_date: date, token: str, sizes: list[int]
+) -> Iterator[Fetched[OaiPage]]:
     """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
     used: set[str] = set()
     asked: str | None = token
@@ -120,7 +124,11 @@ class _Walk:
             return True
         if self.newest is None or self.oldest is None:
             return False
-        return self.found * (self.newest - until) > 2 * WALL * (self.newest - self.oldest) > timedelta(0)
+        return (
+            self.found * (self.newest - until)
+            > 2 * WALL * (self.newest - self.oldest)
+            > timedelta(0)
+        )
 
     def is_wanted_whole(self, until: datetime) -> bool:
         """Whether no version of any paper of the part is older than what is wanted."""
@@ -211,7 +219,9 @@ class _Reader:
         is_resized = False
         while True:
             try:
-                return self._client.search(walk.query, start=start, size=_fit_page(start, walk.size))
+                return self._client.search(
+                    walk.query, start=start, size=_fit_page(start, walk.size)
+                )
             except ShortPage as short:
                 if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
                     return short.fetched
@@ -231,7 +241,9 @@ class _Reader:
             self.end = fetched.fetched_at + timedelta(days=1)
         papers = tuple(paper for paper in fetched.page.papers if paper.id not in self._given)
         self._given.update(paper.id for paper in papers)
-        return replace(fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total)))
+        return replace(
+            fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total))
+        )
 
 
 def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Window]:
@@ -281,7 +293,9 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
     for paper in page.papers:
         if paper.id not in walk.seen:
             walk.seen.add(paper.id)
-            walk.is_sorted = walk.is_sorted and (walk.oldest is None or paper.updated <= walk.oldest)
+            walk.is_sorted = walk.is_sorted and (
+                walk.oldest is None or paper.updated <= walk.oldest
+            )
             walk.oldest = paper.updated
             walk.newest = walk.newest or paper.updated
     walk.unreadable.update(entry.snippet for entry in page.quarantined)

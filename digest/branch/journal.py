@@ -83,7 +83,9 @@ class Journal:
 
 def write_journal(journal: Journal) -> bytes:
     """Return a journal as bytes, to be sealed."""
-    return lzma.compress(json.dumps(asdict(journal) | {"until": journal.until.isoformat()}).encode())
+    return lzma.compress(
+        json.dumps(asdict(journal) | {"until": journal.until.isoformat()}).encode()
+    )
 
 
 def read_journal(content: bytes) -> Journal:
@@ -110,7 +112,11 @@ def unseal(key: bytes, name: str, sealed: bytes) -> tuple[int, bytes]:
     if not sealed.startswith(_FORMAT):
         raise StoreError(f"the branch holds a {name} that this release can't read", hint=FOREIGN)
     rest = sealed[len(_FORMAT) :]
-    number, nonce, text = rest[:_NUMBER], rest[_NUMBER : _NUMBER + NONCE_BYTES], rest[_NUMBER + NONCE_BYTES :]
+    number, nonce, text = (
+        rest[:_NUMBER],
+        rest[_NUMBER : _NUMBER + NONCE_BYTES],
+        rest[_NUMBER + NONCE_BYTES :],
+    )
     generation = int.from_bytes(number)
     try:
         told = AESGCM(key).decrypt(nonce, text, _bind(name, generation))
@@ -149,7 +155,9 @@ def write_differences(path: Path, base: Path) -> str | None:
         conn.execute("BEGIN")
         if _list_tables(conn, "main") != _list_tables(conn, "base"):
             return None
-        return "\n".join(line for name in _list_tables(conn, "main") for line in _compare(conn, name))
+        return "\n".join(
+            line for name in _list_tables(conn, "main") for line in _compare(conn, name)
+        )
 
 
 def apply_differences(path: Path, changes: str) -> None:
@@ -161,8 +169,12 @@ def apply_differences(path: Path, changes: str) -> None:
 
 def _list_tables(conn: sqlite3.Connection, schema: str) -> dict[str, str]:
     """Return each table that travels, with the statement that made it."""
-    found = conn.execute(f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' ORDER BY name")
-    return {name: sql for name, sql in found if name not in _AT_HOME and not name.startswith("sqlite_")}
+    found = conn.execute(
+        f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' ORDER BY name"
+    )
+    return {
+        name: sql for name, sql in found if name not in _AT_HOME and not name.startswith("sqlite_")
+    }
 
 
 def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:

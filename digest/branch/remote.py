@@ -68,7 +68,11 @@ class Remote:
     def __init__(self, folder: Path, branch: str) -> None:
         self._folder, self.branch = folder, branch
         self._ref, self._tag = f"refs/heads/{branch}", f"refs/tags/{BEGAN}"
-        environ = {name: text for name, text in read_environment().items() if not name.startswith(_NOT_HANDED_ON)}
+        environ = {
+            name: text
+            for name, text in read_environment().items()
+            if not name.startswith(_NOT_HANDED_ON)
+        }
         self._environ = {"GIT_SSH_COMMAND": _SSH, **environ, **_QUIET}
         self.refusal: DigestError | None = None
 
@@ -86,7 +90,9 @@ class Remote:
         done = self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", commit)
         if done is None or done.returncode:
             raise self._explain(done, "can't be fetched")
-        listed = (line.split(None, 3) for line in self._read("ls-tree", commit).decode().splitlines())
+        listed = (
+            line.split(None, 3) for line in self._read("ls-tree", commit).decode().splitlines()
+        )
         return {name: Blob(id_, self._read("cat-file", "blob", id_)) for _, _, id_, name in listed}
 
     def write(self, files: Mapping[str, bytes | str]) -> tuple[str, dict[str, str]]:
@@ -99,7 +105,9 @@ class Remote:
         }
         listing = "".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items())
         tree = self._read("mktree", given=listing.encode()).decode().strip()
-        return self._read("commit-tree", "-m", "State of Digest, encrypted", tree).decode().strip(), blobs
+        return self._read(
+            "commit-tree", "-m", "State of Digest, encrypted", tree
+        ).decode().strip(), blobs
 
     def push(self, commit: str, tip: Tip) -> bool:
         """Put a commit in the place of the one that was last seen; return whether `origin` plainly says yes.
@@ -122,7 +130,9 @@ class Remote:
             raise self._explain(done, "can't be kept in this checkout")
         return done.stdout
 
-    def _git(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
+    def _git(
+        self, *arguments: str, given: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes] | None:
         """Run git in the checkout; None if it did not end in time."""
         try:
             process = subprocess.Popen(  # noqa: S603 - arguments of ours, and a name that the settings have judged
@@ -136,7 +146,9 @@ class Remote:
             )
         except OSError as error:
             hint = "Install git, or remove git_branch under [store] in digest.toml."
-            raise ConfigurationError(f"git can't be started: {error.strerror}", hint=hint) from error
+            raise ConfigurationError(
+                f"git can't be started: {error.strerror}", hint=hint
+            ) from error
 
         try:
             out, err = process.communicate(given, TIMEOUT)
@@ -153,8 +165,14 @@ class Remote:
                 f"{self._folder} is no checkout of a repository with a remote called origin",
                 hint="Clone your repository, and work in that folder; or remove git_branch under [store].",
             )
-        lines = [] if done is None else [*done.stdout.decode(errors="replace").splitlines(), *said.splitlines()]
-        reasons = [line for line in lines if line.startswith(("!", "remote: ", "fatal: "))] or lines[-1:]
+        lines = (
+            []
+            if done is None
+            else [*done.stdout.decode(errors="replace").splitlines(), *said.splitlines()]
+        )
+        reasons = [
+            line for line in lines if line.startswith(("!", "remote: ", "fatal: "))
+        ] or lines[-1:]
         reason = " ".join(reasons[0].split()) if reasons else f"no answer in {TIMEOUT:.0f} s"
         return OutsideError(
             f"the branch {self.branch} at origin {what}: {reason}",

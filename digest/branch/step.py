@@ -38,8 +38,15 @@ from digest.branch.journal import (
 from digest.branch.remote import BEGAN, Blob, Remote, Tip
 from digest.config import Config
 from digest.model.clock import Clock, monotonic
-from digest.model.errors import ConfigurationError, DigestError, OutsideError, SchemaMismatch, StoreError, count
-from digest.model.subscriptions import DestinationKind
+from digest.model.destinations import DestinationKind
+from digest.model.errors import (
+    ConfigurationError,
+    DigestError,
+    OutsideError,
+    SchemaMismatch,
+    StoreError,
+    count,
+)
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
 from digest.store.workers import keep_calling, lock_file
@@ -120,7 +127,8 @@ class Branch:
             )
         if not create:
             raise StoreError(
-                f"nothing has run yet: origin has no branch {self._remote.branch}", hint="`digest run` makes it."
+                f"nothing has run yet: origin has no branch {self._remote.branch}",
+                hint="`digest run` makes it.",
             )
         if self._old.exists() and not start_new:
             with lock_file(self._old):
@@ -131,7 +139,9 @@ class Branch:
         """Make a database of the branch's files."""
         if not {JOURNAL, SNAPSHOT} <= files.keys():
             hint = "Name another branch in git_branch under [store]."
-            raise StoreError(f"the branch {self._remote.branch} is not the state of a Digest", hint=hint)
+            raise StoreError(
+                f"the branch {self._remote.branch} is not the state of a Digest", hint=hint
+            )
         generation, content = unseal(self._key, JOURNAL, files[JOURNAL].content)
         self._journal = read_journal(content)
         made_in, content = unseal(self._key, SNAPSHOT, files[SNAPSHOT].content)
@@ -164,7 +174,9 @@ class Branch:
 
     def describe(self) -> str:
         """Say what there is at `origin`."""
-        pushes = f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
+        pushes = (
+            f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
+        )
         return f"on the branch {self._remote.branch} of origin, {pushes}"
 
     def take_lease(self, *, accepts_clock: bool = False) -> None:
@@ -188,7 +200,9 @@ class Branch:
                 for left in self._path.parent.glob("*.db*"):
                     left.unlink()
                 self.fetch(create=True)
-            raise OutsideError("others push to the branch again and again", hint="Call it again later.")
+            raise OutsideError(
+                "others push to the branch again and again", hint="Call it again later."
+            )
 
     def has_time(self, needed: timedelta = timedelta(0)) -> bool:
         """Whether more than that is left of the lease, by the clock that went further."""
@@ -229,7 +243,9 @@ class Branch:
     def _replace(self, owner: str, until: datetime, *, is_first: bool = False) -> bool:
         """Replace the commit. False if somebody else did, and this is the push that takes the lease."""
         with self._pushing:
-            journal = replace(self._journal, generation=self._journal.generation + 1, owner=owner, until=until)
+            journal = replace(
+                self._journal, generation=self._journal.generation + 1, owner=owner, until=until
+            )
             changes = write_differences(self._path, self._base) if self._snapshot else None
             content = write_journal(replace(journal, changes=(changes or "")[:_CHANGES_AT_ALL]))
             snapshot: bytes | str = self._snapshot

@@ -17,7 +17,10 @@ from digest.cli.commands import CommandTable, find_name, quote_as_called
 from digest.model.errors import DigestError, QueryError, UsageError
 
 
-@click.group(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=CommandTable,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="digest %(version)s")
 @click.option(
     "--config",
@@ -88,9 +91,13 @@ def _run(args: list[str] | None, veils: ExitStack) -> int:
 
 def _word_misuse(error: click.ClickException) -> UsageError:
     """Say what click found wrong with a call as all else is said, and where to read how it is made."""
-    said = error.format_message().replace("a valid integer range", "a whole number").removesuffix(".")
+    said = (
+        error.format_message().replace("a valid integer range", "a whole number").removesuffix(".")
+    )
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return UsageError(said, hint=f"`{ctx.command_path} --help` shows how it is called." if ctx else "")
+    return UsageError(
+        said, hint=f"`{ctx.command_path} --help` shows how it is called." if ctx else ""
+    )
 
 
 def show_error(error: DigestError) -> None:

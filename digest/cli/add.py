@@ -30,9 +30,15 @@ LIBRARY = "Papers you keep; what is near them comes first: lab.bib, zotero:12345
 
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--to`, `--when`, `--library` and `--subscription`."""
-    command = click.option("--subscription", metavar="NAME", help="Add it to this one; make no new one.")(command)
-    command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(command)
-    command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(command)
+    command = click.option(
+        "--subscription", metavar="NAME", help="Add it to this one; make no new one."
+    )(command)
+    command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(
+        command
+    )
+    command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(
+        command
+    )
     return click.option(
         "--to",
         "destinations",
@@ -58,7 +64,9 @@ def _show(added: Addition) -> Iterator[Part]:
 
 @click.command()
 @click.argument("query")
-@click.option("--name", metavar="NAME", help="What to call the subscription; by default after its words.")
+@click.option(
+    "--name", metavar="NAME", help="What to call the subscription; by default after its words."
+)
 @following_options
 @saves(_show)
 @click.pass_context
@@ -94,11 +102,16 @@ def plan_addition(
     if subscription is not None:
         if destinations or when or name or libraries:
             hint = f"`digest subscription edit {subscription}` changes {subscription}."
-            raise UsageError("--name, --to, --when and --library are for a new subscription", hint=hint)
+            raise UsageError(
+                "--name, --to, --when and --library are for a new subscription", hint=hint
+            )
         text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
         return plan_change(file, text.encode())
     known = edits.list_subscriptions(file.text)
-    values: dict[str, Any] = {"name": name or _choose_name(name_query(query.tree), known), "follow": followed}
+    values: dict[str, Any] = {
+        "name": name or _choose_name(name_query(query.tree), known),
+        "follow": followed,
+    }
     if libraries:
         values["library"] = write_sources(libraries, file.path.parent)
     others = known.values()
@@ -110,7 +123,9 @@ def plan_addition(
             values[key] = usual[0]
     if "to" not in values:
         hint = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --to you@example.org`.'
-        raise UsageError("--to is missing: no destination is common to all subscriptions", hint=hint)
+        raise UsageError(
+            "--to is missing: no destination is common to all subscriptions", hint=hint
+        )
     return plan_change(file, edits.add_subscription(file.text, values).encode())
 
 

@@ -15,7 +15,17 @@ import click
 
 from digest.cli.commands import name_command, quote_as_called
 from digest.cli.context import load, opened_store
-from digest.cli.output import Aside, Part, json_option, list_fields, print_json, settle, show, style, wants_json
+from digest.cli.output import (
+    Aside,
+    Part,
+    json_option,
+    list_fields,
+    print_json,
+    settle,
+    show,
+    style,
+    wants_json,
+)
 from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
 from digest.model.errors import ConfigurationError, UsageError
@@ -102,7 +112,9 @@ def plan_change(
     try:
         after = load_config(file.path, read_environment(), content=content)
     except ConfigurationError as error:
-        hint = "" if len(getattr(error, "each", ())) > 1 else error.hint  # several have theirs in the message
+        hint = (
+            "" if len(getattr(error, "each", ())) > 1 else error.hint
+        )  # several have theirs in the message
         raise UsageError(f"nothing was written: {error.message}", hint=hint) from error
     new = [text for _, text in after.list_texts() if text not in known]
     remarks = [note.message for text in new for note in parse_query(text).notes]
@@ -136,7 +148,11 @@ def _show(change: FileChange) -> Iterator[Part]:
 def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
     path = change.file.path
     if not is_written:
-        yield "Nothing was written." if change.diff else f"{path.name} says so already. Nothing was written."
+        yield (
+            "Nothing was written."
+            if change.diff
+            else f"{path.name} says so already. Nothing was written."
+        )
         return
     option = "" if find_config(None, read_environment()) == path else f" --config {path}"
     yield f"Wrote {path}. The next `{name_command()}{option} run` uses it."

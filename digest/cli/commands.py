@@ -78,7 +78,9 @@ REPLACEMENTS = {
     **dict.fromkeys(("search", "find"), "try QUERY"),
     **dict.fromkeys(("recommend", "related", "similar"), "missed LIBRARY"),
     "why": "explain PAPER QUERY",
-    **dict.fromkeys(("subscribe", "new", "save", "subscription add", "query add", "feed add"), "add"),
+    **dict.fromkeys(
+        ("subscribe", "new", "save", "subscription add", "query add", "feed add"), "add"
+    ),
     "edit": "subscription edit NAME",
     **dict.fromkeys(("remove", "rm", "delete", "subscription delete"), "subscription remove NAME"),
     "unsubscribe": "subscription unsubscribe NAME ADDRESS",
@@ -123,7 +125,9 @@ def name_command() -> str:
 
 def quote_as_called(hint: str) -> str:
     """Return a hint with the commands it quotes as they are called here."""
-    return re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint) if "digest " in hint else hint
+    return (
+        re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint) if "digest " in hint else hint
+    )
 
 
 def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
@@ -138,7 +142,11 @@ def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageE
     elif near:
         hint = f"Did you mean `digest {f'{group} {near[0]}'.strip()}`?"
     else:
-        hint = f"`digest {group} --help` shows them all." if group else "`digest --help` shows them all."
+        hint = (
+            f"`digest {group} --help` shows them all."
+            if group
+            else "`digest --help` shows them all."
+        )
     return UsageError(f'There is no command "{said}".', hint=hint)
 
 
@@ -153,7 +161,10 @@ class CommandGroup(click.Group):
             found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES[path], '  ')}"
         if found is not None and find_name() != "digest":
             found = copy(found)
-            found.help, found.epilog = quote_as_called(found.help or ""), quote_as_called(found.epilog or "")
+            found.help, found.epilog = (
+                quote_as_called(found.help or ""),
+                quote_as_called(found.epilog or ""),
+            )
         return found
 
     def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -164,7 +175,9 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say what to type instead."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise explain_unknown(args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:]))
+            raise explain_unknown(
+                args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:])
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -192,4 +205,6 @@ class CommandTable(CommandGroup):
         width = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", sentence) for name, (_, sentence) in group.items()])
+                formatter.write_dl(
+                    [(f"{name:<{width}}", sentence) for name, (_, sentence) in group.items()]
+                )

@@ -24,7 +24,13 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.branch.step import opened_branch
 from digest.cli.output import echo
-from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
+from digest.config import (
+    Config,
+    find_state_folder,
+    open_config,
+    open_config_or_defaults,
+    read_environment,
+)
 from digest.config.values import complete_word, suggest
 from digest.inspect.here import Here
 from digest.model.clock import Clock, RemoteClock, SystemClock
@@ -55,7 +61,9 @@ _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""
 
 
-def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:
+def find_saved(
+    text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None
+) -> str | None:
     """Return the text of the saved query that is meant, None where what was typed is a query itself.
 
     A word that looks like a name, and is none, is searched for, with a note on standard error. If others are
@@ -85,12 +93,16 @@ def require_subscription(
     stored = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = [subscription.name for subscription in config.subscriptions]
     if name not in stored and name in written:
-        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
+        raise UnknownName(
+            f"subscription {name} is new in digest.toml", hint="`digest run` takes it over."
+        )
     if name not in stored:
         hint = suggest_name(name, [*stored, *written], "digest subscription list")
         raise UnknownName(f"there is no subscription {name!r}", hint=hint)
     if stored[name].state == SubscriptionState.ENDED and (name == LETTERS or not include_ended):
-        raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
+        raise UnknownName(
+            f"subscription {name} has ended", hint="Named in digest.toml again, it goes on."
+        )
     return stored[name]
 
 
@@ -114,7 +126,9 @@ def find_here(config: Config, clock: Clock) -> Here:
 
 def set_up_logging(ctx: click.Context) -> None:
     """Log warnings among a command's own words; with `--verbose`, log everything line by line."""
-    configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.WARNING, plain=not ctx.obj["verbose"])
+    configure_logging(
+        logging.DEBUG if ctx.obj["verbose"] else logging.WARNING, plain=not ctx.obj["verbose"]
+    )
 
 
 @contextmanager
@@ -138,12 +152,22 @@ def opened(
         branch = None
         if config.store.git_branch:
             branch = stack.enter_context(
-                opened_branch(config, clock, owner, create=create, start_new=start_new, migrates=migrates)
+                opened_branch(
+                    config, clock, owner, create=create, start_new=start_new, migrates=migrates
+                )
             )
         elif start_new:
-            raise UsageError("only a state on a branch is started new", hint="See git_branch under [store].")
+            raise UsageError(
+                "only a state on a branch is started new", hint="See git_branch under [store]."
+            )
         opening = open_site(
-            config, clock, owner=owner, jitter=jitter, progress=progress, create=create, branch=branch
+            config,
+            clock,
+            owner=owner,
+            jitter=jitter,
+            progress=progress,
+            create=create,
+            branch=branch,
         )
         yield stack.enter_context(closing(opening))
 
@@ -183,7 +207,11 @@ class Workbench:
     def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
         """Return the saved query of that name, else the text as a query; `others`: see `find_saved`."""
         saved = find_saved(text, self.saved, others=others)
-        return NamedQuery("", read_followed(text)) if saved is None else NamedQuery(text, parse_query(saved))
+        return (
+            NamedQuery("", read_followed(text))
+            if saved is None
+            else NamedQuery(text, parse_query(saved))
+        )
 
     @contextmanager
     def asking(self) -> Iterator[ArxivClient]:
@@ -191,7 +219,9 @@ class Workbench:
 
         Its errors say what to do if there is no network, and if nothing asks again by itself.
         """
-        gate = None if self.config.store.git_branch else self.store  # a question alone takes no lease
+        gate = (
+            None if self.config.store.git_branch else self.store
+        )  # a question alone takes no lease
         with opened_client(self.config, self.clock, gate) as client:
             try:
                 yield client
@@ -220,7 +250,9 @@ def read_followed(text: str) -> Query:
 def write_sources(sources: Iterable[str], folder: Path) -> list[str]:
     """Return sources of libraries as they are typed here, as they are written in a file of a folder."""
     return [
-        one if one.startswith((ZOTERO, "~")) or Path(one).is_absolute() else os.path.relpath(one, folder)
+        one
+        if one.startswith((ZOTERO, "~")) or Path(one).is_absolute()
+        else os.path.relpath(one, folder)
         for one in sources
     ]
 
@@ -251,7 +283,9 @@ def opened_client(
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
             store = create_standalone(folder / "try.db")
             stack.callback(store.close)
-            stack.enter_context(lock_file(folder / "try.db"))  # no installation: nobody works on it but for this
+            stack.enter_context(
+                lock_file(folder / "try.db")
+            )  # no installation: nobody works on it but for this
             with store.begin() as conn:
                 free_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)

@@ -18,7 +18,13 @@ from digest.poll.rules import REQUESTS_A_DAY
 from digest.store.gaps import load_gaps
 from digest.store.runs import load_last_runs, load_quarantined, load_requests
 
-_STATES = {"complete": "green", "caught up": "green", "incomplete": "yellow", "late": "red", "not checked": "red"}
+_STATES = {
+    "complete": "green",
+    "caught up": "green",
+    "incomplete": "yellow",
+    "late": "red",
+    "not checked": "red",
+}
 _GUARANTEES = {
     "harvest": "Every paper that arXiv announces is fetched, however late. Missing ids are asked for.",
     "query": "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
@@ -27,7 +33,8 @@ _GUARANTEES = {
 """What a source promises, and what it does not."""
 
 _VIEWS: dict[
-    str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., tuple[str | int, ...]], str]
+    str,
+    tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., tuple[str | int, ...]], str],
 ] = {
     "checks": (
         lambda conn, limit: load_last_runs(conn, limit=limit),
@@ -123,7 +130,9 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
     yield table(header, rows, empty="No announcement was expected within these days.")
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     words = {"open": "asked for", "found": "found after all", "given up": "never used"}
-    missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in words.items() if gaps.get(state))
+    missing = ", ".join(
+        f"{gaps[state]:,} {word}" for state, word in words.items() if gaps.get(state)
+    )
     yield f"\n{_GUARANTEES[ledger.source]}"
     yield f"Missing ids: {missing or 'none'} (--missing)."
     asked = count(ledger.requests, "request")
@@ -133,16 +142,34 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
 def _show_bytes(snippet: bytes) -> str:
     """Return bytes as text that no terminal obeys."""
     text = snippet.decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
+    return "".join(
+        char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text
+    )
 
 
 @click.command()
-@click.option("--days", type=click.IntRange(1, 400), default=14, show_default=True, help="How far back.")
-@click.option("--checks", "view", flag_value="checks", help="The checks one by one: pages, papers, outcome.")
-@click.option("--missing", "view", flag_value="missing", help="Ids missing between stored ones, and why.")
-@click.option("--requests", "view", flag_value="requests", help="Every request: status, time, bytes.")
-@click.option("--unreadable", "view", flag_value="unreadable", help="Entries that nobody can read, as bytes.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Lines of a view.")
+@click.option(
+    "--days", type=click.IntRange(1, 400), default=14, show_default=True, help="How far back."
+)
+@click.option(
+    "--checks", "view", flag_value="checks", help="The checks one by one: pages, papers, outcome."
+)
+@click.option(
+    "--missing", "view", flag_value="missing", help="Ids missing between stored ones, and why."
+)
+@click.option(
+    "--requests", "view", flag_value="requests", help="Every request: status, time, bytes."
+)
+@click.option(
+    "--unreadable", "view", flag_value="unreadable", help="Entries that nobody can read, as bytes."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="Lines of a view.",
+)
 @answers(_show)
 @click.pass_context
 def command(ctx: click.Context, view: str | None, days: int, limit: int) -> View:

@@ -58,7 +58,11 @@ class Soundness:
 
 def _show_soundness(found: Soundness) -> Iterator[Part]:
     sound = f"Sound: {len(INVARIANTS)} rules hold over {sum(found.rows.values()):,} rows."
-    yield table(("ROWS", "BREAK THIS RULE"), [(one.count, one.name) for one in found.violations], empty=sound)
+    yield table(
+        ("ROWS", "BREAK THIS RULE"),
+        [(one.count, one.name) for one in found.violations],
+        empty=sound,
+    )
     if found.violations:
         yield "Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound."
 
@@ -82,7 +86,9 @@ def _show_copied(rows: Mapping[str, int]) -> Iterator[Part]:
 
 
 @command.command()
-@click.option("--to", "url", required=True, metavar="URL", help="The new database, empty: postgresql://…")
+@click.option(
+    "--to", "url", required=True, metavar="URL", help="The new database, empty: postgresql://…"
+)
 @answers(_show_copied)
 @click.pass_context
 def copy(ctx: click.Context, url: str) -> Mapping[str, int]:
@@ -166,7 +172,9 @@ def _show_settlement(done: Settlement) -> Iterator[Part]:
         if report.kept is not None:
             yield f"What was there before is kept: {report.kept}"
     until, messages = done.sent_until, count(done.settled.deliveries, "delivery", "deliveries")
-    written = f"{write_with_zone(until, done.here.zone, done.here.now)} ({until:%Y-%m-%dT%H:%M:%SZ})"
+    written = (
+        f"{write_with_zone(until, done.here.zone, done.here.now)} ({until:%Y-%m-%dT%H:%M:%SZ})"
+    )
     yield f"Taken as sent: {messages} and {count(done.settled.papers, 'paper')}, due by {written}."
     yield "That holds for papers that are fetched only now, too."
     yield "First unsubscribe again who unsubscribed since, and close feeds that were closed."
@@ -207,7 +215,9 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
             file,
             here.now,
             tell,
-            settle=lambda conn: settled.append(settle(conn, until, source=config.arxiv.source, now=here.now)),
+            settle=lambda conn: settled.append(
+                settle(conn, until, source=config.arxiv.source, now=here.now)
+            ),
         )
     return Settlement(here, until, settled[0], report)
 
@@ -248,10 +258,13 @@ def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> dateti
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is not a moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
+            f"{text!r} is not a moment",
+            hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z.",
         ) from error
     if moment > now:
-        raise UsageError("this moment is in the future", hint="Name the last moment when all was well, or `now`.")
+        raise UsageError(
+            "this moment is in the future", hint="Name the last moment when all was well, or `now`."
+        )
     return moment
 
 
@@ -295,15 +308,21 @@ def rotate_key(ctx: click.Context) -> None:
     """
     if read_environment().get("GITHUB_ACTIONS"):
         raise UsageError(
-            "the log of a workflow would show the key", hint="Call it in a clone on your own machine."
+            "the log of a workflow would show the key",
+            hint="Call it in a clone on your own machine.",
         )
     with opened(ctx, create=False) as site:
         if site.branch is None:
             raise UsageError(
-                "there is no key: the database is not on a branch", hint="See `digest help workflow`."
+                "there is no key: the database is not on a branch",
+                hint="See `digest help workflow`.",
             )
         site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
         echo(f"New key: {b64encode(key).decode()}", err=True)
     say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
-    say("Write it into secrets.env, and set the secret DIGEST_STORE_STATE_KEY to it before the next run.")
-    say("Who has the old key can still read what was on the branch before, in a clone or at GitHub.")
+    say(
+        "Write it into secrets.env, and set the secret DIGEST_STORE_STATE_KEY to it before the next run."
+    )
+    say(
+        "Who has the old key can still read what was on the branch before, in a clone or at GitHub."
+    )

@@ -96,7 +96,11 @@ def _show_list(listed: DeliveryList) -> Iterator[Part]:
     help=f"Only of this state; repeatable: {', '.join(_STATES)}.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1, _MOST_LINES), default=20, show_default=True, help="How many, the latest."
+    "--limit",
+    type=click.IntRange(1, _MOST_LINES),
+    default=20,
+    show_default=True,
+    help="How many, the latest.",
 )
 @answers(_show_list)
 @click.pass_context
@@ -122,7 +126,10 @@ def _describe_moment(here: Here, one: StoredDelivery) -> str:
     delivery = one.delivery
     if one.ended_at is not None:
         return here.write(one.ended_at)
-    if delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN) and delivery.not_before > here.now:
+    if (
+        delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN)
+        and delivery.not_before > here.now
+    ):
         return f"next {here.write(delivery.not_before)}"
     return f"since {here.write(one.sending_at or delivery.created_at)}"
 
@@ -153,7 +160,11 @@ def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
         "to do": detail.todo,
     }
     for each in detail.tries:
-        took = f" after {(each.ended_at - each.started_at).total_seconds():.0f} s" if each.ended_at else ""
+        took = (
+            f" after {(each.ended_at - each.started_at).total_seconds():.0f} s"
+            if each.ended_at
+            else ""
+        )
         said = f"{here.write(each.started_at)}  {STATE_WORDS.get(each.outcome, each.outcome)}{took}  {each.detail}"
         lines[f"try {each.number}"] = said.rstrip()
     if not detail.message:
@@ -181,9 +192,7 @@ def _advise(delivery: Delivery, before: Delivery | None, remedy: str, *, is_doub
             return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
         return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
     if state is DeliveryState.HELD and is_doubtful:
-        return (
-            f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
-        )
+        return f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
     return f"{remedy} To drop it: `digest delivery cancel {id_}`.".strip()
 
 
@@ -203,13 +212,22 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
             remedy=next((one.remedy for one in stuck if delivery_id in one.deliveries), ""),
             is_doubtful=may_have_arrived(conn, delivery_id),
         )
-    return DeliveryDetail(bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo)
+    return DeliveryDetail(
+        bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo
+    )
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
-@click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
-@click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
+@click.option(
+    "--held",
+    "all_held",
+    is_flag=True,
+    help="Everything that needs you, unless it may have arrived.",
+)
+@click.option(
+    "--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent."
+)
 @click.option(
     "--waiting",
     "all_waiting",
@@ -255,7 +273,9 @@ def retry(
             ):
                 say(f"{trouble.what}. {trouble.remedy}")
         if left:
-            say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
+            say(
+                f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`"
+            )
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_later_part(conn, id_)
@@ -272,7 +292,9 @@ def retry(
         )
     sent = went.get(DeliveryState.READY, [])
     if sent:
-        say(f"{name_deliveries(sent)} will be tried {when}. What was refused there before is tried first.")
+        say(
+            f"{name_deliveries(sent)} will be tried {when}. What was refused there before is tried first."
+        )
 
 
 @command.command()

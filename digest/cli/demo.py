@@ -47,7 +47,9 @@ def command(folder: Path, *, stays: bool | None) -> None:
     if not stays:
         _sum_up(outcome)
     if not (outcome.was_quiet and outcome.was_only_replacement):
-        raise DigestError("the demo did not go as it should", hint="Please report this: it is a bug.")
+        raise DigestError(
+            "the demo did not go as it should", hint="Please report this: it is a bug."
+        )
 
 
 def _show(digest: Digest, renderer: Renderer) -> None:
@@ -57,7 +59,9 @@ def _show(digest: Digest, renderer: Renderer) -> None:
 
 def _sum_up(outcome: StoryOutcome) -> None:
     echo(f" {MARKS[outcome.was_quiet]} checked again: nothing new, so nothing was sent")
-    echo(f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent")
+    echo(
+        f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent"
+    )
     name = name_command()
     echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
     echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')

@@ -42,8 +42,8 @@ from digest.inspect.findings import (
     run_checks,
 )
 from digest.model.clock import Clock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError, DigestError, StoreError, UsageError, count
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.serve.alarms import ping, send_test
 from digest.site import Site
 from digest.store import open_store
@@ -81,21 +81,31 @@ def _show(report: Report) -> Iterator[Part]:
         lines.append((f"{_MARKS[one.verdict]} {one.check}", "\n".join(said)))
     yield labelled(lines, is_bold=False)
     counts = Counter(one.verdict for one in report.checks)
-    bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
+    bad = [
+        count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]
+    ]
     unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
     yield f"\n{', '.join(bad) or 'All is well'}.{unchecked}"
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Local checks only: no network. A healthcheck.")
-@click.option("--send", is_flag=True, help="Then send a test message to alarms.to and to each webhook.")
 @click.option(
-    "--to", "destinations", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."
+    "--send", is_flag=True, help="Then send a test message to alarms.to and to each webhook."
+)
+@click.option(
+    "--to",
+    "destinations",
+    metavar="PLACE",
+    multiple=True,
+    help="With --send: send there too, as slack:#papers.",
 )
 @click.option("--share", is_flag=True, help="Leave out addresses, channels and query texts.")
 @answers(_show)
 @click.pass_context
-def command(ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[str, ...], share: bool) -> Report:
+def command(
+    ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[str, ...], share: bool
+) -> Report:
     """Check everything, and say what to mend and how.
 
     Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk and public
@@ -115,13 +125,17 @@ def command(ctx: click.Context, *, quick: bool, send: bool, destinations: tuple[
     ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is a ✗, else 0.
     """  # noqa: D301 - click reads the backspace, which must be one
     if destinations and not send:
-        raise UsageError("--to says where a test message goes", hint="Add --send, or leave --to away.")
+        raise UsageError(
+            "--to says where a test message goes", hint="Add --send, or leave --to away."
+        )
     extra = read_operator_destinations(list(destinations))
     set_up_logging(ctx)
     config, about_config = _read(ctx, share=share)
     found = list[Finding]()
     with showing_progress() as tell:
-        for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
+        for finding in _examine(
+            ctx, config, about_config, quick=quick, tests=extra if send else None
+        ):
             tell(f"{finding.check}: {finding.verdict}", 0)
             found.append(finding)
     if config is not None:
@@ -139,9 +153,14 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
     except ConfigurationError as error:
         each = error.each if isinstance(error, Mistakes) else [f"{error.message}\n{error.hint}"]
         mistakes = [one.partition("\n") for one in each]
-        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
+        return None, [
+            Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip())
+            for said, _, todo in mistakes
+        ]
     queries = count(len(config.queries), "saved query", "saved queries")
-    said = f"{config.path} can be read: {queries}, {count(len(config.subscriptions), 'subscription')}"
+    said = (
+        f"{config.path} can be read: {queries}, {count(len(config.subscriptions), 'subscription')}"
+    )
     found = [Finding(Verdict.OK, CONFIGURATION, said)]
     if not config.subscriptions:
         todo = "`digest add` makes a subscription."
@@ -197,14 +216,19 @@ def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
         store = None if config.store.git_branch else open_store(config.store.url)
     except StoreError:
         store = None
-    with closing(store) if store else nullcontext(), opened_client(config, clock, store, quiet=True) as client:
+    with (
+        closing(store) if store else nullcontext(),
+        opened_client(config, clock, store, quiet=True) as client,
+    ):
         return list(check_arxiv(client, config.arxiv.source, is_simulated=clock.is_simulated))
 
 
 def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
     config = site.config
     hooks = [Destination(DestinationKind.WEBHOOK, name) for name in config.webhooks]
-    destinations = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
+    destinations = list(
+        dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)])
+    )
     for place in destinations:
         try:
             yield Finding(
@@ -214,11 +238,15 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
                 more=send_test(site, place).detail,
             )
         except DigestError as error:
-            yield Finding(Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint)
+            yield Finding(
+                Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint
+            )
     if config.alarms.ping_url:
         failures = ping(config)
         verdict = Verdict.PROBLEM if failures else Verdict.OK
         yield Finding(verdict, "sign of life", "; ".join(failures) or "the ping address answered")
     if not destinations and not config.alarms.ping_url:
-        todo = "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`."
+        todo = (
+            "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`."
+        )
         yield Finding(Verdict.WARNING, "test message", "there is nobody to send one to", todo)

@@ -9,7 +9,17 @@ import click
 
 from digest.arxiv.pages import fetch_papers
 from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription
-from digest.cli.output import MARKS, Part, answers, find_width, labelled, mark_ours, shows_colors, style, table
+from digest.cli.output import (
+    MARKS,
+    Part,
+    answers,
+    find_width,
+    labelled,
+    mark_ours,
+    shows_colors,
+    style,
+    table,
+)
 from digest.config.addresses import read_destination
 from digest.inspect.explain import (
     ChangeHistory,
@@ -26,10 +36,10 @@ from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
+from digest.model.destinations import Destination
 from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Occasion
 from digest.model.papers import ArxivId, Paper
-from digest.model.subscriptions import Destination
 from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
 from digest.store.attempts import Attempt, StoredDelivery
@@ -83,14 +93,20 @@ def _show_all(answer: Explanation) -> Iterator[Part]:
     others = [one for one, judged in stored if judged.verdict is Verdict.UNMET]
     rows = []
     for one, judged in stored:
-        met = [asked for asked in one.changes[-1].asked if asked.would_meet and judged.verdict not in _AGAINST]
+        met = [
+            asked
+            for asked in one.changes[-1].asked
+            if asked.would_meet and judged.verdict not in _AGAINST
+        ]
         why = "; ".join(f"{asked.name}: {' · '.join(asked.clauses)}" for asked in met)
         rows += [(one.subscription, judged.verdict, why or judged.why)] if one not in others else []
     if rows:
         yield table(("SUBSCRIPTION", "RESULT", "WHY"), rows, empty="")
         yield f"`digest explain {answer.paper} {rows[0][0]}` shows its whole way."
     if others:
-        named = dict.fromkeys("their own saved queries" if one.is_personal else one.subscription for one in others)
+        named = dict.fromkeys(
+            "their own saved queries" if one.is_personal else one.subscription for one in others
+        )
         why = f"`digest explain {answer.paper} {others[0].subscription}` says why."
         yield f"No match for {', '.join(named)}. {why}"
     for name, gone in (
@@ -101,12 +117,16 @@ def _show_all(answer: Explanation) -> Iterator[Part]:
 
 def _name_paper(answer: Explanation, history: PaperHistory) -> Part:
     if history.paper is None:
-        return labelled([(str(answer.paper), f"not stored here, so it was not sent to {history.subscription}")])
+        return labelled(
+            [(str(answer.paper), f"not stored here, so it was not sent to {history.subscription}")]
+        )
     return _write_title(history.paper)
 
 
 def _write_title(paper: Paper, remark: str = "") -> Part:
-    return labelled([(f"{paper.id}v{paper.version}", f"{to_plain(paper.title)}\n{remark}".rstrip())])
+    return labelled(
+        [(f"{paper.id}v{paper.version}", f"{to_plain(paper.title)}\n{remark}".rstrip())]
+    )
 
 
 def _list_steps(answer: Explanation, history: PaperHistory) -> Iterator[tuple[str, str]]:
@@ -114,20 +134,36 @@ def _list_steps(answer: Explanation, history: PaperHistory) -> Iterator[tuple[st
     if history.judged is None:
         yield "announced", _describe_absence(answer, history)
         return
-    yield history.subscription, f"{history.judged.verdict} – {history.judged.why}{_sum_up(here, history)}"
+    yield (
+        history.subscription,
+        f"{history.judged.verdict} – {history.judged.why}{_sum_up(here, history)}",
+    )
     yield "announced", _describe_announcement(here, history)
     for one in history.changes:
-        on = "" if one.kind in (Kind.KNOWN, Kind.METADATA) else f" on {write_day(one.announced, here.now)}"
-        yield "stored", f"v{one.version}, {one.kind}{on}, found {here.write(one.found_at)} by check {one.run_id}"
+        on = (
+            ""
+            if one.kind in (Kind.KNOWN, Kind.METADATA)
+            else f" on {write_day(one.announced, here.now)}"
+        )
+        yield (
+            "stored",
+            f"v{one.version}, {one.kind}{on}, found {here.write(one.found_at)} by check {one.run_id}",
+        )
         yield "matched", "\n".join(_describe_match(here, one))
     for place, why_not in history.feeds:
-        yield "feed", f"{here.show(place)} " + (f"does not show it: {why_not}" if why_not else "shows it")
+        yield (
+            "feed",
+            f"{here.show(place)} " + (f"does not show it: {why_not}" if why_not else "shows it"),
+        )
     for found in history.digests:
         yield "digest", _describe_digest(here, found)
         for stored, attempts in found.deliveries:
             yield "delivery", "\n".join(_describe_delivery(here, stored, attempts))
     for gone in history.unsubscribed:
-        yield "reader", f"{here.show(gone.destination)} unsubscribed {here.write(gone.since)} ({gone.reason})"
+        yield (
+            "reader",
+            f"{here.show(gone.destination)} unsubscribed {here.write(gone.since)} ({gone.reason})",
+        )
     if order := "\n".join(_describe_order(history)):
         yield "order", order
 
@@ -137,7 +173,11 @@ def _describe_order(history: PaperHistory) -> Iterator[str]:
         return
     if near := history.order.near:
         words = ", ".join(f"{word} {share} %" for word, share in near.words)
-        said = f": nearest is “{show_plain(near.title)}”; words that carry it: {words}" if words else ""
+        said = (
+            f": nearest is “{show_plain(near.title)}”; words that carry it: {words}"
+            if words
+            else ""
+        )
         yield f"{'' if near.is_top else 'not '}near your library{said}"
         if near.place:
             yield f"place {near.place:,} of {near.papers:,} by nearness in its announcement"
@@ -156,7 +196,9 @@ def _sum_up(here: Here, history: PaperHistory) -> str:
         states.setdefault(STATE_WORDS[delivery.state], {})[here.show(delivery.destination)] = None
     reached = {where for places in states.values() for where in places}
     left = [
-        where for where in (here.show(place.destination) for place in history.unsubscribed) if where not in reached
+        where
+        for where in (here.show(place.destination) for place in history.unsubscribed)
+        if where not in reached
     ]
     sent = "".join(f", {state}: {', '.join(places)}" for state, places in states.items())
     return sent + shown + (f"; unsubscribed: {', '.join(left)}" if left else "")
@@ -199,11 +241,21 @@ def _describe_digest(here: Here, found: DigestHistory) -> str:
     return f"{said}\n  {found.change}" if found.change else said
 
 
-def _describe_delivery(here: Here, stored: StoredDelivery, attempts: tuple[Attempt, ...]) -> Iterator[str]:
+def _describe_delivery(
+    here: Here, stored: StoredDelivery, attempts: tuple[Attempt, ...]
+) -> Iterator[str]:
     delivery = stored.delivery
-    part = f" part {delivery.part + 1} of {delivery.parts}" if delivery.part < delivery.parts > 1 else ""
+    part = (
+        f" part {delivery.part + 1} of {delivery.parts}"
+        if delivery.part < delivery.parts > 1
+        else ""
+    )
     ended = f" {here.write(stored.ended_at)}" if stored.ended_at else ""
-    waits = f", not before {here.write(delivery.not_before)}" if delivery.state not in TERMINAL_STATES else ""
+    waits = (
+        f", not before {here.write(delivery.not_before)}"
+        if delivery.state not in TERMINAL_STATES
+        else ""
+    )
     error = f": {delivery.last_error}" if delivery.last_error else ""
     receipt = f", receipt {delivery.remote_id}" if delivery.remote_id else ""
     state = f"{STATE_WORDS[delivery.state]}{ended}{waits}{receipt}{error}"
@@ -215,7 +267,9 @@ def _describe_delivery(here: Here, stored: StoredDelivery, attempts: tuple[Attem
 
 
 def _show_match(match: MatchHistory) -> Iterator[Part]:
-    yield _write_title(match.paper, "" if match.is_stored else "(not stored here: as arXiv has it now)")
+    yield _write_title(
+        match.paper, "" if match.is_stored else "(not stored here: as arXiv has it now)"
+    )
     name = f"{match.name}: " if match.name else ""
     text = " ".join(match.query.split())
     yield labelled([("matches" if match.matches else "does not match", name + text)])
@@ -233,7 +287,10 @@ def _list_places(paper: Paper, clause: Clause) -> Iterator[tuple[str, str]]:
     width = max(find_width() - len(indent) - 20, _NARROWEST)
     quotes = list(quote_places(paper, clause.spans, width))
     for field, quote in quotes[:_MOST_PLACES]:
-        yield "", style(f"{field}: {mark_ours(apply_styles(quote, color=shows_colors()))}", dim=True)
+        yield (
+            "",
+            style(f"{field}: {mark_ours(apply_styles(quote, color=shows_colors()))}", dim=True),
+        )
     if len(quotes) > _MOST_PLACES:
         yield "", style(f"and {len(quotes) - _MOST_PLACES} more", dim=True)
 
@@ -244,7 +301,9 @@ def _list_places(paper: Paper, clause: Clause) -> Iterator[tuple[str, str]]:
 @click.option("--offline", is_flag=True, help="Only papers that are stored; ask arXiv for none.")
 @answers(_show)
 @click.pass_context
-def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bool) -> Explanation | MatchHistory:
+def command(
+    ctx: click.Context, paper_id: str, asked: str | None, *, offline: bool
+) -> Explanation | MatchHistory:
     """Say why PAPER came, or why it did not.
 
     PAPER is an id or an address of arXiv's. Alone, it gets one line for each subscription that it matched; with
@@ -265,8 +324,12 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
         names = {one.name for one in bench.config.subscriptions}
         if bench.store is not None:
             with bench.store.read() as conn:
-                names |= {due.subscription.name for due in load_subscriptions(conn, include_ended=True)}
-        is_reader = asked is not None and "@" in asked and asked not in names and not {*asked} & {*' :"'}
+                names |= {
+                    due.subscription.name for due in load_subscriptions(conn, include_ended=True)
+                }
+        is_reader = (
+            asked is not None and "@" in asked and asked not in names and not {*asked} & {*' :"'}
+        )
         if asked is not None and asked not in names and not is_reader:
             name, query = bench.find_query(asked, others=names)
             paper, is_stored = _find_paper(bench, id_, offline=offline)
@@ -284,9 +347,15 @@ def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: b
             dues = [require_subscription(config, conn, asked, include_ended=True)]
         elif asked is not None:
             only = Destination.parse(destination_key(read_destination(asked)))
-            dues = [due for due in dues if only in [place.destination for place in load_statuses(conn, due.id)]]
+            dues = [
+                due
+                for due in dues
+                if only in [place.destination for place in load_statuses(conn, due.id)]
+            ]
             if not dues:
-                raise UnknownName(f"no subscription goes to {asked}", hint="`digest subscription list` has all.")
+                raise UnknownName(
+                    f"no subscription goes to {asked}", hint="`digest subscription list` has all."
+                )
         histories = [explain_paper(conn, id_, due, config.arxiv.source, only) for due in dues]
         if is_whole:
             histories = [explain_order(conn, config, dues[0], histories[0])]
@@ -308,7 +377,9 @@ def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper
         if known is not None:
             return known.paper, True
     if offline:
-        raise UnknownName(f"{id_} is not stored here", hint="Without --offline arXiv is asked for it.")
+        raise UnknownName(
+            f"{id_} is not stored here", hint="Without --offline arXiv is asked for it."
+        )
     with bench.asking() as client:
         found = [paper for fetched in fetch_papers(client, [id_]) for paper in fetched.page.papers]
     if not found:

@@ -25,17 +25,25 @@ _WRITERS = {{"bib": "bibtex"}.get(ending, ending): write for ending, (write, _) 
 
 
 @click.command()
-@click.option("--digest", "digest_id", type=click.IntRange(1), help="The papers of digest N.", metavar="N")
+@click.option(
+    "--digest", "digest_id", type=click.IntRange(1), help="The papers of digest N.", metavar="N"
+)
 @click.option("--subscription", metavar="NAME", help="The papers of a subscription's last digest.")
-@click.option("--query", "query_text", metavar="QUERY", help="Stored papers of a query, or of a saved one.")
-@click.option("--paper", "paper_ids", metavar="ID", multiple=True, help="Single stored papers; repeatable.")
+@click.option(
+    "--query", "query_text", metavar="QUERY", help="Stored papers of a query, or of a saved one."
+)
+@click.option(
+    "--paper", "paper_ids", metavar="ID", multiple=True, help="Single stored papers; repeatable."
+)
 @click.option(
     "--days",
     type=click.IntRange(1, 36_500),
     help="With --query: only papers submitted in the last N days.",
     metavar="N",
 )
-@click.option("--format", "kind", type=click.Choice([*_WRITERS]), default="bibtex", help="bibtex by default.")
+@click.option(
+    "--format", "kind", type=click.Choice([*_WRITERS]), default="bibtex", help="bibtex by default."
+)
 @click.option("--abstracts", is_flag=True, help="With abstracts.")
 @click.pass_context
 def command(
@@ -56,7 +64,12 @@ def command(
     digest export --query 'cat:cs.PF AND abs:GPU' --days 30 --format ris > gpu.ris
     digest export --paper 2611.14886 --paper 2611.15012
     """  # noqa: D301 - click reads the backspace, which must be one
-    asked = [digest_id is not None, subscription is not None, query_text is not None, bool(paper_ids)]
+    asked = [
+        digest_id is not None,
+        subscription is not None,
+        query_text is not None,
+        bool(paper_ids),
+    ]
     if sum(asked) != 1:
         raise UsageError(
             "Say which papers: one of --digest, --subscription, --query and --paper",
@@ -86,16 +99,26 @@ def _load_last_digest(bench: Installation, conn: Connection, name: str) -> list[
     last = load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
-    shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests
-    return sorted((found[-1].change.paper for found in shown), key=lambda paper: paper.id, reverse=True)
+    shown = choose_papers(load_matched(conn, due))[
+        :FEED_ENTRIES
+    ]  # who reads it as a feed gets no digests
+    return sorted(
+        (found[-1].change.paper for found in shown), key=lambda paper: paper.id, reverse=True
+    )
 
 
 def _find_papers(bench: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
     saved = {query.name: query.text for query in load_queries(conn)}
-    saved |= {query.name: query.text for query in bench.config.queries}  # as the file means it, run or not
+    saved |= {
+        query.name: query.text for query in bench.config.queries
+    }  # as the file means it, run or not
     query = parse_query(find_saved(text, saved) or text)
-    first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else bench.here.now - timedelta(days=days)
-    found = (paper for paper in load_submitted(conn, first, bench.here.now) if matches(query, paper))
+    first = (
+        datetime(1991, 1, 1, tzinfo=UTC) if days is None else bench.here.now - timedelta(days=days)
+    )
+    found = (
+        paper for paper in load_submitted(conn, first, bench.here.now) if matches(query, paper)
+    )
     return sorted(found, key=lambda paper: paper.id, reverse=True)
 
 

@@ -12,8 +12,8 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, suggest_name
 from digest.cli.output import Aside, Part, answers, labelled, say, table
 from digest.config import Config
+from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
-from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
 from digest.store.queries import SubscriptionFeed, load_subscription_feeds
 from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
@@ -47,7 +47,11 @@ def _show_list(feeds: Sequence[Feed]) -> Iterator[Part]:
 
 @command.command("list")
 @click.argument("name", required=False)
-@click.option("--secret", is_flag=True, help="Print the secret addresses. A person who has one can read the feed.")
+@click.option(
+    "--secret",
+    is_flag=True,
+    help="Print the secret addresses. A person who has one can read the feed.",
+)
 @answers(_show_list)
 @click.pass_context
 def list_(ctx: click.Context, name: str | None, *, secret: bool) -> tuple[Feed, ...]:
@@ -62,7 +66,9 @@ def list_(ctx: click.Context, name: str | None, *, secret: bool) -> tuple[Feed, 
         return tuple(_find_feeds(bench, conn, name, is_secret=secret))
 
 
-def _find_feeds(bench: Installation, conn: Connection, name: str | None, *, is_secret: bool) -> Iterator[Feed]:
+def _find_feeds(
+    bench: Installation, conn: Connection, name: str | None, *, is_secret: bool
+) -> Iterator[Feed]:
     places = {place.name: place for place in load_subscription_feeds(conn)}
     for due in load_subscriptions(conn):
         one = due.subscription
@@ -74,8 +80,14 @@ def _find_feeds(bench: Installation, conn: Connection, name: str | None, *, is_s
             elif destination.kind is DestinationKind.FEED and name in (None, one.name):
                 place = places[one.name]
                 is_told = is_secret and (place.is_open or name is not None)
-                addresses = write_addresses(bench.config, conn, place, place.generation) if is_told else None
-                yield Feed(one.name, "feed", _describe_feed(bench.config, place), one.queries, addresses)
+                addresses = (
+                    write_addresses(bench.config, conn, place, place.generation)
+                    if is_told
+                    else None
+                )
+                yield Feed(
+                    one.name, "feed", _describe_feed(bench.config, place), one.queries, addresses
+                )
 
 
 def _describe_feed(config: Config, feed: SubscriptionFeed) -> str:
@@ -122,8 +134,14 @@ def revoke(ctx: click.Context, name: str) -> None:
 
 def require_feed(conn: Connection, name: str) -> SubscriptionFeed:
     """Return a live subscription's feed."""
-    live = {due.subscription.name: due.subscription.destinations for due in load_subscriptions(conn)}
-    with_feed = [one for one, places in live.items() if any(each.kind is DestinationKind.FEED for each in places)]
+    live = {
+        due.subscription.name: due.subscription.destinations for due in load_subscriptions(conn)
+    }
+    with_feed = [
+        one
+        for one, places in live.items()
+        if any(each.kind is DestinationKind.FEED for each in places)
+    ]
     if name not in with_feed and name in live:
         raise UnknownName(
             f"the subscription {name} has no feed with an address",
@@ -131,12 +149,15 @@ def require_feed(conn: Connection, name: str) -> SubscriptionFeed:
         )
     if name not in with_feed:
         raise UnknownName(
-            f"no subscription {name!r} has a feed", hint=suggest_name(name, with_feed, "digest feed list")
+            f"no subscription {name!r} has a feed",
+            hint=suggest_name(name, with_feed, "digest feed list"),
         )
     return next(feed for feed in load_subscription_feeds(conn) if feed.name == name)
 
 
-def write_addresses(config: Config, conn: Connection, feed: SubscriptionFeed, generation: int) -> dict[str, str]:
+def write_addresses(
+    config: Config, conn: Connection, feed: SubscriptionFeed, generation: int
+) -> dict[str, str]:
     """Return a feed's addresses by format."""
     if not config.web.base_url:
         raise ConfigurationError(

@@ -104,7 +104,11 @@ def _list_sections(words: tuple[str, ...]) -> bool:
         for section in re.split(r"(?m)^#+ ", read_page(topic)):
             if all(word.casefold() in section.casefold() for word in words):
                 title, *lines = section.splitlines()
-                lines = [line for line in lines if words[0].casefold() in line.casefold() and line[:3] != "```"]
+                lines = [
+                    line
+                    for line in lines
+                    if words[0].casefold() in line.casefold() and line[:3] != "```"
+                ]
                 found.append((topic, title, (lines or [""])[0].strip("| ")))
     if not found:
         return False

@@ -25,7 +25,13 @@ from digest.arxiv.client import IDS_LIMIT
 from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
-from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
+from digest.cli.context import (
+    choose_clock,
+    explain_unreachable,
+    opened_client,
+    read_followed,
+    write_sources,
+)
 from digest.cli.output import cut, echo, find_width, fold, say, settle, style, writing_files
 from digest.cli.starts import NEW, SECRETS, SITE, STARTS, Facts, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
@@ -57,8 +63,8 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import describe_found, note_found, try_query
 from digest.interest.libraries import read_source
+from digest.model.destinations import OWN_FEED, Destination, DestinationKind, mail_to
 from digest.model.errors import ArxivError, ArxivUnreachable, DigestError, UsageError
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.query.description import describe_query
 from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
@@ -68,7 +74,11 @@ T = TypeVar("T")
 
 _PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
 _TOKEN_FILE = "slack.token"  # noqa: S105 - the same
-_SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
+_SECURITY = {
+    "STARTTLS, as on port 587": "smtp+starttls",
+    "TLS, as on port 465": "smtps",
+    "not at all": "smtp",
+}
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 _CATEGORIES, _SHARE = 5, 10
 """At most that many categories of a library are followed, each with one in that many of its papers."""
@@ -77,21 +87,40 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
 
 
 @click.command()
-@click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
+@click.option(
+    "--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable."
+)
 @click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)
-@click.option("--show", metavar="NUMBER", type=click.IntRange(1), help="How many papers a digest shows.")
-@click.option("--to", "destinations", metavar="TO", multiple=True, help="you@…, #papers, feed, console, …")
+@click.option(
+    "--show", metavar="NUMBER", type=click.IntRange(1), help="How many papers a digest shows."
+)
+@click.option(
+    "--to", "destinations", metavar="TO", multiple=True, help="you@…, #papers, feed, console, …"
+)
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
-@click.option("--login", metavar="NAME", default="", help="Your login name there, if it is not your address.")
+@click.option(
+    "--login", metavar="NAME", default="", help="Your login name there, if it is not your address."
+)
 @click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
 @click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
-@click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")
-@click.option("--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token.")
+@click.option(
+    "--password-file", metavar="FILE", default="", help="A file that holds the mail password."
+)
+@click.option(
+    "--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token."
+)
 @click.option("--base-url", metavar="URL", help="The public address of `digest serve`, for feeds.")
 @click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
-@click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
-@click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
+@click.option(
+    "--zone",
+    metavar="ZONE",
+    default="",
+    help="The time zone of --when; the machine's own by default.",
+)
+@click.option(
+    "--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default."
+)
 @click.option(
     "--start",
     type=click.Choice(list(STARTS)),
@@ -103,10 +132,16 @@ _VARIABLES = {_PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", _TOKEN_FILE: "DIGEST_SLACK
     default="",
     help="With --start: the wheel or commit that Digest is installed from.",
 )
-@click.option("--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages.")
-@click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
+@click.option(
+    "--site", is_flag=True, help="With --start github: show digests to everybody, on GitHub Pages."
+)
+@click.option(
+    "--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks."
+)
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
-@click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.argument(
+    "path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path)
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -140,7 +175,8 @@ def command(
     if site:
         if start != "github":
             raise UsageError(
-                "--site goes with --start github", hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.'
+                "--site goes with --start github",
+                hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.',
             )
         flags["destinations"] += (SITE,)
     is_beside = chosen is not None and target.exists()
@@ -245,10 +281,14 @@ def _require_room(target: Path, others: Iterable[str], *, is_beside: bool) -> No
         raise UsageError(f"{target} can't be written", hint="Check the folder and its permissions.")
     if there := [str(target.parent / one) for one in others if (target.parent / one).exists()]:
         hint = "Move away what is there, or begin in an empty folder. Nothing was written."
-        raise UsageError(f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already", hint=hint)
+        raise UsageError(
+            f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already", hint=hint
+        )
 
 
-def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
+def _read_flags(
+    flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]
+) -> Answers:
     """Return what the command line says, and that the environment gives a secret."""
     queries = [read_followed(text) for text in flags["queries"]]
     for query in queries:
@@ -297,7 +337,8 @@ def _fill_in(known: Answers, zone: str, *, may_lack: bool) -> Answers:
         raise UsageError(
             f"init has nobody to ask, and needs {', '.join(missing)}",
             hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks."
-            + " Instead of --provider, --smtp names a server of your own." * ("--provider" in missing),
+            + " Instead of --provider, --smtp names a server of your own."
+            * ("--provider" in missing),
         )
     return known
 
@@ -317,7 +358,9 @@ def _propose_query(
     newest = sorted(ids, reverse=True)[:IDS_LIMIT]
     with opened_client(config, clock, None) as client:
         try:
-            papers = [paper for fetched in fetch_papers(client, newest) for paper in fetched.page.papers]
+            papers = [
+                paper for fetched in fetch_papers(client, newest) for paper in fetched.page.papers
+            ]
         except ArxivError as error:
             echo(f"note: {error.message}, so what to follow is not known.", err=True)
             return ()
@@ -327,22 +370,28 @@ def _propose_query(
     there = sum(not set(chosen).isdisjoint(paper.categories) for paper in papers)
     held = f"{there} of your library's {len(papers)} newest papers with an arXiv id, of {len(ids):,} in all"
     if query:
-        say(f"You follow {query}: it has {held}. `digest add` follows more, --query something else.")
+        say(
+            f"You follow {query}: it has {held}. `digest add` follows more, --query something else."
+        )
     return (query,) if query else ()
 
 
 def _read_defaults(environ: Mapping[str, str]) -> Config:
     """Return what counts without a file: a password for mail still lacks its server."""
-    return load_config(None, {name: text for name, text in environ.items() if not name.startswith("DIGEST_MAIL_")})
+    return load_config(
+        None, {name: text for name, text in environ.items() if not name.startswith("DIGEST_MAIL_")}
+    )
 
 
 def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
     echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
     try:
         known = dialogue.ask(known)
-        if tests is not False and any(one.kind not in _UNTESTED for one in known.to):
+        if tests is not False and any(not one.traits.is_own for one in known.to):
             echo()
-            if tests or click.confirm(settle(style("Send a test message now?", bold=True)), default=True):
+            if tests or click.confirm(
+                settle(style("Send a test message now?", bold=True)), default=True
+            ):
                 known = dialogue.test(known)
     except (click.Abort, KeyboardInterrupt) as error:
         echo("\nNothing was written.", err=True)
@@ -353,16 +402,20 @@ def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> 
 def _send_tests(config: Config) -> None:
     with TemporaryDirectory(prefix="digest-") as folder:
         store = replace(config.store, url=f"sqlite:///{folder}/test.db")
-        site = open_site(replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0)
+        site = open_site(
+            replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0
+        )
         with closing(site):
             for destination in config.subscriptions[0].destinations:
-                if destination.kind not in _UNTESTED:
+                if not destination.traits.is_own:
                     echo(f"  Sending a test to {destination.address} …")
                     send_test(site, destination)
                     echo(f"  {style('✓ sent', fg='green')}")
 
 
-def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers) -> Config:
+def _read_config(
+    target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers
+) -> Config:
     """Read the file as it is about to be written, with the secrets that are still to be kept."""
     files = (known.password_file, known.token_file)
     typed = {_VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
@@ -470,7 +523,9 @@ class Dialogue:
             case Question.PROVIDER:
                 return _ask_server(known)
             case Question.FROM:
-                return replace(known, sender=ask("From which address?", read_mail_address, known.address))
+                return replace(
+                    known, sender=ask("From which address?", read_mail_address, known.address)
+                )
             case Question.PASSWORD:
                 called = (known.provider or OWN).secret
                 return replace(known, password_file=self._ask_secret(called, _PASSWORD_FILE))
@@ -481,11 +536,17 @@ class Dialogue:
                     "Install the app. Under OAuth & Permissions copy its bot token.",
                     "In the channel write /invite @Digest.",
                 )
-                return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", _TOKEN_FILE))
+                return replace(
+                    known, token_file=self._ask_secret("Bot token (xoxb-…)", _TOKEN_FILE)
+                )
             case Question.BASE_URL:
                 offer = "`digest serve` can offer the feed at an https address."
                 _say(f"{offer} Without one, each run writes it into a file.")
-                base_url = ask("Which address? Enter for none.", lambda text: text and read_secure_url(text), "")
+                base_url = ask(
+                    "Which address? Enter for none.",
+                    lambda text: text and read_secure_url(text),
+                    "",
+                )
                 return replace(known, base_url=base_url)
             case Question.WHEN:
                 read = partial(complete_schedule, zone=self.zone)
@@ -499,7 +560,10 @@ class Dialogue:
         _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
         query = ask("", read_followed)
         while True:
-            _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
+            _say(
+                f"Read as: {describe_query(query.tree)}.",
+                *(f"Note: {note.message}." for note in query.notes),
+            )
             echo("  Asking arXiv …")
             config = _read_defaults(self.environ)
             clock = choose_clock(config)
@@ -514,7 +578,11 @@ class Dialogue:
             except ArxivError as error:
                 said = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
                 _say(f"{said.message}.", "So what it brings is not known yet. You can go on.")
-            other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")
+            other = ask(
+                "Enter keeps it. Or type another.",
+                lambda text: read_followed(text) if text else None,
+                "",
+            )
             if other is None:
                 return query.expression
             query = other
@@ -547,11 +615,13 @@ def _ask_destination(*, is_sent: bool) -> Destination:
     choices = ("mail", "a Slack channel", "a feed", "this terminal")
     match _choose("Where shall it go?", choices[:2] if is_sent else choices):
         case "mail":
-            return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))
+            return mail_to(ask("Your mail address?", read_mail_address))
         case "a Slack channel":
-            return ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
+            return ask(
+                "Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}")
+            )
         case "a feed":
-            return Destination(DestinationKind.FEED)
+            return OWN_FEED
         case _:
             return Destination(DestinationKind.CONSOLE)
 
@@ -569,7 +639,11 @@ def _ask_server(known: Answers) -> Answers:
         return replace(known, provider=OWN, smtp=_ask_own_server())
     server, region = provider.server, ""
     if provider.has_regions:
-        region = ask("Which region?", lambda text: read_smtp_url(server.format(region=text)) and text, "us-east-1")
+        region = ask(
+            "Which region?",
+            lambda text: read_smtp_url(server.format(region=text)) and text,
+            "us-east-1",
+        )
     _say(f"{provider.secret}: {provider.page}")
     if not provider.is_account:
         login = ask(f"{provider.login}?", str.strip)
@@ -620,7 +694,10 @@ def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
     while True:
         suffix = "  > " if question else "> "
         text = click.prompt(
-            settle(style(question, bold=True)), default=usual, show_default=bool(usual), prompt_suffix=suffix
+            settle(style(question, bold=True)),
+            default=usual,
+            show_default=bool(usual),
+            prompt_suffix=suffix,
         )
         try:
             return read(str(text))

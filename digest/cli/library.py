@@ -13,7 +13,13 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import Installation, Workbench, opened_store, opened_workbench, require_subscription
+from digest.cli.context import (
+    Installation,
+    Workbench,
+    opened_store,
+    opened_workbench,
+    require_subscription,
+)
 from digest.cli.output import Part, answers, say, style
 from digest.config import Config
 from digest.config.addresses import resolve_sources
@@ -26,7 +32,13 @@ from digest.interest.libraries import (
     name_source,
     read_anew,
 )
-from digest.interest.tables import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
+from digest.interest.tables import (
+    StoredLibrary,
+    StoredLibraryPaper,
+    delete_like,
+    load_likes,
+    save_like,
+)
 from digest.model.errors import ConfigurationError, OutsideError, UnknownName, count
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.papers import ArxivId
@@ -89,7 +101,9 @@ def _describe_library(library: StoredLibrary, trouble: str) -> Iterator[str]:
         nameless = sum(not (one.paper.title or one.is_unasked) for one in without)
         yield said + (f" {nameless:,} without a title can't be compared." if nameless else "")
     collections = sorted(Counter(one.paper.collection for one in library.papers).items())
-    for collection, number in collections if len(collections) > 1 or any(map(itemgetter(0), collections)) else ():
+    for collection, number in (
+        collections if len(collections) > 1 or any(map(itemgetter(0), collections)) else ()
+    ):
         yield f"{number:>6,}  {collection or 'in no collection'}"
     yield from _list_first([f"no abstract: {_name_paper(one.paper)}" for one in without])
     yield from (f"not read: {trouble}" for trouble in library.troubles)
@@ -122,7 +136,8 @@ def show(ctx: click.Context, name: str | None) -> Holdings:
             libraries=tuple(held),
             names={one.source: name_source(config, one.source) for one in held},
             said={
-                one.source: describe_trouble(config, one, bench.here.now) if one.trouble else "" for one in held
+                one.source: describe_trouble(config, one, bench.here.now) if one.trouble else ""
+                for one in held
             },
             likes=_load_likes(bench, name),
         )
@@ -180,19 +195,27 @@ def check(ctx: click.Context, name: str | None) -> tuple[LibraryCheck, ...]:
     papers again will find new ones like them.
     """
     with opened_store(ctx) as bench:
-        wanted = [one for one in bench.config.subscriptions if one.library and name in (None, one.name)]
+        wanted = [
+            one for one in bench.config.subscriptions if one.library and name in (None, one.name)
+        ]
         if not wanted:
-            raise UnknownName(f"{name or 'no subscription'} has {'no' if name else 'a'} library", hint=_NONE)
+            raise UnknownName(
+                f"{name or 'no subscription'} has {'no' if name else 'a'} library", hint=_NONE
+            )
         return tuple(_check(bench, one) for one in wanted)
 
 
 def _check(bench: Installation, wanted: Subscription) -> LibraryCheck:
-    libraries = [read_anew(bench.config, bench.clock, bench.store, source) for source in wanted.library]
+    libraries = [
+        read_anew(bench.config, bench.clock, bench.store, source) for source in wanted.library
+    ]
     papers = [each.paper for library in libraries for each in library.papers if each.paper.title]
     held = {(paper.title, paper.abstract): paper for paper in papers}
     with bench.store.read() as conn:
         day, found = check_library(conn, list(held.values()))
-    return LibraryCheck(wanted.name, day, len(held), tuple(paper for paper, is_near in found if not is_near))
+    return LibraryCheck(
+        wanted.name, day, len(held), tuple(paper for paper, is_near in found if not is_near)
+    )
 
 
 @command.command()
@@ -216,9 +239,13 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
             hint = "Nothing was added. Check the id."
             raise UnknownName(f"arXiv knows no paper {', '.join(missing)}", hint=hint)
         with bench.store.begin() as conn:
-            new = {id_: save_like(conn, due.id, papers[id_], opinion, bench.here.now) for id_ in wanted}
+            new = {
+                id_: save_like(conn, due.id, papers[id_], opinion, bench.here.now) for id_ in wanted
+            }
     for id_, is_new in new.items():
-        say(f"{name}: {opinion} like “{to_plain(papers[id_].title)}”{'' if is_new else ', as before'}.")
+        say(
+            f"{name}: {opinion} like “{to_plain(papers[id_].title)}”{'' if is_new else ', as before'}."
+        )
     if any(new.values()):
         say(f"That counts from the next digest on: `digest preview {name} --next`.")
 
@@ -234,4 +261,6 @@ def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
         due = require_subscription(bench.config, conn, name)
         removed = {id_: delete_like(conn, due.id, id_) for id_ in wanted}
     for id_, was_there in removed.items():
-        say(f"{name}: {id_} counts no more." if was_there else f"{name}: nothing was said of {id_}.")
+        say(
+            f"{name}: {id_} counts no more." if was_there else f"{name}: nothing was said of {id_}."
+        )

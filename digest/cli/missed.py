@@ -75,10 +75,26 @@ def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
 
 @click.command()
 @click.argument("library", metavar="LIBRARY")
-@click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days back.")
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to show.")
-@click.option("--as", "shape", type=click.Choice(["terminal", "html"]), default="terminal", help="What to show.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it here, as a page.")
+@click.option(
+    "--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days back."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="How many papers to show.",
+)
+@click.option(
+    "--as",
+    "shape",
+    type=click.Choice(["terminal", "html"]),
+    default="terminal",
+    help="What to show.",
+)
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it here, as a page."
+)
 @answers(_show, "shape", "output")
 @click.pass_context
 def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Missed:
@@ -98,7 +114,9 @@ def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Mi
     (source,) = resolve_sources([library], Path.cwd())
     output: Path | None = ctx.params["output"]
     if output and wants_json():
-        raise UsageError("--output writes a page, and --json none", hint="Write --json > missed.json instead.")
+        raise UsageError(
+            "--output writes a page, and --json none", hint="Write --json > missed.json instead."
+        )
     if output and not os.access(output if output.exists() else output.absolute().parent, os.W_OK):
         raise UsageError(f"{output} can't be written", hint="Check the folder and its permissions.")
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
@@ -128,7 +146,13 @@ def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iter
         if not _covers(config.store.url, first):
             path.unlink()
             migrate(config.store.url)
-        site = open_site(config, bench.clock, owner=f"missed:{os.getpid()}", jitter=lambda: 0.0, progress=progress)
+        site = open_site(
+            config,
+            bench.clock,
+            owner=f"missed:{os.getpid()}",
+            jitter=lambda: 0.0,
+            progress=progress,
+        )
         site.has_gate = False
         with closing(site):
             yield site
@@ -151,7 +175,9 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
             version = states[source].version if states else ""
             reading = read_source(site.config, site.clock, source, version)
             if reading is not None and not reading.papers:
-                raise UsageError(f"{source} has no papers", hint="Name a library with a paper at least.")
+                raise UsageError(
+                    f"{source} has no papers", hint="Name a library with a paper at least."
+                )
             report = poll_days(site, days)
             store_library(site, report, source, reading)
     except KeyboardInterrupt:

@@ -58,7 +58,11 @@ def settle(text: str) -> str:
 
 def mark_ours(text: str) -> str:
     """Return a text without its last line's end whose styles stay: it was cleaned before it was styled."""
-    return text.removesuffix("\n").replace("\x1b[", f"\x1b[{_OURS}").replace("\x1b]8;", f"\x1b]8;{_OURS}")
+    return (
+        text.removesuffix("\n")
+        .replace("\x1b[", f"\x1b[{_OURS}")
+        .replace("\x1b]8;", f"\x1b]8;{_OURS}")
+    )
 
 
 def style(text: str, **looks: Any) -> str:  # noqa: ANN401 - what `click.style` takes
@@ -111,7 +115,9 @@ def answers(
         @wraps(command)
         def call(*args: object, as_json: bool, **given: object) -> None:
             options = {name: given.pop(name) for name in of_screen}
-            with redirect_stdout(sys.stderr) if as_json else nullcontext():  # where a digest for a console goes
+            with (
+                redirect_stdout(sys.stderr) if as_json else nullcontext()
+            ):  # where a digest for a console goes
                 answer = command(*args, **given)
             if as_json:
                 print_json(answer)
@@ -149,10 +155,17 @@ def _to_plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _to_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_to_plain(inner) for inner in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [
+            _to_plain(inner)
+            for inner in (sorted(value) if isinstance(value, set | frozenset) else value)
+        ]
     if isinstance(value, date):
         return value.isoformat()
-    if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
+    if (
+        is_dataclass(value)
+        and not isinstance(value, type)
+        and type(value).__str__ is object.__str__
+    ):
         return _to_plain(list_fields(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -170,10 +183,14 @@ def render(part: Part) -> str:
     """Return a part as the terminal shows it, without the last line's end."""
     if not isinstance(part, str):
         return part.text
-    return "\n".join(folded for line in clean(part).split("\n") for folded in fold(line, find_columns()))
+    return "\n".join(
+        folded for line in clean(part).split("\n") for folded in fold(line, find_columns())
+    )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: str, folds: bool = True) -> Part:
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: str, folds: bool = True
+) -> Part:
     """Return rows under a header, as wide as the terminal; `empty` if there are none.
 
     Numbers are at the right. What is too long is folded, or cut if nothing `folds`. In a terminal too narrow for
@@ -192,31 +209,47 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int]], *, empty: 
     for name, *cells in columns:
         plain = [name, *(click.unstyle(clean(str(cell))) for cell in cells)]
         is_short = max(map(len, plain)) <= _SHORT
-        needed += 2 + max(len(word) for text in plain for word in ([text] if is_short else [*text.split(), ""]))
-        side: Literal["left", "right"] = "right" if any(isinstance(cell, int) for cell in cells) else "left"
-        shown.add_column(name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis")
-    written = [[f"{cell:,}" if isinstance(cell, int) else clean(cell) for cell in row] for row in rows]
+        needed += 2 + max(
+            len(word) for text in plain for word in ([text] if is_short else [*text.split(), ""])
+        )
+        side: Literal["left", "right"] = (
+            "right" if any(isinstance(cell, int) for cell in cells) else "left"
+        )
+        shown.add_column(
+            name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis"
+        )
+    written = [
+        [f"{cell:,}" if isinstance(cell, int) else clean(cell) for cell in row] for row in rows
+    ]
     for row in written:
         shown.add_row(*(Text.from_ansi(cell, no_wrap=not folds or None) for cell in row[:width]))
     console = Console(width=find_columns(), highlight=False)
     with console.capture() as captured:
         console.print(shown)
-    blocks = ["\n".join(line.rstrip() for line in mark_ours(captured.get()).rstrip("\n").split("\n"))]
+    blocks = [
+        "\n".join(line.rstrip() for line in mark_ours(captured.get()).rstrip("\n").split("\n"))
+    ]
     if needed > find_columns() and folds:
         blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
     remarks = [(row[0], row[-1]) for row in written if row[-1] and width < len(row)]
     return Block("\n\n".join([*blocks, *([labelled(remarks).text] if remarks else [])]))
 
 
-def labelled(lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True) -> Block:
+def labelled(
+    lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True
+) -> Block:
     """Return texts, each after its label and folded; labels are as wide as the widest, and as `width` at least."""
     listed = [(clean(label), clean(text)) for label, text in lines]
     lead = gap + max([width, *(len(click.unstyle(label)) for label, _ in listed)])
     laid = []
     for label, text in listed:
         folded = [each for line in text.split("\n") for each in fold(line, find_columns() - lead)]
-        head = (style(label, bold=True) if is_bold else label) + " " * (lead - len(click.unstyle(label)))
-        laid += [f"{' ' * lead if number else head}{line}".rstrip() for number, line in enumerate(folded)]
+        head = (style(label, bold=True) if is_bold else label) + " " * (
+            lead - len(click.unstyle(label))
+        )
+        laid += [
+            f"{' ' * lead if number else head}{line}".rstrip() for number, line in enumerate(folded)
+        ]
     return Block("\n".join(laid))
 
 
@@ -281,7 +314,9 @@ def writing_files() -> Iterator[None]:
         yield
     except OSError as error:
         hint = "Check the folder and its permissions."
-        raise UsageError(f"{error.filename} can't be written: {error.strerror}", hint=hint) from error
+        raise UsageError(
+            f"{error.filename} can't be written: {error.strerror}", hint=hint
+        ) from error
 
 
 @contextmanager
@@ -290,7 +325,9 @@ def showing_progress() -> Iterator[Callable[[str, int], None]]:
     from rich.console import Console  # noqa: PLC0415 - see above
 
     with Console(stderr=True, quiet=wants_json()).status("") as status:
-        yield lambda what, through: status.update(clean(f"{what} {through:,} rows" if through else what))
+        yield lambda what, through: status.update(
+            clean(f"{what} {through:,} rows" if through else what)
+        )
 
 
 class ProgressLines:
@@ -331,7 +368,11 @@ class ProgressLines:
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            put(f"\r\x1b[K {self._verb:<8} {clean(text)[: find_width() - 11]}", nl=False, err=self._err)
+            put(
+                f"\r\x1b[K {self._verb:<8} {clean(text)[: find_width() - 11]}",
+                nl=False,
+                err=self._err,
+            )
 
 
 class _Veil(io.RawIOBase):
@@ -372,7 +413,9 @@ def veiled(option: str | None) -> Iterator[None]:
         yield
         return
     veils = [_Veil(one, mask) for one in (sys.stdout, sys.stderr)]
-    out, err = (io.TextIOWrapper(one, "utf-8", "replace", newline="\n", write_through=True) for one in veils)
+    out, err = (
+        io.TextIOWrapper(one, "utf-8", "replace", newline="\n", write_through=True) for one in veils
+    )
     with redirect_stdout(out), redirect_stderr(err):
         try:
             yield
@@ -396,6 +439,8 @@ def _find_mask(option: str | None) -> Callable[[str], str] | None:
         file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
-        given = [value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")]
+        given = [
+            value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")
+        ]
         return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
     return build_mask(list_public_log(config)) if config.store.git_branch else None

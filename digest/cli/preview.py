@@ -13,7 +13,16 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import LARGEST_ID, Part, answers, echo, find_width, put, shows_colors, writing_files
+from digest.cli.output import (
+    LARGEST_ID,
+    Part,
+    answers,
+    echo,
+    find_width,
+    put,
+    shows_colors,
+    writing_files,
+)
 from digest.deliver.feeds import load_feed
 from digest.inspect.preview import (
     find_digest,
@@ -23,16 +32,24 @@ from digest.inspect.preview import (
     render_parts,
     send_trial,
 )
+from digest.model.destinations import Destination
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
 from digest.model.messages import DeliveryState, Digest, Links
-from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
+from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.site import Site
 from digest.store.attempts import load_deliveries
 
 T = TypeVar("T")
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
-_SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
+_SUFFIXES = {
+    ".html": "page",
+    ".eml": "mail",
+    ".txt": "text",
+    ".atom": "feed",
+    ".xml": "feed",
+    ".json": "json",
+}
 _READ_BY_PEOPLE = ("terminal", "text")
 """Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
 
@@ -59,20 +76,31 @@ def choosing(command: Callable[..., T]) -> Callable[..., T]:
         metavar="YYYY-MM-DD",
         help="The one of this day.",
     )
-    upcoming = click.option("--next", "wants_next", is_flag=True, help="The one that would go out now.")
+    upcoming = click.option(
+        "--next", "wants_next", is_flag=True, help="The one that would go out now."
+    )
     return click.argument("name", metavar="SUBSCRIPTION")(upcoming(dated(numbered(command))))
 
 
 @click.command()
 @choosing
-@click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; terminal by default.")
+@click.option(
+    "--as", "shape", type=click.Choice(_SHAPES), help="What to show; terminal by default."
+)
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write it here; .html, .eml, .txt, .json and .atom say what.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, *, shape: str | None, output: Path | None, **choice: Any) -> None:  # noqa: ANN401 - as `choosing` gives
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    shape: str | None,
+    output: Path | None,
+    **choice: Any,  # noqa: ANN401 - as `choosing` gives
+) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
 
     You see what waits for its next digest. If nothing waits, you see its last one. A digest that was planned
@@ -114,7 +142,13 @@ def _choose_shape(output: Path | None) -> str:
 
 
 def _choose_digest(
-    conn: Connection, site: Site, *, name: str, number: int | None, day: datetime | None, wants_next: bool
+    conn: Connection,
+    site: Site,
+    *,
+    name: str,
+    number: int | None,
+    day: datetime | None,
+    wants_next: bool,
 ) -> Chosen:
     """Find a digest by number, of a day, or the next; else what waits, or the last one."""
     if sum((number is not None, day is not None, wants_next)) > 1:
@@ -134,8 +168,12 @@ def _choose_digest(
         )
     digest = digest.hide_library() if due.is_personal else digest  # what people like is theirs
     papers = count(len(digest.entries), "paper")
-    sent = any(one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id))
-    what = f"digest {digest.id} of {name}: {papers}, {'already sent' if sent else 'as it was planned'}"
+    sent = any(
+        one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id)
+    )
+    what = (
+        f"digest {digest.id} of {name}: {papers}, {'already sent' if sent else 'as it was planned'}"
+    )
     what = f"what waits for {name}: {papers}, not planned yet" if is_waiting else what
     return Chosen(due, digest, make_preview_links(conn, site, digest), what)
 
@@ -150,7 +188,9 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
         case "mail":
             return _render_for(site, chosen, "mailto:reader@example.org")[0]
         case "slack":
-            text = _write_json([json.loads(body) for body in _render_for(site, chosen, "slack:#channel")])
+            text = _write_json(
+                [json.loads(body) for body in _render_for(site, chosen, "slack:#channel")]
+            )
         case "json":
             text = _write_json(json.loads(_render_for(site, chosen, "webhook:preview")[0])["data"])
         case "feed":
@@ -169,7 +209,10 @@ def _render_for(site: Site, chosen: Chosen, stand_in: str) -> list[bytes]:
     """Render all parts for the subscription's own destination of a kind, or one in its place."""
     other = Destination.parse(stand_in)
     own = [one for one in chosen.due.subscription.destinations if one.kind is other.kind]
-    return [message.body for message in render_parts(site, chosen.digest, (own or [other])[0], chosen.links)]
+    return [
+        message.body
+        for message in render_parts(site, chosen.digest, (own or [other])[0], chosen.links)
+    ]
 
 
 def _write_json(value: object) -> str:
@@ -218,10 +261,14 @@ def command_send(ctx: click.Context, /, **choice: Any) -> Trials:  # noqa: ANN40
     """
     with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:
-            raise UsageError("no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].')
+            raise UsageError(
+                "no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].'
+            )
         with site.store.read() as conn:
             chosen = _choose_digest(conn, site, **choice)
-        return Trials(chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to))
+        return Trials(
+            chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to)
+        )
 
 
 def _try(site: Site, chosen: Chosen, place: Destination) -> Trial:

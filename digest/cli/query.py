@@ -108,7 +108,9 @@ def _show_reading(reading: QueryReading) -> Iterator[Part]:
     lines += [("as a query", reading.pasted_as)] if reading.pasted_as else []
     lines += [("in one form", reading.canonical), ("arXiv is asked", reading.arxiv)]
     for note in reading.notes:
-        place = QueryError(text=reading.pasted_as or reading.query, position=note.position).pointer()
+        place = QueryError(
+            text=reading.pasted_as or reading.query, position=note.position
+        ).pointer()
         lines += [(style("note", fg="yellow"), style(note.message, fg="yellow")), ("", place)]
     volume = "Not known: the last days are not stored. `digest try` asks arXiv."
     if reading.span is not None and reading.checked_at is not None:
@@ -116,7 +118,9 @@ def _show_reading(reading: QueryReading) -> Iterator[Part]:
         volume += f" {write_with_zone(reading.checked_at, reading.here.zone, reading.here.now)}."
     yield labelled([*lines, ("volume", volume)], is_bold=False)
     if reading.papers:
-        yield Block(mark_ours(write_papers(reading.papers, width=find_width(), color=shows_colors())))
+        yield Block(
+            mark_ours(write_papers(reading.papers, width=find_width(), color=shows_colors()))
+        )
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
@@ -129,7 +133,13 @@ def describe_span(span: DaySpan, here: Here) -> str:
 
 @command.command()
 @click.argument("text", metavar="NAME|QUERY")
-@click.option("--limit", type=click.IntRange(0), default=5, show_default=True, help="How many papers, the newest.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="How many papers, the newest.",
+)
 @answers(_show_reading)
 @click.pass_context
 def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
@@ -140,7 +150,9 @@ def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
     """
     with opened_workbench(ctx) as bench:
         name, query = bench.find_query(text, others=())
-        found = find_stored(bench.store, query, bench.here.now, MATCH_SPAN.days, ProgressLines(quiet=True))
+        found = find_stored(
+            bench.store, query, bench.here.now, MATCH_SPAN.days, ProgressLines(quiet=True)
+        )
         return read_query(name, query, bench.config.subscriptions, found, bench.here, limit=limit)
 
 
@@ -188,7 +200,9 @@ def _show_answer(trial: Trial | Comparison) -> Iterator[Part]:
         return
     digest = trial.digest
     yield from (Aside(f"note: {note}") for note in trial.notes)
-    text = Renderer().render_terminal(digest, width=find_width(), color=shows_colors(), limit=digest.shown)
+    text = Renderer().render_terminal(
+        digest, width=find_width(), color=shows_colors(), limit=digest.shown
+    )
     yield Block(mark_ours(text))
     yield f"Volume: {trial.volume}."
     if not digest.entries and (person := guess_person(trial.query)):
@@ -210,12 +224,19 @@ def _show_comparison(compared: Comparison) -> Iterator[Part]:
     yield from _show_side("−", "red", moved.lost, "new", compared.limit)
 
 
-def _show_side(sign: str, color: str, moved: Sequence[ChangedPaper], other: str, most: int) -> Iterator[Part]:
+def _show_side(
+    sign: str, color: str, moved: Sequence[ChangedPaper], other: str, most: int
+) -> Iterator[Part]:
     lines = []
     for one in moved[:most]:
         title = cut(to_plain(one.paper.title), find_width() - _LEFT)
-        why = cut(f"by {', '.join(one.met)}; for the {other} one it {one.why_not}", 2 * (find_width() - _LEFT))
-        lines.append((f"{style(sign, fg=color)} {one.paper.id}", f"{title}\n{style(why, dim=True)}"))
+        why = cut(
+            f"by {', '.join(one.met)}; for the {other} one it {one.why_not}",
+            2 * (find_width() - _LEFT),
+        )
+        lines.append(
+            (f"{style(sign, fg=color)} {one.paper.id}", f"{title}\n{style(why, dim=True)}")
+        )
     if lines:
         yield labelled(lines, is_bold=False)
     if len(moved) > most:
@@ -229,9 +250,22 @@ def _show_side(sign: str, color: str, moved: Sequence[ChangedPaper], other: str,
     type=click.IntRange(1, 366),
     help="How many days back; 7 by default and at least 15 papers, 30 with --against.",
 )
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to print.")
-@click.option("--against", "old", metavar="OLD", help="Show what QUERY gains and loses against the query OLD.")
-@click.option("--save", "name", metavar="NAME", help="Save QUERY and a subscription in digest.toml, by this name.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="How many papers to print.",
+)
+@click.option(
+    "--against", "old", metavar="OLD", help="Show what QUERY gains and loses against the query OLD."
+)
+@click.option(
+    "--save",
+    "name",
+    metavar="NAME",
+    help="Save QUERY and a subscription in digest.toml, by this name.",
+)
 @following_options
 @saves(_show_answer)
 @click.pass_context
@@ -274,9 +308,17 @@ def command_try(
     if change is None:
         is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
         follow = "To get new ones from now on, add --save NAME to this command."
-        follow = follow if is_set_up else f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"
-        follow = f"This brings nothing: {query.futility}." if query.futility else quote_as_called(follow)
-    own = [note.message for note in query.notes] if change is None else []  # else the change has them
+        follow = (
+            follow
+            if is_set_up
+            else f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"
+        )
+        follow = (
+            f"This brings nothing: {query.futility}." if query.futility else quote_as_called(follow)
+        )
+    own = (
+        [note.message for note in query.notes] if change is None else []
+    )  # else the change has them
     return Trial(
         query=query.text,
         notes=(*own, *note_found(query, digest)),
@@ -287,19 +329,26 @@ def command_try(
     )
 
 
-def _compare(bench: Workbench, old: NamedQuery, new: NamedQuery, days: int, limit: int) -> Comparison:
+def _compare(
+    bench: Workbench, old: NamedQuery, new: NamedQuery, days: int, limit: int
+) -> Comparison:
     """Compare two queries over the same days: those that are stored, or as arXiv's search has them."""
     either, progress = Or((old.query.tree, new.query.tree)), ProgressLines()
     asked = list_submission_days(bench.here.now, days)
     found = find_stored(bench.store, either, bench.here.now, days, progress)
     if found is None or found.span.dates[0] > asked.dates[0]:
         if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(either)):
-            say("note: arXiv's search gives no licences, so each paper counts as one without.", err=True)
+            say(
+                "note: arXiv's search gives no licences, so each paper counts as one without.",
+                err=True,
+            )
         with bench.asking() as client:
             found = search_days(client, either, asked, progress)
     for note in new.query.notes:
         say(f"note: {note.message}", err=True)
-    before, after = (f"{one.name}  {cut(one.query.text, _LONGEST_HEADING)}".lstrip() for one in (old, new))
+    before, after = (
+        f"{one.name}  {cut(one.query.text, _LONGEST_HEADING)}".lstrip() for one in (old, new)
+    )
     return Comparison(
         here=bench.here,
         old=before,

@@ -180,7 +180,9 @@ def _print_deliveries(run: Run) -> Iterator[Part]:
         digests = count(len(report.plan.digests), "digest")
         yield f"{digests} planned, {count(sent, 'message')} sent ({ways})."
     elif not (report.feeds.written or report.feeds.pages):
-        waits = report.waiting or report.in_doubt.number or report.held.ids or run.waiting.subscriptions
+        waits = (
+            report.waiting or report.in_doubt.number or report.held.ids or run.waiting.subscriptions
+        )
         is_quiet = run.is_checked and not (report.plan.digests or report.troubles or waits)
         yield "Nothing new to send." if is_quiet else "Nothing was sent."
     if report.deliver.suppressed:
@@ -201,12 +203,16 @@ def _print_waiting(here: Here, waiting: Waiting) -> Iterator[Part]:
 def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:  # noqa: ARG001 - click's hook
     found = _WAIT.fullmatch(value.strip())
     if found is None:
-        raise UsageError(f"{value!r} is no time to wait", hint="Write --wait 30m, of at most 45 minutes.")
+        raise UsageError(
+            f"{value!r} is no time to wait", hint="Write --wait 30m, of at most 45 minutes."
+        )
     return timedelta(minutes=int(found[1]))
 
 
 @click.command()
-@click.option("--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh.")
+@click.option(
+    "--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would go out.")
 @click.option(
     "--wait",
@@ -241,7 +247,9 @@ def command(
     """
     if dry_run:
         return _look_ahead(ctx)
-    with opened(ctx, progress=ProgressLines(), start_new=start_new, migrates=True, warns=True) as site:
+    with opened(
+        ctx, progress=ProgressLines(), start_new=start_new, migrates=True, warns=True
+    ) as site:
         try:
             report = run_pass(
                 site,
@@ -291,7 +299,11 @@ def _find_long_run(site: Site) -> OutsideError | None:
     """Return an error if the other process is no `serve`, and has been at work for longer than a run takes."""
     with site.store.read() as conn:
         serving = {turn.owner for turn in load_job_turns(conn)}
-        ages = [site.clock.now() - one.started_at for one in load_workers(conn) if one.owner not in serving]
+        ages = [
+            site.clock.now() - one.started_at
+            for one in load_workers(conn)
+            if one.owner not in serving
+        ]
     if not ages or max(ages) <= _LONG_RUN:
         return None
     return OutsideError(

@@ -59,7 +59,9 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
     """
     stop, reload = threading.Event(), threading.Event()
     _listen(stop.set, reload.set)
-    with suppress(AttributeError):  # by itself glibc keeps apart the memory that each thread once needed
+    with suppress(
+        AttributeError
+    ):  # by itself glibc keeps apart the memory that each thread once needed
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
     if branch := load(ctx, warns=True).store.git_branch:
         raise ConfigurationError(
@@ -159,7 +161,9 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
         next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, site.clock.now())
     turns = [(one.next_due_at, one.settings.name) for one in live if one.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
-    next_look = "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())
+    next_look = (
+        "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())
+    )
     next_digest = "none is due"
     if turns:
         due_at, name = min(turns)

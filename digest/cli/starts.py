@@ -25,8 +25,8 @@ from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.findings import list_secrets
 from digest.inspect.status import WORKFLOW, plan_schedule
 from digest.model.clock import Clock
+from digest.model.destinations import DestinationKind
 from digest.model.errors import UsageError
-from digest.model.subscriptions import OWN_DESTINATIONS, DestinationKind
 from digest.render.contexts import WorkflowContext
 from digest.render.templates import Templates, find_shipped_templates
 
@@ -112,7 +112,10 @@ class Start:
 def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
     """Return the files of a start, by their paths; what to do next; what digest.toml must say."""
     templates, seen = Templates((), find_shipped_templates()), start.see(facts)
-    files = {path: templates.render(f"start/{name}", seen).rstrip() + "\n" for path, name in start.files.items()}
+    files = {
+        path: templates.render(f"start/{name}", seen).rstrip() + "\n"
+        for path, name in start.files.items()
+    }
     files = {path: text for path, text in files.items() if text.strip()}
     text = write_settings(facts.text, start.settings)
     if start.hides:
@@ -144,11 +147,16 @@ def read_package(text: str) -> str:
 def _check_github(target: Path, package: str) -> None:
     folder = target.absolute().parent
     if target.name != "digest.toml":
-        raise UsageError("--start github writes digest.toml, under that name", hint="Name no other file.")
-    if not (folder / ".git").exists() and any((above / ".git").exists() for above in folder.parents):
+        raise UsageError(
+            "--start github writes digest.toml, under that name", hint="Name no other file."
+        )
+    if not (folder / ".git").exists() and any(
+        (above / ".git").exists() for above in folder.parents
+    ):
         hint = "Change to its top folder, or make a folder outside of it."
         raise UsageError(
-            f"{folder} is inside a git repository; GitHub reads workflows at the top alone", hint=hint
+            f"{folder} is inside a git repository; GitHub reads workflows at the top alone",
+            hint=hint,
         )
     _require_package(package, "a workflow")
 
@@ -165,11 +173,13 @@ def _require_package(package: str, what: str) -> None:
 
 def _see_github(facts: Facts) -> WorkflowContext:
     answers, config = facts.answers, facts.config
-    if own := [str(one) for one in answers.to if one.kind in OWN_DESTINATIONS and str(one) != SITE]:
+    if own := [str(one) for one in answers.to if one.traits.is_own and str(one) != SITE]:
         hint = "Send it by mail, to Slack, Discord or a webhook; or show it to everybody: --site."
         raise UsageError(f"a workflow can't keep {own[0]}", hint=hint)
     if far := [one for one in answers.library if one.startswith(("/", "..", "~"))]:
-        raise UsageError(f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml.")
+        raise UsageError(
+            f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml."
+        )
     secrets = {
         "DIGEST_STORE_STATE_KEY": b64encode(facts.draw_bytes(STATE_KEY_BYTES)).decode(),
         **hide_addresses(answers, facts.text, config.given)[1],
@@ -205,7 +215,9 @@ def _list_hook_variables(answers: Answers) -> Iterator[str]:
         if one.kind in INCOMING:
             yield variable_of(f"{INCOMING[one.kind].table}.{one.address}")
         elif one.kind is DestinationKind.WEBHOOK:
-            yield from (variable_of(f"webhooks.{one.address}.{setting.name}") for setting in WEBHOOK)
+            yield from (
+                variable_of(f"webhooks.{one.address}.{setting.name}") for setting in WEBHOOK
+            )
 
 
 def _quote(value: str) -> str:
@@ -220,7 +232,9 @@ def _quote(value: str) -> str:
 def _check_machine(target: Path, _package: str) -> None:
     words = [*_find_program(), str(target.absolute())]
     if "archive-v0" in Path(words[0]).parts:  # the cache from which uvx runs what is not installed
-        raise UsageError("uvx installs nothing that could be started later", hint="Call `uv tool install` first.")
+        raise UsageError(
+            "uvx installs nothing that could be started later", hint="Call `uv tool install` first."
+        )
     if odd := next(filter(_ODD.search, words), ""):
         hint = "Choose a folder whose path has only letters, digits and . _ -, as /srv/digest."
         raise UsageError(f"{odd} can't stand in a unit or a crontab", hint=hint)
@@ -231,7 +245,9 @@ def _check_systemd(target: Path, package: str) -> None:
     for place in (str(target.absolute()), _find_program()[0], sys.base_prefix):
         if not os.getuid() and place.startswith("/root/"):
             hint = "Call it as the account that shall run it, or put all into a folder such as /srv/digest."
-            raise UsageError(f"no other account can read {place}, and nothing should run as root", hint=hint)
+            raise UsageError(
+                f"no other account can read {place}, and nothing should run as root", hint=hint
+            )
 
 
 def _find_program() -> list[str]:
@@ -242,18 +258,35 @@ def _find_program() -> list[str]:
 
 def _see_container(facts: Facts) -> Machine:
     answers = facts.answers
-    named = [one.address for one in answers.to if one.kind is DestinationKind.FILE] + [*answers.library]
+    named = [one.address for one in answers.to if one.kind is DestinationKind.FILE] + [
+        *answers.library
+    ]
     named += filter(None, (answers.password_file, answers.token_file))
     if far := [one for one in named if one.startswith(("/", "..", "~"))]:
-        raise UsageError(f"{far[0]} is outside the folder, and a container sees that alone", hint="Move it there.")
+        raise UsageError(
+            f"{far[0]} is outside the folder, and a container sees that alone",
+            hint="Move it there.",
+        )
     return _see_server(facts)
 
 
 def _see_server(facts: Facts) -> Machine:
-    answers, package, target, uid = facts.answers, facts.package, facts.target.absolute(), os.getuid()
-    files = {"DIGEST_MAIL_PASSWORD": answers.password_file, "DIGEST_SLACK_TOKEN": answers.token_file}
+    answers, package, target, uid = (
+        facts.answers,
+        facts.package,
+        facts.target.absolute(),
+        os.getuid(),
+    )
+    files = {
+        "DIGEST_MAIL_PASSWORD": answers.password_file,
+        "DIGEST_SLACK_TOKEN": answers.token_file,
+    }
     files |= dict.fromkeys(_list_hook_variables(answers))
-    secrets = {name: file or name.lower()[7:].replace("_", ".", 1) for name, file in files.items() if file != ""}
+    secrets = {
+        name: file or name.lower()[7:].replace("_", ".", 1)
+        for name, file in files.items()
+        if file != ""
+    }
     user, uid, gid = (pwd.getpwuid(uid).pw_name, uid, os.getgid()) if uid else _NEW_OWNER
     written = [one.address for one in answers.to if one.kind is DestinationKind.FILE]
     database = facts.config.store.url.removeprefix("sqlite:///")

@@ -40,7 +40,11 @@ def _show(status: Status, *, shows_all: bool) -> Iterator[Part]:
             break
         head = list(_show_head(status, most))
     yield from head
-    room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - _measure([*head, *tail]) - 1)
+    room = (
+        len(status.subscriptions)
+        if shows_all
+        else max(_FEWEST, _LINES - _measure([*head, *tail]) - 1)
+    )
     yield from _show_subscriptions(status, drift, room, folds=shows_all or find_columns() < _NARROW)
     yield from tail
 
@@ -63,7 +67,11 @@ def _show_head(status: Status, most: int) -> Iterator[Part]:
     if lines:
         yield labelled(lines, gap=1)
         yield ""
-    size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
+    size = (
+        f"{status.size / _MEGABYTE:,.0f} MB"
+        if status.size >= _MEGABYTE
+        else f"{status.size / 1000:,.0f} kB"
+    )
     coming = here.write_near(announcement_moment(status.next_announcement))
     yield labelled(
         [
@@ -71,8 +79,14 @@ def _show_head(status: Status, most: int) -> Iterator[Part]:
             ("", f"next announcement {coming}, next check {here.write_near(status.next_poll_at)}"),
             ("Messages", _describe_outbox(status)),
             ("Alarms", _describe_alarms(status)),
-            *(("Process" * (not number), line) for number, line in enumerate(_describe_workers(status))),
-            ("Database", f"{status.dialect}, {size}, {count(status.papers, 'paper')}. Times: {here.zone_name}."),
+            *(
+                ("Process" * (not number), line)
+                for number, line in enumerate(_describe_workers(status))
+            ),
+            (
+                "Database",
+                f"{status.dialect}, {size}, {count(status.papers, 'paper')}. Times: {here.zone_name}.",
+            ),
         ],
         width=9,
     )
@@ -112,18 +126,24 @@ def _describe_outbox(status: Status) -> str:
     shown = {
         "sent": counts.get(DeliveryState.SENT, 0),
         "waiting": counts.get(DeliveryState.READY, 0),
-        "sending": sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING)),
+        "sending": sum(
+            counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING)
+        ),
         "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
         "waiting for you": counts.get(DeliveryState.HELD, 0),
         "failed": counts.get(DeliveryState.DEAD, 0),
     }
-    words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")
+    words = ", ".join(
+        f"{number:,} {word}" for word, number in shown.items() if number or word == "sent"
+    )
     return words + (f"; the oldest since {status.here.write_near(oldest)}" if oldest else "")
 
 
 def _describe_alarms(status: Status) -> str:
     places = ", ".join(map(str, status.alarms_to))
-    words = [f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].']
+    words = [
+        f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].'
+    ]
     words += ["The sign of life is held back."] if status.holds_ping else []
     words += [f"Not sent yet: {', '.join(status.unsent_alarms)}."] if status.unsent_alarms else []
     return " ".join(words)
@@ -180,7 +200,9 @@ def mark_states(states: Iterable[str]) -> str:
 
 
 @click.command()
-@click.option("--all", "shows_all", is_flag=True, help="Show every problem and subscription, however many.")
+@click.option(
+    "--all", "shows_all", is_flag=True, help="Show every problem and subscription, however many."
+)
 @answers(_show, "shows_all")
 @click.pass_context
 def command(ctx: click.Context) -> Status:

@@ -27,15 +27,14 @@ from digest.inspect.subscriptions import (
     load_lines,
 )
 from digest.model.cadences import choose_zone, read_pause_end
+from digest.model.destinations import Destination, normalise_address
 from digest.model.errors import UnknownName, UsageError, count
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
-    Destination,
     Grouping,
     Subscription,
     SubscriptionState,
-    normalise_address,
 )
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
@@ -81,7 +80,8 @@ def _show_list(found: SubscriptionList) -> Iterator[Part]:
         yield f"\n{found.edited}"
     if found.people:
         people_rows = [
-            (one.address, one.state, str(one.queries), one.when, f"{one.since:%Y-%m-%d}") for one in found.people
+            (one.address, one.state, str(one.queries), one.when, f"{one.since:%Y-%m-%d}")
+            for one in found.people
         ]
         yield ""
         yield table(("PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"), people_rows, empty="")
@@ -91,7 +91,11 @@ def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
     """Return the places in a line: all if they are short, else the first one, and how many more there are."""
     shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
     joined = ", ".join(shown)
-    return joined if len(joined) <= find_columns() // 3 else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
+    return (
+        joined
+        if len(joined) <= find_columns() // 3
+        else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
+    )
 
 
 def describe_next_digest(
@@ -129,7 +133,8 @@ def list_(ctx: click.Context) -> SubscriptionList:
 def _show_detail(detail: SubscriptionDetail) -> Iterator[Part]:
     said = _describe(detail, detail.subscription.settings)
     yield labelled(
-        ((label, "\n".join(filter(None, lines))) for label, lines in said.items() if any(lines)), width=11
+        ((label, "\n".join(filter(None, lines))) for label, lines in said.items() if any(lines)),
+        width=11,
     )
 
 
@@ -169,7 +174,10 @@ def _describe(detail: SubscriptionDetail, settings: Subscription) -> dict[str, l
             + f"  (digest {digest.id})"
             for digest in detail.digests
         ]
-        + [f"`digest preview {settings.name} --digest {digest.id}` shows one" for digest in detail.digests[:1]]
+        + [
+            f"`digest preview {settings.name} --digest {digest.id}` shows one"
+            for digest in detail.digests[:1]
+        ]
         or ["none yet"],
     }
 
@@ -222,11 +230,15 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
             )
         moment = None
         if until:
-            moment = read_pause_end(until, choose_zone(due.subscription.cadence, due.subscription.quiet_hours))
+            moment = read_pause_end(
+                until, choose_zone(due.subscription.cadence, due.subscription.quiet_hours)
+            )
             if moment <= bench.here.now:
                 raise UsageError(f"{until} is over already.", hint="Write a later date.")
         pause_digests(conn, due, moment, at=bench.here.now)
-    say(f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest.")
+    say(
+        f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest."
+    )
     say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
@@ -239,7 +251,11 @@ def resume(ctx: click.Context, name: str) -> None:
         due = require_subscription(bench.config, conn, name)
         resume_digests(conn, due, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
-    say(f"{name} goes on. {coming}" if due.state == SubscriptionState.PAUSED else f"{name} is not paused.")
+    say(
+        f"{name} goes on. {coming}"
+        if due.state == SubscriptionState.PAUSED
+        else f"{name} is not paused."
+    )
 
 
 def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
@@ -263,7 +279,9 @@ def first(ctx: click.Context, name: str) -> None:
             hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
             raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
         owe_first_digest(conn, due.id)
-    say(f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks.")
+    say(
+        f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks."
+    )
 
 
 @command.command("unsubscribe")
@@ -318,7 +336,9 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
     say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())
     for one in still_unsubscribed:
-        say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
+        say(
+            f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`"
+        )
 
 
 def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:
@@ -343,13 +363,20 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
 @command.command()
 @click.argument("name")
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--add-query", metavar="QUERY", multiple=True, help="A query, or a saved one's name. Repeatable.")
+@click.option(
+    "--add-query",
+    metavar="QUERY",
+    multiple=True,
+    help="A query, or a saved one's name. Repeatable.",
+)
 @click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
 @click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
 @click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
 @saves()
 @click.pass_context
-def edit(ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists: tuple[str, ...]) -> FileChange:
+def edit(
+    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists: tuple[str, ...]
+) -> FileChange:
     """Change NAME in digest.toml; comments and order stay.
 
     KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
@@ -360,7 +387,8 @@ def edit(ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists:
     """  # noqa: D301 - click reads the backspace, which must be one
     if not changes and not any(lists.values()):
         raise UsageError(
-            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} show=20`."
+            f"what is to change in {name}?",
+            hint=f"Such as: `digest subscription edit {name} show=20`.",
         )
     file = open_file(ctx)
     values = dict(map(edits.read_assignment, changes))
@@ -428,12 +456,15 @@ def _erase(ctx: click.Context, address: str) -> Erasure:
         done = Erasure(found["address"], deleted=False, stored=stored)
         if not (ctx.params["yes"] or ctx.params["dry_run"] or can_ask()):
             raise UsageError(
-                f"{done.summary} would be deleted for ever, and nobody can be asked here", hint="Add --yes."
+                f"{done.summary} would be deleted for ever, and nobody can be asked here",
+                hint="Add --yes.",
             )
         if not agrees(f"Stored: {done.summary}. Delete all of it?", usually=False):
             return done
         with bench.store.begin() as conn:
-            is_named = erase_person(conn, bench.config, done.address, at=bench.here.now, how=OPERATOR)
+            is_named = erase_person(
+                conn, bench.config, done.address, at=bench.here.now, how=OPERATOR
+            )
     return replace(done, deleted=True, is_still_named=is_named)
 
 
@@ -450,6 +481,7 @@ def _export(conn: Connection, address: str) -> dict[str, Any]:
     found = export_records(conn, normalise_address(address))
     if found is None:
         raise UnknownName(
-            f"nothing is stored about {address}", hint="`digest subscription list` shows who there is."
+            f"nothing is stored about {address}",
+            hint="`digest subscription list` shows who there is.",
         )
     return found

@@ -39,7 +39,10 @@ def _show(listed: tuple[TemplateEntry, ...] | TemplateDetail) -> Iterator[Part]:
     if isinstance(listed, TemplateDetail):
         yield from _show_detail(listed.entry, listed.uses)
         return
-    rows = [(entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped") for entry in listed]
+    rows = [
+        (entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped")
+        for entry in listed
+    ]
     yield table(("TEMPLATE", "WHAT IT IS", "FROM"), rows, empty="")
     if not any(entry.is_own for entry in listed):
         yield "\nTo change one, such as the mail: `digest templates export email/digest.html`."
@@ -71,7 +74,9 @@ def list_(ctx: click.Context, *, name: str | None) -> tuple[TemplateEntry, ...] 
     """  # noqa: D301 - click reads the backspace, which must be one
     entries = {
         entry.name: entry
-        for entry in list_templates(_open_templates(open_config_or_defaults(ctx.obj["config_path"])))
+        for entry in list_templates(
+            _open_templates(open_config_or_defaults(ctx.obj["config_path"]))
+        )
     }
     if name is None:
         return tuple(entries.values())
@@ -82,13 +87,23 @@ def list_(ctx: click.Context, *, name: str | None) -> tuple[TemplateEntry, ...] 
 
 @command.command()
 @click.option(
-    "--to", "folder", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), help="Where to."
+    "--to",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to.",
 )
-@click.option("--extend", is_flag=True, help="Write files that extend the shipped ones, to replace single blocks.")
+@click.option(
+    "--extend",
+    is_flag=True,
+    help="Write files that extend the shipped ones, to replace single blocks.",
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.pass_context
-def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool, names: tuple[str, ...]) -> None:
+def export(
+    ctx: click.Context, *, folder: Path | None, extend: bool, force: bool, names: tuple[str, ...]
+) -> None:
     """Copy shipped templates into a folder of yours.
 
     You can change the copies there. Without FILE, all are copied.
@@ -116,21 +131,29 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
             (target / name).write_text(text, encoding="utf-8")
     say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
-        echo(f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]')
+        echo(
+            f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
+        )
     echo("  then   `digest doctor --quick` says whether they can be used")
 
 
 def _open_templates(config: Config | None) -> Templates:
-    return Templates([config.templates] if config and config.templates else [], find_shipped_templates())
+    return Templates(
+        [config.templates] if config and config.templates else [], find_shipped_templates()
+    )
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:
-            raise UsageError(f"there is no template {name!r}", hint=suggest(name, shipped, "") or _ALL)
+            raise UsageError(
+                f"there is no template {name!r}", hint=suggest(name, shipped, "") or _ALL
+            )
     if not extend:
-        return {name: templates.find_file(name).read_text(encoding="utf-8") for name in names or shipped}
+        return {
+            name: templates.find_file(name).read_text(encoding="utf-8") for name in names or shipped
+        }
     files = {name: write_extension(templates, name) for name in names or shipped}
     if names and (bare := [name for name in names if not files[name]]):
         raise UsageError(

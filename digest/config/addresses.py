@@ -14,10 +14,16 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 
 from digest.config.values import find_variable, read_each, read_line, read_lines, suggest
 from digest.model.clock import LOOPBACK_HOSTS
+from digest.model.destinations import (
+    FEED_SUFFIXES,
+    Destination,
+    DestinationKind,
+    mail_to,
+    normalise_address,
+)
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.people import Signup
-from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, normalise_address
 
 ChooseProxy: TypeAlias = "Callable[[str], Proxy | None]"
 """From the URL of a request to the proxy that it goes through."""
@@ -27,8 +33,12 @@ _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://nam
 _STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
-_PASSWORD = re.compile(r"(?P<name>\A[^/]*//[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
-_PROXY = re.compile(r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE)
+_PASSWORD = re.compile(
+    r"(?P<name>\A[^/]*//[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*"
+)
+_PROXY = re.compile(
+    r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE
+)
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
@@ -64,7 +74,9 @@ def read_host_name(value: object) -> str:
     """Read a machine's name, in small letters."""
     name = read_line(value)
     if not _HOST_NAME.fullmatch(name):
-        raise ConfigurationError(f"{name!r} is not a host name", hint="Write a name such as mail.example.org.")
+        raise ConfigurationError(
+            f"{name!r} is not a host name", hint="Write a name such as mail.example.org."
+        )
     return name.lower()
 
 
@@ -75,7 +87,8 @@ def read_reachable(value: object) -> str:
         return read_mail_address(text)
     if "://" not in text or not text.isascii():
         raise ConfigurationError(
-            f"{text!r} is not a mail address or web page", hint="Write you@example.org or https://example.org/you."
+            f"{text!r} is not a mail address or web page",
+            hint="Write you@example.org or https://example.org/you.",
         )
     return read_http_url(text)
 
@@ -102,7 +115,9 @@ def read_private_url(value: object) -> str:
             hint="Write the whole address, from https:// on. Leave out name, password, and what follows #.",
         )
     if parts.scheme == "http" and not is_loopback(url):
-        raise ConfigurationError("must start with https://", hint="http:// is allowed for 127.0.0.1 only.")
+        raise ConfigurationError(
+            "must start with https://", hint="http:// is allowed for 127.0.0.1 only."
+        )
     return url
 
 
@@ -153,7 +168,11 @@ def read_smtp_url(value: object) -> str:
     """Read the mail server's address: scheme, name, host and port, and nothing else."""
     url = read_line(value)
     parts = _split(url)
-    if parts is None or parts.scheme not in ("smtp", "smtp+starttls", "smtps") or not parts.hostname:
+    if (
+        parts is None
+        or parts.scheme not in ("smtp", "smtp+starttls", "smtps")
+        or not parts.hostname
+    ):
         raise ConfigurationError(f"{mask_password(url)!r} is not a mail server", hint=_SMTP_HINT)
     if parts.path.strip("/") or parts.query or parts.fragment or parts.password is not None:
         raise ConfigurationError(
@@ -167,7 +186,9 @@ def read_store_url(value: object) -> str:
     """Read the database's address."""
     url = read_line(value)
     if url in (_SQLITE_PREFIX, f"{_SQLITE_PREFIX}:memory:"):
-        raise ConfigurationError(f"{url!r} names no file, so nothing would be kept", hint=_STORE_HINT)
+        raise ConfigurationError(
+            f"{url!r} names no file, so nothing would be kept", hint=_STORE_HINT
+        )
     if not url.startswith(_SQLITE_PREFIX) and not _POSTGRESQL.match(url):
         raise ConfigurationError(f"{mask_password(url)!r} is not a database", hint=_STORE_HINT)
     return url
@@ -176,8 +197,15 @@ def read_store_url(value: object) -> str:
 def find_remote_hosts(url: str) -> list[str]:
     """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
-    destinations = [parts.netloc.rpartition("@")[2], *parse_qs(parts.query).get("host", [""])[-1].split(",")]
-    hosts = [urlsplit(f"//{place}").hostname for place in destinations if not place.startswith(("/", "@", "%2F"))]
+    destinations = [
+        parts.netloc.rpartition("@")[2],
+        *parse_qs(parts.query).get("host", [""])[-1].split(","),
+    ]
+    hosts = [
+        urlsplit(f"//{place}").hostname
+        for place in destinations
+        if not place.startswith(("/", "@", "%2F"))
+    ]
     return [host for host in hosts if host and host not in LOOPBACK_HOSTS]
 
 
@@ -214,7 +242,9 @@ def read_proxies(value: object) -> tuple[str, ...]:
     try:
         return tuple(str(ip_address(text)) for text in read_lines(value))
     except ValueError as error:
-        raise ConfigurationError(str(error), hint="Write addresses such as 10.0.0.5, not names.") from error
+        raise ConfigurationError(
+            str(error), hint="Write addresses such as 10.0.0.5, not names."
+        ) from error
 
 
 def split_bind(bind: str) -> tuple[str, int]:
@@ -230,7 +260,9 @@ def read_destination(text: str) -> Destination:
     `mailto:@members.txt`, is not read yet.
     """
     word = text.strip()
-    prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
+    prefix = (
+        "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
+    )
     destination = Destination.parse(prefix + word)
     if re.match("//(?!/)", destination.address):  # an absolute path may have three
         raise ConfigurationError(
@@ -239,8 +271,10 @@ def read_destination(text: str) -> Destination:
         )
     if destination.kind is DestinationKind.MAIL and not destination.address.startswith("@"):
         # What is copied from a link may hold %2B (RFC 6068 §2).
-        return Destination(DestinationKind.MAIL, read_mail_address(unquote(destination.address)))
-    if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
+        return mail_to(read_mail_address(unquote(destination.address)))
+    if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(
+        destination.address
+    ):
         raise ConfigurationError(
             f"{text!r} is not a Slack channel",
             hint="Write slack:#papers or the channel's id. A name has no space, comma or colon.",
@@ -278,7 +312,9 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
                 hint='Write for example to = "mailto:ops@example.org".',
             )
         if place.address.startswith("@"):
-            raise ConfigurationError(f"{place} is a file of addresses", hint="Write each address here.")
+            raise ConfigurationError(
+                f"{place} is a file of addresses", hint="Write each address here."
+            )
     return tuple(dict.fromkeys(destinations))
 
 
@@ -302,7 +338,11 @@ def read_members(path: Path) -> tuple[list[Destination], list[str]]:
         named = re.fullmatch(r"(?:[^<>]*<)?(?:mailto:)?([^<>]*)>?", text, re.IGNORECASE)
         try:
             if text:
-                found[Destination(DestinationKind.MAIL, read_mail_address(named[1] if named else text))] = None
+                found[
+                    Destination(
+                        DestinationKind.MAIL, read_mail_address(named[1] if named else text)
+                    )
+                ] = None
         except ConfigurationError as error:
             wrong.append(f"line {number} of {path.name} is left out: {error.message}")
     if not found:
@@ -316,7 +356,9 @@ def expand_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigurationError(f"{path!r}: no such home folder", hint="Write the whole path.") from error
+        raise ConfigurationError(
+            f"{path!r}: no such home folder", hint="Write the whole path."
+        ) from error
 
 
 def resolve_path(path: str, folder: Path) -> Path | None:
@@ -332,10 +374,14 @@ def resolve_store_url(url: str, folder: Path) -> str:
     return f"{_SQLITE_PREFIX}{resolve_path(path, folder)}{mark}{options}"
 
 
-def resolve_destinations(destinations: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
+def resolve_destinations(
+    destinations: Iterable[Destination], folder: Path
+) -> tuple[Destination, ...]:
     """Write paths below the folder, which may move, as seen from it; others absolute."""
     return tuple(
-        Destination(place.kind, f"{see_from(folder, place.address)}{'/' * place.address.endswith('/')}")
+        Destination(
+            place.kind, f"{see_from(folder, place.address)}{'/' * place.address.endswith('/')}"
+        )
         if place.kind is DestinationKind.FILE
         else place
         for place in destinations
@@ -351,7 +397,9 @@ def see_from(folder: Path, path: str) -> Path:
 def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return sources of libraries, files by their absolute paths."""
     return tuple(
-        ZOTERO + one[len(ZOTERO) :] if one.lower().startswith(ZOTERO) else str(folder / expand_home(one))
+        ZOTERO + one[len(ZOTERO) :]
+        if one.lower().startswith(ZOTERO)
+        else str(folder / expand_home(one))
         for one in sources
     )
 
@@ -369,7 +417,9 @@ def _split(url: str) -> SplitResult | None:
 def _split_web(url: str) -> SplitResult | None:
     """Split a web address; None if it is none, or names a user."""
     parts = _split(url)
-    is_web = parts and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    is_web = (
+        parts and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    )
     return parts if is_web else None
 
 
@@ -385,7 +435,9 @@ class Proxy:
         return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
 
 
-def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: str) -> Proxy | None:
+def choose_proxy(
+    environ: Mapping[str, str], configured: str, origin: str, url: str
+) -> Proxy | None:
     """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
 
     What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in both cases the
@@ -394,7 +446,9 @@ def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: 
     named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
     parts = urlsplit(url)
     destinations = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
-    name, written = next((one for one in [(origin, configured), *destinations] if one and one[1]), ("", ""))
+    name, written = next(
+        (one for one in [(origin, configured), *destinations] if one and one[1]), ("", "")
+    )
     exempt = [*_HERE, *named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()]
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     if not written or any(_covers(one, parts.hostname or "", port) for one in exempt):

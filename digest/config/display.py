@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from digest.config.addresses import mask_password
-from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config, Secrecy, Setting
+from digest.config.settings import (
+    INCOMING,
+    SETTINGS,
+    SUBSCRIPTION,
+    WEBHOOK,
+    Config,
+    Secrecy,
+    Setting,
+)
 from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.errors import count
 
@@ -43,7 +51,9 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
         else:
             shown = _write(value, setting)
             yield setting.key, mask_password(shown) if setting.secrecy is Secrecy.INSIDE else shown
-    secrets = [f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls]
+    secrets = [
+        f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls
+    ]
     secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
     yield from ((key, _hide(config, key)) for key in secrets)
     yield from ((query.place, query.text) for query in config.queries if query.name != query.text)

@@ -20,7 +20,13 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from digest.config.addresses import choose_proxy, expand_home, find_remote_hosts, is_loopback, read_members
+from digest.config.addresses import (
+    choose_proxy,
+    expand_home,
+    find_remote_hosts,
+    is_loopback,
+    read_members,
+)
 from digest.config.display import write_toml
 from digest.config.draft import CONFIG_VARIABLE, DEFAULT_ORIGIN, ConfigDraft
 from digest.config.settings import (
@@ -38,9 +44,10 @@ from digest.config.settings import (
 )
 from digest.config.values import complete_word, describe_type, read_name, refuse_repeats, suggest
 from digest.model.cadences import CadenceKind
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.polls import MOST_SEARCHED
-from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
+from digest.model.subscriptions import SavedQuery, Subscription
 
 FILE_NAME = "digest.toml"
 
@@ -51,11 +58,17 @@ _OTHER_KEYS = ("queries", "subscriptions", "webhooks", *(one.table for one in IN
 """Tables of the operator's own names."""
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
-_EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", follow = "cat:cs.PF", to = "slack:#papers".'
+_EXAMPLE = (
+    'Write [[subscriptions]] with name = "perf-team", follow = "cat:cs.PF", to = "slack:#papers".'
+)
 
 
 def load_config(
-    path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None, content: bytes | None = None
+    path: Path | None,
+    environ: Mapping[str, str],
+    *,
+    folder: Path | None = None,
+    content: bytes | None = None,
 ) -> Config:
     """Read the configuration; without a path, of defaults and environment. One error names all that is wrong.
 
@@ -66,16 +79,22 @@ def load_config(
     parts = {table: _read_part(draft, table) for table in TABLES}
     if not draft.values["arxiv.contact"]:
         parts["arxiv"]["contact"] = draft.values["arxiv.contact"] = draft.values["mail.from"]
-    parts["mail"]["helo"] = draft.values["mail.helo"] or draft.values["mail.from"].rpartition("@")[2]
+    parts["mail"]["helo"] = (
+        draft.values["mail.helo"] or draft.values["mail.from"].rpartition("@")[2]
+    )
     for key in ("arxiv.contact", "mail.helo"):
         if "mail.from" in draft.hidden and draft.origins[key] == DEFAULT_ORIGIN:
             draft.hidden[key] = draft.hidden["mail.from"]
     queries = _read_queries(draft)
     subscriptions = _read_subscriptions(draft, [query.name for query in queries])
     named = {query.name for query in queries}
-    texts = dict.fromkeys(text for one in subscriptions for text in one.queries if text not in named)
+    texts = dict.fromkeys(
+        text for one in subscriptions for text in one.queries if text not in named
+    )
     queries = (*queries, *(SavedQuery(text, text) for text in texts))
-    written = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
+    written = [to for one in subscriptions for to in one.destinations] + [
+        *draft.values["alarms.to"]
+    ]
     incoming = {kind: MappingProxyType(_read_incoming(draft, kind, written)) for kind in INCOMING}
     webhooks = _read_webhooks(draft, written)
     draft.judge_variables()
@@ -96,7 +115,9 @@ def load_config(
         origins=MappingProxyType(draft.origins),
         given=MappingProxyType(draft.given),
         hidden=MappingProxyType(draft.hidden),
-        choose_proxy=partial(choose_proxy, environ, draft.values["network.proxy"], draft.origins["network.proxy"]),
+        choose_proxy=partial(
+            choose_proxy, environ, draft.values["network.proxy"], draft.origins["network.proxy"]
+        ),
     )
 
 
@@ -105,17 +126,23 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
     if path is None:
         return {}
     try:
-        return tomllib.loads((path.read_bytes() if content is None else content).decode("utf-8-sig"))
+        return tomllib.loads(
+            (path.read_bytes() if content is None else content).decode("utf-8-sig")
+        )
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"there is no {path}", hint="`digest init` makes one. Or name yours: `digest --config FILE …`."
+            f"there is no {path}",
+            hint="`digest init` makes one. Or name yours: `digest --config FILE …`.",
         ) from error
     except OSError as error:
         raise ConfigurationError(
-            f"{path} can't be read: {error.strerror or error}", hint="Check the path and its permissions."
+            f"{path} can't be read: {error.strerror or error}",
+            hint="Check the path and its permissions.",
         ) from error
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
+        raise ConfigurationError(
+            f"{path} is not UTF-8 text", hint="Save the file as UTF-8."
+        ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         said = (
             str(error)
@@ -126,17 +153,22 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
         if "Unescaped" in said or "hex value" in said:
             hint = r"A text with \ goes into single quotes: library = 'C:\papers\lab.bib'."
         elif "Cannot overwrite" in said or "Cannot declare" in said:
-            hint = "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
+            hint = (
+                "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
+            )
         raise ConfigurationError(f"{path}: {said}", hint=hint) from error
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
     """Read a table of single settings into the attributes of its class; "" for what is above all tables."""
     settings = [setting for setting in SETTINGS if setting.table == table]
-    others = {"": [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)], "slack": ["webhooks"]}.get(
-        table, []
+    others = {
+        "": [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)],
+        "slack": ["webhooks"],
+    }.get(table, [])
+    read = draft.read_table(
+        table, draft.data.get(table) if table else draft.data, settings, others=others
     )
-    read = draft.read_table(table, draft.data.get(table) if table else draft.data, settings, others=others)
     return {setting.field: read[setting.name] for setting in settings}
 
 
@@ -153,14 +185,18 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
     """Read the subscriptions, in the file's order; `queries` are the saved queries' names."""
     tables = draft.data.get("subscriptions", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        draft.complain("subscriptions", f"must be a list of tables, not {describe_type(tables)}", _EXAMPLE)
+        draft.complain(
+            "subscriptions", f"must be a list of tables, not {describe_type(tables)}", _EXAMPLE
+        )
         return ()
     found = []
     if only := list_only(draft.data):
         only = {"name": ONLY, **only}
         found.append(_read_subscription(draft, "", only, queries))
     if only and tables:
-        lines = "\n".join(["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())])
+        lines = "\n".join(
+            ["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())]
+        )
         draft.complain(
             str([*only][1]),
             f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file",
@@ -168,7 +204,11 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
         )
     for number, table in enumerate(tables, 1):
         name = table.get("name")
-        key = f"subscriptions.{name}" if isinstance(name, str) and name else f"subscriptions no. {number}"
+        key = (
+            f"subscriptions.{name}"
+            if isinstance(name, str) and name
+            else f"subscriptions no. {number}"
+        )
         found.append(_read_subscription(draft, key, table, queries))
     names = [one.name for one in found if one]
     for double in sorted({name for name in names if names.count(name) > 1}):
@@ -201,7 +241,9 @@ def _read_subscription(
     for name in NAMING:
         for word in values[name] or ():
             if word not in queries and (text := complete_word(word)):
-                hint = f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
+                hint = (
+                    f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
+                )
                 draft.complain(f"{prefix}{name}", f"there is no saved query {word!r}", hint)
     draft.read(f"{prefix}to", map(str, values["to"] or ()), refuse_repeats)
     values["to"] = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", values["to"] or ())))
@@ -223,14 +265,18 @@ def _read_subscription(
     )
 
 
-def _list_readers(draft: ConfigDraft, key: str, destinations: Iterable[Destination]) -> Iterator[Destination]:
+def _list_readers(
+    draft: ConfigDraft, key: str, destinations: Iterable[Destination]
+) -> Iterator[Destination]:
     """Yield destinations, those of a file of addresses in its place; odd lines are named and left out."""
     for destination in destinations:
         if destination.kind is not DestinationKind.MAIL or not destination.address.startswith("@"):
             yield destination
             continue
         read = draft.read(
-            key, destination.address[1:], lambda name: read_members(draft.folder / expand_home(name))
+            key,
+            destination.address[1:],
+            lambda name: read_members(draft.folder / expand_home(name)),
         )
         found, wrong = read or ([], [])
         draft.origins[key] += f", {destination.address[1:]}"
@@ -248,7 +294,9 @@ def _read_incoming(
     above = draft.data.get(outer) if outer else draft.data
     table = draft.check_table(key, above.get(inner) if isinstance(above, dict) else None)
     names = _list_webhooks(draft, key, table, destinations, kind)
-    urls = draft.read_table(key, table, [replace(setting, name=name) for name in names], others=table)
+    urls = draft.read_table(
+        key, table, [replace(setting, name=name) for name in names], others=table
+    )
     for name, url in urls.items():
         if not url and f"{key}.{name}" not in draft.wrong:
             variable = variable_of(f"{key}.{name}")
@@ -273,7 +321,11 @@ def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> d
 
 
 def _list_webhooks(
-    draft: ConfigDraft, key: str, table: Iterable[str], destinations: Iterable[Destination], kind: DestinationKind
+    draft: ConfigDraft,
+    key: str,
+    table: Iterable[str],
+    destinations: Iterable[Destination],
+    kind: DestinationKind,
 ) -> list[str]:
     wanted = {one.address for one in destinations if one.kind is kind}
     return _check_names(draft, key, [*table, *sorted(wanted - {*table})])
@@ -285,7 +337,10 @@ def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str
 
 
 def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
-    draft: ConfigDraft, queries: int, subscriptions: Iterable[Subscription], destinations: Collection[Destination]
+    draft: ConfigDraft,
+    queries: int,
+    subscriptions: Iterable[Subscription],
+    destinations: Collection[Destination],
 ) -> Iterator[tuple[str, str, str]]:
     """Yield key, mistake and hint if settings contradict one another, or lack what others need."""
     values = draft.values
@@ -316,9 +371,17 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
             "Write the name before the host: smtp+starttls://name@host:587.",
         )
     if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
-        yield "mail.smtp", "would send the password unencrypted", "Write smtp+starttls://… or smtps://…"
+        yield (
+            "mail.smtp",
+            "would send the password unencrypted",
+            "Write smtp+starttls://… or smtps://…",
+        )
     # People who subscribe by themselves confirm by a mail that links to a page.
-    if values["web.signup"] and not values["web.signup"].is_off and "web.base_url" not in draft.wrong:
+    if (
+        values["web.signup"]
+        and not values["web.signup"].is_off
+        and "web.base_url" not in draft.wrong
+    ):
         if not values["web.base_url"]:
             yield (
                 "web.signup",
@@ -333,9 +396,17 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
             )
     templates, ca_file = values["templates"], values["mail.ca_file"]
     if templates is not None and not templates.is_dir():
-        yield "templates", f"there is no folder {templates}", "Make the folder, or remove `templates`."
+        yield (
+            "templates",
+            f"there is no folder {templates}",
+            "Make the folder, or remove `templates`.",
+        )
     if ca_file is not None and not ca_file.is_file():
-        yield "mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or remove `mail.ca_file`."
+        yield (
+            "mail.ca_file",
+            f"there is no file {ca_file}",
+            "Name a PEM file, or remove `mail.ca_file`.",
+        )
     owners: dict[str, str] = {}
     for subscription in subscriptions:
         if subscription.shared and subscription.joinable:
@@ -344,7 +415,11 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
                 "can't be joined by single people",
                 "Take out `joinable` or `shared`.",
             )
-        files = (one for one in subscription.destinations if one.kind is DestinationKind.FILE and one.is_pulled)
+        files = (
+            one
+            for one in subscription.destinations
+            if one.kind is DestinationKind.FILE and one.is_pulled
+        )
         for destination in files:
             owner = owners.setdefault(str(destination), subscription.name)
             if owner != subscription.name:
@@ -354,7 +429,9 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
                     "Choose another file; `digest add` takes it with --to.",
                 )
     outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]
-    if values["test_clock"] and outside:  # months pass in minutes: nobody outside must be asked or written to
+    if (
+        values["test_clock"] and outside
+    ):  # months pass in minutes: nobody outside must be asked or written to
         yield (
             "test_clock",
             f"needs all addresses on this machine; these are not: {', '.join(outside)}",
@@ -365,22 +442,32 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
 def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[str]:
     """Yield what is allowed, and should still be mended before the first message."""
     url, server = draft.values["store.url"], urlsplit(draft.values["mail.smtp"])
-    if url.startswith("postgresql:") and "sslmode=" not in url and (hosts := find_remote_hosts(url)):
+    if (
+        url.startswith("postgresql:")
+        and "sslmode=" not in url
+        and (hosts := find_remote_hosts(url))
+    ):
         yield f"the connection to {', '.join(hosts)} is not secure: add ?sslmode=verify-full to store.url"
     if server.username and not draft.values["mail.password"]:
         yield (
             f"mail.smtp logs in as {server.username!r} and needs a password: "
             "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
         )
-    if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):
+    if not draft.values["slack.token"] and any(
+        one.kind is DestinationKind.SLACK for one in destinations
+    ):
         yield "slack: destinations need a token: set DIGEST_SLACK_TOKEN, or name its file with slack.token_file"
 
 
-def _list_outside(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[tuple[str, str]]:
+def _list_outside(
+    draft: ConfigDraft, destinations: Iterable[Destination]
+) -> Iterator[tuple[str, str]]:
     """Yield key and address of all that may be reached; Slack only if something could be posted there."""
     for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
         yield key, draft.values[key]
-    if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
+    if draft.values["slack.token"] or any(
+        one.kind is DestinationKind.SLACK for one in destinations
+    ):
         yield "slack.url", draft.values["slack.url"]
     if draft.values["zotero.key"]:
         yield "zotero.url", draft.values["zotero.url"]
@@ -409,13 +496,18 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
     Follows the XDG base directory specification, which ignores relative paths; made if missing.
     """
     named = Path(environ.get("XDG_STATE_HOME", ""))
-    base = named if named.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
+    base = (
+        named
+        if named.is_absolute()
+        else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
+    )
     folder = base / "digest"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
-            f"{folder} can't be made: {error.strerror}", hint="Set XDG_STATE_HOME to a folder that can be written."
+            f"{folder} can't be made: {error.strerror}",
+            hint="Set XDG_STATE_HOME to a folder that can be written.",
         ) from error
     return folder
 

@@ -25,7 +25,9 @@ _OTHER_VARIABLES = (CONFIG_VARIABLE, "DIGEST_REAL_DATA")
 _NEAR = 0.85
 """So alike are a variable's name and its misspelling; `DIGEST_WEB_PORT`, which container platforms set, is not."""
 
-_AFTERWARDS = "`digest doctor --quick` says what is left. It checks saved queries and templates too."
+_AFTERWARDS = (
+    "`digest doctor --quick` says what is left. It checks saved queries and templates too."
+)
 
 
 class Mistakes(ConfigurationError):
@@ -44,7 +46,9 @@ class ConfigDraft:
         wrong: keys whose value has to be mended.
     """
 
-    def __init__(self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path
+    ) -> None:
         self.data = data
         self.folder = folder
         self.values: dict[str, Any] = {}
@@ -86,10 +90,13 @@ class ConfigDraft:
                 what = "table" if isinstance(table[name], dict) else "setting"
                 self.complain(f"{prefix}{name}", f"there is no such {what}", hint)
             elif files.get(name) in table:
-                self.complain(f"{prefix}{name}", f"is set, and so is {files[name]}", "Remove one of the two.")
+                self.complain(
+                    f"{prefix}{name}", f"is set, and so is {files[name]}", "Remove one of the two."
+                )
         named = {secret: table[name] for name, secret in files.items() if name in table}
         return {
-            one.name: self._read_setting(prefix, one, table, named.get(one.name), inherited) for one in settings
+            one.name: self._read_setting(prefix, one, table, named.get(one.name), inherited)
+            for one in settings
         }
 
     def check_table(self, key: str, written: object) -> Mapping[str, Any]:
@@ -97,7 +104,9 @@ class ConfigDraft:
         if written is None or isinstance(written, dict):
             return written or {}
         follow = " To follow queries without names, write follow = …" if key == "queries" else ""
-        self.complain(key, f"must be a table, not {values.describe_type(written)}", f"Write [{key}].{follow}")
+        self.complain(
+            key, f"must be a table, not {values.describe_type(written)}", f"Write [{key}].{follow}"
+        )
         return {}
 
     def _read_setting(
@@ -132,7 +141,11 @@ class ConfigDraft:
         value = self.read(key, setting.default if written is None else written, use)
         if key in self.wrong and setting.default is not None:
             value = use(setting.default)
-        is_secret = mask_password(str(value)) != value if setting.secrecy is Secrecy.INSIDE else setting.takes_file
+        is_secret = (
+            mask_password(str(value)) != value
+            if setting.secrecy is Secrecy.INSIDE
+            else setting.takes_file
+        )
         if value and is_secret and self.origins[key] == self._file_name:
             variable = variable_of(key)
             where = f"{variable} or {variable}{FILE_SUFFIX}"
@@ -191,7 +204,9 @@ class ConfigDraft:
         try:
             text = self.read(key, path.read_text(encoding="utf-8"), values.read_line)
         except OSError as error:
-            self.complain(key, f"{path} can't be read: {error.strerror or error}", "Check the path.")
+            self.complain(
+                key, f"{path} can't be read: {error.strerror or error}", "Check the path."
+            )
             return None
         except UnicodeDecodeError:
             self.complain(key, f"{path} is not UTF-8 text", "Save the file as UTF-8.")
@@ -220,7 +235,9 @@ class ConfigDraft:
             near = get_close_matches(name, sorted(self._asked), n=1, cutoff=_NEAR)
             if name.startswith(VALUE_PREFIX):
                 word = name.removeprefix(VALUE_PREFIX).removesuffix(FILE_SUFFIX)
-                self.warnings.append(f"{name} is set, but no value of {self._file_name or 'a file'} is ${word}")
+                self.warnings.append(
+                    f"{name} is set, but no value of {self._file_name or 'a file'} is ${word}"
+                )
             elif near:
                 self.complain(name, "sets nothing", f"Did you mean {near[0]}?")
             else:
@@ -231,12 +248,17 @@ class ConfigDraft:
         if not self._mistakes:
             return
         each = tuple(
-            f"{where}: {what}" + (f"\n      {hint}" if hint else "") for where, what, hint in self._mistakes
+            f"{where}: {what}" + (f"\n      {hint}" if hint else "")
+            for where, what, hint in self._mistakes
         )
         are_variables = all(where.startswith(PREFIX) for where, *_ in self._mistakes)
         if len(each) > 1:
             name = "the environment" if are_variables else self.path or "the environment"
-            raise Mistakes("\n  ".join((f"{name}: {len(each)} things to correct", *each)), each, hint=_AFTERWARDS)
+            raise Mistakes(
+                "\n  ".join((f"{name}: {len(each)} things to correct", *each)),
+                each,
+                hint=_AFTERWARDS,
+            )
         where, what, hint = self._mistakes[0]
         name = "" if are_variables or self.path is None else f"{self.path}: "
         raise Mistakes(f"{name}{where}: {what}", each, hint=hint)
@@ -262,5 +284,9 @@ def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     owners = [setting for setting in SETTINGS if setting.name == key]
     if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
         (owner,) = owners
-        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {variable_of(owner.key)} alone."
+        return (
+            f"Put it below [{owner.table}]."
+            if owner.table
+            else f"It is set by {variable_of(owner.key)} alone."
+        )
     return values.suggest(key, known, what)

@@ -41,20 +41,28 @@ class _Table:
     @property
     def end(self) -> int:
         """How many statements there are up to the last key of a subscription."""
-        return max((at for at, one in enumerate(self.statements, 1) if one.data.keys() & _KEYS), default=0)
+        return max(
+            (at for at, one in enumerate(self.statements, 1) if one.data.keys() & _KEYS), default=0
+        )
 
     def write(self, key: str, value: object) -> None:
         """Write a value: in the lines that have its key, else below the last key; None takes it out."""
         # Above all tables a key may be that of a table, after a dot.
         at = next(
-            (at for at, one in enumerate(self.statements) if key in one.data or one.text.startswith(f"{key} =")),
+            (
+                at
+                for at, one in enumerate(self.statements)
+                if key in one.data or one.text.startswith(f"{key} =")
+            ),
             None,
         )
         if at is None:
             if value is not None:
                 self.statements.insert(self.end, _write_statement(key, value))
         else:
-            self.statements[at : at + 1] = [] if value is None else [_rewrite(self.statements[at], key, value)]
+            self.statements[at : at + 1] = (
+                [] if value is None else [_rewrite(self.statements[at], key, value)]
+            )
 
 
 def remove_query(text: str, name: str) -> str:
@@ -70,7 +78,11 @@ def remove_query(text: str, name: str) -> str:
     tables = _cut(text)
     for table in tables:
         for line in table.statements:
-            saved = line.data if table.name == "queries" else not table.name and line.data.get("queries")
+            saved = (
+                line.data
+                if table.name == "queries"
+                else not table.name and line.data.get("queries")
+            )
             if saved and [*saved] == [name]:
                 table.statements.remove(line)
                 return _join(tables)
@@ -161,7 +173,11 @@ def read_assignment(text: str) -> tuple[str, object]:
     if not sign:
         raise UsageError(f"{text!r} sets nothing", hint="Write key=value, such as show=20.")
     if key not in settings:
-        what = "a name is for good; `title` may change" if key == "name" else f"a subscription has no {key!r}"
+        what = (
+            "a name is for good; `title` may change"
+            if key == "name"
+            else f"a subscription has no {key!r}"
+        )
         raise UsageError(what, hint=suggest(key, settings, "It takes"))
     if word.startswith("[") and (listed := _read(f"value = {word}")):
         return key, listed["value"]
@@ -175,7 +191,11 @@ def read_assignment(text: str) -> tuple[str, object]:
 
 def compare_texts(before: str, after: str, name: str) -> list[str]:
     """Return what differs between two texts of a file, as the lines of a unified diff."""
-    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (new)", lineterm="")]
+    lines = [
+        *difflib.unified_diff(
+            before.splitlines(), after.splitlines(), name, f"{name} (new)", lineterm=""
+        )
+    ]
     for end, line in enumerate(lines):
         if line[0] in "+-" and not (lines[end + 1 :] and lines[end + 1][0] in "+-"):
             start = max(at for at in range(end + 1) if lines[at][0] != line[0])
@@ -189,7 +209,8 @@ def _require(name: str, known: Iterable[str], what: str) -> None:
     names = list(known)
     if name not in names:
         raise UnknownName(
-            f"digest.toml has no {what} {name!r}", hint=suggest(name, names, "It has") or "It has none yet."
+            f"digest.toml has no {what} {name!r}",
+            hint=suggest(name, names, "It has") or "It has none yet.",
         )
 
 
@@ -197,7 +218,9 @@ def _as_list(written: object) -> list[str]:
     return list(written) if isinstance(written, list) else [str(written)]
 
 
-def _change_list(there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str) -> list[str]:
+def _change_list(
+    there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str
+) -> list[str]:
 
     def spell(text: str) -> str:
         return text.strip() if key == "follow" else write_destination(text)
@@ -245,7 +268,9 @@ def _join(tables: Iterable[_Table]) -> str:
     return "".join(table.head + "".join(one.text for one in table.statements) for table in tables)
 
 
-def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[_Table, Mapping[str, Any]]:
+def _find_subscription(
+    tables: Sequence[_Table], text: str, name: str
+) -> tuple[_Table, Mapping[str, Any]]:
     written = list_subscriptions(text)
     _require(name, written, "subscription")
     own = [table for table in tables if table.name == "subscriptions"]
@@ -258,7 +283,8 @@ def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[
 
 def _refuse() -> ConfigurationError:
     return ConfigurationError(
-        "digest.toml is written in a way that no command can change", hint="Edit it by hand instead."
+        "digest.toml is written in a way that no command can change",
+        hint="Edit it by hand instead.",
     )
 
 
@@ -275,7 +301,11 @@ def _rewrite(old: _Statement, key: str, value: object) -> _Statement:
         return _write_statement(key, value, f" {comment}" if comment else "\n")
     if isinstance(value, list | tuple):
         there = old.data[key]
-        items = [line for line in lines[1:-1] if set((_read(f"x = [{line}]") or {"x": []})["x"]) <= {*value}]
+        items = [
+            line
+            for line in lines[1:-1]
+            if set((_read(f"x = [{line}]") or {"x": []})["x"]) <= {*value}
+        ]
         items += [f"  {write_toml(one)},\n" for one in value if one not in there]
         text = "".join([lines[0], *items, lines[-1]])
         if _read(text) == {key: [*value]}:

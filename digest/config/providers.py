@@ -80,7 +80,12 @@ _OFFERED = (
         selector="sig1",
     ),
     Provider(
-        *("ses", "Amazon SES", "smtp+starttls://email-smtp.{region}.amazonaws.com:587", "SMTP password"),
+        *(
+            "ses",
+            "Amazon SES",
+            "smtp+starttls://email-smtp.{region}.amazonaws.com:587",
+            "SMTP password",
+        ),
         "https://console.aws.amazon.com/ses/home#/smtp",
         (_VERIFIED, "A new account also sends only to verified addresses."),
         login="SMTP user name",
@@ -109,10 +114,16 @@ PROVIDERS = {one.key: one for one in _OFFERED}
 
 def find_provider(host: str) -> Provider | None:
     """Return the provider whose mail server has this name; None for any other server."""
-    known = ((urlsplit(one.server).netloc.partition(":")[0], one) for one in PROVIDERS.values() if one.server)
+    known = (
+        (urlsplit(one.server).netloc.partition(":")[0], one)
+        for one in PROVIDERS.values()
+        if one.server
+    )
     return next((one for name, one in known if name.split(".")[-2:] == host.split(".")[-2:]), None)
 
 
 def guess_provider(address: str) -> Provider | None:
     """Return the provider of an address by its domain; None if the domain is nobody's we know."""
-    return next((one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None)
+    return next(
+        (one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None
+    )

@@ -73,7 +73,8 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
         kept = None if is_undone else _write_beside(target, file.content)
         if target.read_bytes() != file.content:
             raise UsageError(
-                f"somebody else has changed {file.path} meanwhile, so nothing was written", hint="Call it again."
+                f"somebody else has changed {file.path} meanwhile, so nothing was written",
+                hint="Call it again.",
             )
         files = file.list_before()
         if kept is None:

@@ -18,13 +18,11 @@ from zoneinfo import ZoneInfo
 from digest.config import addresses, values
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
+from digest.model.destinations import FORMS, Destination, DestinationKind
 from digest.model.people import Signup
 from digest.model.subscriptions import (
-    FORMS,
     Abstracts,
     Archive,
-    Destination,
-    DestinationKind,
     Grouping,
     SavedQuery,
     Subscription,
@@ -97,8 +95,12 @@ def declare(read: Callable[[object], Any], default: object, help_: str, **more: 
 
 def list_settings(table: str, owner: type) -> tuple[Setting, ...]:
     """Return the settings that a class of a table declares."""
-    declared = [(one.name, one.metadata[_METADATA]) for one in fields(owner) if _METADATA in one.metadata]
-    return tuple(replace(one, table=table, field=name, name=one.name or name) for name, one in declared)
+    declared = [
+        (one.name, one.metadata[_METADATA]) for one in fields(owner) if _METADATA in one.metadata
+    ]
+    return tuple(
+        replace(one, table=table, field=name, name=one.name or name) for name, one in declared
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +119,13 @@ class ArxivSettings:
         '"harvest" fetches everything arXiv announced. '
         '"query" asks arXiv\'s search for each saved query, 30 at most.',
     )
-    api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "arXiv's search API.")
+    api_url: str = declare(
+        addresses.read_http_url, "https://export.arxiv.org/api/query", "arXiv's search API."
+    )
     oai_url: str = declare(
-        addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "arXiv's OAI-PMH interface, for harvests."
+        addresses.read_http_url,
+        "https://oaipmh.arxiv.org/oai",
+        "arXiv's OAI-PMH interface, for harvests.",
     )
 
     @property
@@ -239,7 +245,9 @@ class MailSettings:
 class SlackSettings:
     """How Slack is reached."""
 
-    token: str = declare(values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET)
+    token: str = declare(
+        values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET
+    )
     url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
@@ -270,7 +278,9 @@ class WebSettings:
         "",
         "The public https address of `digest serve`. Without it messages have no links to pages and feeds.",
     )
-    bind: str = declare(addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on.")
+    bind: str = declare(
+        addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on."
+    )
     metrics_bind: str = declare(
         addresses.read_bind,
         "",
@@ -464,10 +474,14 @@ class Config:
 
         None if others may read it, too: then no title of a library is shown. Who joined does not own it.
         """
-        written = next((one for one in self.subscriptions if one.name == subscription.name), subscription)
+        written = next(
+            (one for one in self.subscriptions if one.name == subscription.name), subscription
+        )
         mails = [place for place in subscription.destinations if place.kind is DestinationKind.MAIL]
         is_alone = written.has_one_reader and subscription.has_one_reader
-        return "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
+        return (
+            "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
+        )
 
     @property
     def hides_queries(self) -> bool:
@@ -494,7 +508,9 @@ class Config:
         One screen shows one zone: that of `defaults.when`, if it has none of `defaults.quiet_hours`.
         Else it is the one zone all subscriptions share.
         """
-        shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {""}
+        shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {
+            ""
+        }
         name = choose_zone(self.defaults.when, self.defaults.quiet_hours or None, "")
         if not name and len(shared) == 1:
             (name,) = shared
@@ -520,11 +536,17 @@ SETTINGS: tuple[Setting, ...] = tuple(
 )
 """Every setting, in that order."""
 
-INHERITED: dict[str, Setting] = {setting.name: setting for setting in SETTINGS if setting.table == "defaults"}
+INHERITED: dict[str, Setting] = {
+    setting.name: setting for setting in SETTINGS if setting.table == "defaults"
+}
 """What a subscription takes from `[defaults]` if it says nothing else."""
 
 QUERY = Setting(
-    values.read_query_text, None, "A saved query, written as in arXiv's search.", name="NAME", table="queries"
+    values.read_query_text,
+    None,
+    "A saved query, written as in arXiv's search.",
+    name="NAME",
+    table="queries",
 )
 """What is written in `[queries]`, by any name."""
 
@@ -591,7 +613,12 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         "A query or a list of queries. What they match is never shown, as with `ANDNOT`.",
         name="exclude",
     ),
-    Setting(values.read_paper_ids, [], "The ids of papers it never shows, in any version.", name="exclude_papers"),
+    Setting(
+        values.read_paper_ids,
+        [],
+        "The ids of papers it never shows, in any version.",
+        name="exclude_papers",
+    ),
     Setting(
         values.read_queries,
         [],
@@ -622,6 +649,9 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         help="Whether several people read each address, as on a mailing list. Then no mail can be unsubscribed.",
         name="shared",
     ),
-    *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
+    *(
+        replace(setting, table="", help=f"Instead of {setting.key}.")
+        for setting in INHERITED.values()
+    ),
 )
 """What is written in `[[subscriptions]]`."""

@@ -15,8 +15,8 @@ from digest.config.display import write_toml
 from digest.config.providers import Provider, add_login
 from digest.config.settings import Config
 from digest.model.cadences import Cadence
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError
-from digest.model.subscriptions import Destination, DestinationKind
 
 _LONGEST_NAME = 40
 
@@ -76,7 +76,9 @@ _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
     Question.TO: lambda known: not known.to,
     Question.PROVIDER: lambda known: bool(known.address) and not known.smtp,
     Question.FROM: lambda known: bool(known.address) and not known.sender,
-    Question.PASSWORD: lambda known: bool(urlsplit(known.smtp).username) and known.password_file == "",
+    Question.PASSWORD: lambda known: (
+        bool(urlsplit(known.smtp).username) and known.password_file == ""
+    ),
     Question.TOKEN: lambda known: known.has(DestinationKind.SLACK) and known.token_file == "",
     Question.BASE_URL: lambda known: known.has(DestinationKind.FEED) and known.base_url is None,
     Question.WHEN: lambda known: not known.is_pulled and not known.when,
@@ -93,7 +95,11 @@ def list_missing(known: Answers) -> list[str]:
     """Return the flags of what is open; of a provider that is known, those of what its server lacks."""
     flags: list[str] = [*list_open(known)]
     if Question.PROVIDER in flags and known.provider is not None:
-        server = ["--region"] * known.provider.has_regions + ["--login"] if known.provider.server else ["--smtp"]
+        server = (
+            ["--region"] * known.provider.has_regions + ["--login"]
+            if known.provider.server
+            else ["--smtp"]
+        )
         flags[flags.index(Question.PROVIDER) : flags.index(Question.PROVIDER) + 1] = server
     return flags
 
@@ -104,7 +110,10 @@ def drop_unused(known: Answers) -> Answers:
     sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
     return replace(
         known,
-        to=tuple(file if one.kind is DestinationKind.FEED and known.base_url == "" else one for one in known.to),
+        to=tuple(
+            file if one.kind is DestinationKind.FEED and known.base_url == "" else one
+            for one in known.to
+        ),
         smtp=known.smtp * sends_mail,
         sender=known.sender * sends_mail,
         password_file=known.password_file if sends_mail and logs_in else "",
@@ -122,7 +131,9 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
     return replace(
         known,
         provider=provider,
-        smtp="" if lacks else add_login(read_smtp_url(provider.server.format(region=region)), login),
+        smtp=""
+        if lacks
+        else add_login(read_smtp_url(provider.server.format(region=region)), login),
         sender=known.sender or login * provider.is_account,
     )
 
@@ -165,7 +176,9 @@ def read_answers(config: Config, name: str) -> Answers:
     )
 
 
-def hide_addresses(known: Answers, text: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def hide_addresses(
+    known: Answers, text: str, given: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
     """Return a file's text with `$NAME` for each address, and the variables of all its names.
 
     `given` are the names that stand there already, each with its value.

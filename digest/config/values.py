@@ -13,10 +13,11 @@ from typing import TypeVar
 from digest.model import taxonomy
 from digest.model.announcements import DELIVERABLE_KINDS, Kind
 from digest.model.cadences import Cadence, QuietHours
+from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.libraries import ZOTERO, ZoteroSource
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import NAME, NAME_RULE, DestinationKind
+from digest.model.subscriptions import NAME, NAME_RULE
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
@@ -48,7 +49,8 @@ _DAYS = re.compile(r"(\d{1,3}) days?")
 _MOST_DAYS = 365
 
 _FROM_VARIABLE = re.compile(
-    rf"\s*(?P<prefix>(?i:(?:{'|'.join([*DestinationKind])}|zotero):)?)\$(?P<name>[A-Z][A-Z0-9_]*)\s*", re.ASCII
+    rf"\s*(?P<prefix>(?i:(?:{'|'.join([*DestinationKind])}|zotero):)?)\$(?P<name>[A-Z][A-Z0-9_]*)\s*",
+    re.ASCII,
 )
 
 _KEY_PREFIX = "whsec_"
@@ -67,7 +69,9 @@ def find_variable(text: object) -> tuple[str, str] | None:
 
 def describe_type(value: object) -> str:
     """Name a TOML value's type in words."""
-    return next((name for types, name in _TYPE_NAMES if isinstance(value, types)), type(value).__name__)
+    return next(
+        (name for types, name in _TYPE_NAMES if isinstance(value, types)), type(value).__name__
+    )
 
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
@@ -148,7 +152,9 @@ def read_days(value: object) -> int:
     """Read a time span in days: `7 days`."""
     days = _DAYS.fullmatch(read_line(value)) if isinstance(value, str) else None
     if days is None or int(days[1]) > _MOST_DAYS:
-        raise ConfigurationError(f"must be a time of 0 to {_MOST_DAYS} days", hint='Write for example "7 days".')
+        raise ConfigurationError(
+            f"must be a time of 0 to {_MOST_DAYS} days", hint='Write for example "7 days".'
+        )
     return int(days[1])
 
 
@@ -164,7 +170,9 @@ def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     def read_choice(value: object) -> Word:
         text = read_line(value)
         if text not in words:
-            raise ConfigurationError(f"{text!r} is not one of {', '.join(words)}", hint=suggest(text, words, ""))
+            raise ConfigurationError(
+                f"{text!r} is not one of {', '.join(words)}", hint=suggest(text, words, "")
+            )
         return words[[str(word) for word in words].index(text)]
 
     return read_choice
@@ -175,7 +183,9 @@ def read_show(value: object) -> int | None:
     if value == ALL:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAPERS:
-        raise ConfigurationError(f'must be a whole number from 1 to {_MOST_PAPERS:,}, or "{ALL}" for all papers')
+        raise ConfigurationError(
+            f'must be a whole number from 1 to {_MOST_PAPERS:,}, or "{ALL}" for all papers'
+        )
     return value
 
 
@@ -191,7 +201,8 @@ def read_query_text(value: object) -> str:
     """Read a saved query's text, as written: whether it can be understood is not asked here."""
     if not isinstance(value, str):
         raise ConfigurationError(
-            f"must be a query in quotes, not {describe_type(value)}", hint='Write for example perf = "cat:cs.PF".'
+            f"must be a query in quotes, not {describe_type(value)}",
+            hint='Write for example perf = "cat:cs.PF".',
         )
     return value
 
@@ -219,7 +230,9 @@ def read_followed(value: object) -> tuple[str, ...]:
     """Read names and texts of queries; whether there is such a name is asked once all are known."""
     followed = read_queries(value)
     if not followed:
-        raise ConfigurationError("follows nothing", hint='Write for example follow = "cat:cs.PF AND abs:GPU".')
+        raise ConfigurationError(
+            "follows nothing", hint='Write for example follow = "cat:cs.PF AND abs:GPU".'
+        )
     for text in followed:
         if len(text) > _LONGEST_TEXT:
             raise ConfigurationError(
@@ -272,7 +285,9 @@ def read_signing_key(value: object) -> bytes:
     text = read_line(value)
     hint = "`digest webhook secret` makes one."
     if not text.startswith(_KEY_PREFIX):
-        raise ConfigurationError(f"is not a webhook's secret: those begin with {_KEY_PREFIX}", hint=hint)
+        raise ConfigurationError(
+            f"is not a webhook's secret: those begin with {_KEY_PREFIX}", hint=hint
+        )
     try:
         key = b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
     except ValueError:

@@ -19,8 +19,8 @@ from queue import Empty, SimpleQueue
 from digest.deliver.step import DeliverReport, deliver_one, settle_one
 from digest.deliver.transports.registry import settling_times
 from digest.model.clock import SystemClock, monotonic
+from digest.model.destinations import DestinationKind
 from digest.model.messages import Delivery
-from digest.model.subscriptions import DestinationKind
 from digest.site import Site
 from digest.store import Store
 from digest.store.attempts import UnknownDelivery, claim_unknown
@@ -110,7 +110,9 @@ def deliver(
 class _Pass:
     """One pass of one lane; when `is_over`, nothing more may be begun."""
 
-    def __init__(self, site: Site, lane: Lane, report: DeliverReport, is_over: Callable[[], bool]) -> None:
+    def __init__(
+        self, site: Site, lane: Lane, report: DeliverReport, is_over: Callable[[], bool]
+    ) -> None:
         self._site, self._lane, self._report, self._is_over = site, lane, report, is_over
         self._slots = site.config.mail.connections if DestinationKind.MAIL in lane.kinds else _POSTS
         self._sending: set[Future[None]] = set()
@@ -149,7 +151,9 @@ class _Pass:
             return 0
         now, asked_at = site.clock.now(), monotonic()
         with site.store.begin() as conn:
-            claimed = claim_deliveries(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+            claimed = claim_deliveries(
+                conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds
+            )
         self._leases.take(claimed, asked_at)
         for delivery in claimed:
             self._submit(self._sending, partial(self._send, delivery))
@@ -162,7 +166,9 @@ class _Pass:
         with self._site.store.begin() as conn:
             release_claims(conn, now, settle=settling_times(self._site.config), only_expired=True)
             unknown = (
-                [] if self._looking else claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
+                []
+                if self._looking
+                else claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
             )
         if unknown:
             self._submit(self._looking, partial(self._settle_unknown, unknown))

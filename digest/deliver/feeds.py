@@ -12,9 +12,10 @@ from sqlalchemy import Connection
 from digest.deliver.transports.file import write_own
 from digest.match.rules import read_exclusion, read_saved
 from digest.model import secrets
+from digest.model.destinations import DestinationKind
 from digest.model.errors import DigestError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
-from digest.model.subscriptions import DestinationKind, DueSubscription
+from digest.model.subscriptions import DueSubscription
 from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
 from digest.poll.record import load_unchecked
@@ -43,25 +44,37 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     return _make_feed(conn, site, [due], ("subscription", str(due.id)), empty)
 
 
-def load_site_feed(conn: Connection, site: Site, dues: Sequence[DueSubscription], folder: str, title: str) -> Feed:
+def load_site_feed(
+    conn: Connection, site: Site, dues: Sequence[DueSubscription], folder: str, title: str
+) -> Feed:
     """Make the feed of a folder of pages: a paper comes once, whichever of the subscriptions brought it."""
     empty = Feed("", title, min(due.created_at for due in dues), "", site.config.web.base_url, ())
     feed = _make_feed(conn, site, dues, ("site", folder), empty)
     if not site.config.hides_queries:
         return feed
-    hidden = (replace(one, entry=replace(one.entry, reasons=(), queries=())) for one in feed.entries)
+    hidden = (
+        replace(one, entry=replace(one.entry, reasons=(), queries=())) for one in feed.entries
+    )
     return replace(feed, entries=tuple(hidden))
 
 
 def _make_feed(
-    conn: Connection, site: Site, dues: Sequence[DueSubscription], whose: tuple[str, str], empty: Feed
+    conn: Connection,
+    site: Site,
+    dues: Sequence[DueSubscription],
+    whose: tuple[str, str],
+    empty: Feed,
 ) -> Feed:
     read = {one: read_saved(one.text) for due in dues for one in load_wordings(conn, due.id)}
-    wordings = {one: query for one, query in read.items() if query}  # its revision says why one can't be read
+    wordings = {
+        one: query for one, query in read.items() if query
+    }  # its revision says why one can't be read
     matched = {one.change.id: one for due in dues for one in load_matched(conn, due)}
     name = (secrets.derive_token(load_secret(conn), "feed entries"), *whose)
     unchecked = load_unchecked(conn, site.config.arxiv.source)
-    empty = replace(empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config), unchecked=unchecked)
+    empty = replace(
+        empty, id=secrets.feed_uri(*name), refs_url=make_refs_url(site.config), unchecked=unchecked
+    )
     return plan_feed([*matched.values()], wordings, name, empty)
 
 
@@ -73,10 +86,16 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
     exclusion = read_exclusion(due.subscription)
     excluded = {key for key, change in latest.items() if exclusion.covers(change)}
     matched = (
-        spread_moments((changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought)
+        spread_moments(
+            (changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought
+        )
         for row in rows
     )
-    return [one for one in itertools.chain.from_iterable(matched) if one.change.paper_key not in excluded]
+    return [
+        one
+        for one in itertools.chain.from_iterable(matched)
+        if one.change.paper_key not in excluded
+    ]
 
 
 def publish_feeds(site: Site) -> FeedReport:

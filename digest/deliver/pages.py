@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 
 from digest.deliver.feeds import FeedReport, load_site_feed
 from digest.deliver.transports.file import read_head, write_own
+from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import SITE_FEEDS, SITE_INDEX, Links
 from digest.model.papers import Reason
-from digest.model.subscriptions import Archive, Destination, DestinationKind, DueSubscription
+from digest.model.subscriptions import Archive, DueSubscription
 from digest.plan.links import make_refs_url
 from digest.render.contexts import ArchiveContext, PastView
 from digest.render.digests import say_unchecked, view_digest, view_query
@@ -43,7 +44,7 @@ def publish_sites(site: Site, report: FeedReport) -> FeedReport:
         shared: dict[Destination, list[DueSubscription]] = {}
         for due in load_subscriptions(conn):
             for place in due.subscription.destinations:
-                if place.kind is DestinationKind.FILE and not place.is_pulled:
+                if place.is_site:
                     shared.setdefault(place, []).append(due)
         for place, dues in shared.items():
             try:
@@ -54,7 +55,11 @@ def publish_sites(site: Site, report: FeedReport) -> FeedReport:
 
 
 def _publish(
-    conn: Connection, site: Site, place: Destination, dues: Sequence[DueSubscription], report: FeedReport
+    conn: Connection,
+    site: Site,
+    place: Destination,
+    dues: Sequence[DueSubscription],
+    report: FeedReport,
 ) -> None:
     """Write a site. Each page says what it was made of: what would be the same again is not made again."""
     folder, hides = site.config.folder / place.address, site.config.hides_queries
@@ -76,14 +81,18 @@ def _publish(
 
             def render(made: str, id_: int = row.id, to: Links = to) -> bytes:
                 digest = load_digest(conn, id_)
-                return site.renderer.render_site_page(digest.hide_queries() if hides else digest, to, made)
+                return site.renderer.render_site_page(
+                    digest.hide_queries() if hides else digest, to, made
+                )
 
             write(name, (row.id, row.slot, row.planned_at, row.title, to), render)
         frozen += mine
     title = shorten(", ".join(clean_text(due.subscription.title) for due in dues), _LONGEST_TITLE)
     feed = load_site_feed(conn, site, dues, place.address, title)
     for name in SITE_FEEDS:
-        report.written += write_own(folder / name, site.renderer.render_feed(feed, name.rpartition(".")[2]))
+        report.written += write_own(
+            folder / name, site.renderer.render_feed(feed, name.rpartition(".")[2])
+        )
     revisions = [] if hides else [one for due in dues for one in due.revisions]
     first = ArchiveContext(
         title=title,
@@ -96,7 +105,9 @@ def _publish(
     )
     frozen.sort(key=lambda one: -one[0].id)
     made_of = first, [(row.id, row.slot, row.planned_at, row.title) for row, _ in frozen]
-    write(_TITLES, made_of, lambda made: _write_titles(conn, frozen, made, is_shared=first.is_shared))
+    write(
+        _TITLES, made_of, lambda made: _write_titles(conn, frozen, made, is_shared=first.is_shared)
+    )
     write(SITE_INDEX, made_of, lambda made: _render_first_page(conn, site, frozen, first, made))
 
 
@@ -109,14 +120,20 @@ def _render_first_page(
 ) -> bytes:
     past = [
         view_past(
-            conn, one, _name(one), range(one[0].papers)[: _FEW * (number < _WITH_PAPERS)], total=one[0].papers
+            conn,
+            one,
+            _name(one),
+            range(one[0].papers)[: _FEW * (number < _WITH_PAPERS)],
+            total=one[0].papers,
         )
         for number, one in enumerate(frozen)
     ]
     return mark_page(site.renderer.render_web("site.html", replace(page, past=tuple(past))), made)
 
 
-def _write_titles(conn: Connection, frozen: Sequence[Frozen], made: str, *, is_shared: bool) -> bytes:
+def _write_titles(
+    conn: Connection, frozen: Sequence[Frozen], made: str, *, is_shared: bool
+) -> bytes:
     """Write the page, the day and the titles of each digest of the last year."""
     recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
     texts = {one[0].id: [entry["text"] for entry in one[1]["entries"]] for one in recent}
@@ -151,5 +168,7 @@ def view_past(
     for place, entry in zip(places, digest.entries, strict=True):
         why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
         papers.append(PaperView(replace(entry, reasons=why), place + 1))
-    month = write_long_day(digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()).split(" ", 2)[2]
+    month = write_long_day(digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()).split(
+        " ", 2
+    )[2]
     return PastView(view_digest(digest), month, url, tuple(papers), total - len(places))

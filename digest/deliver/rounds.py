@@ -14,8 +14,8 @@ from functools import partial
 from digest.branch.step import Branch
 from digest.deliver.step import DeliverReport, begin_one, may_repeat, send_begun, settle_one
 from digest.deliver.transports.registry import TRANSPORTS
+from digest.model.destinations import DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Message
-from digest.model.subscriptions import DestinationKind
 from digest.site import Site
 from digest.store.attempts import claim_unknown, mark_unsent
 from digest.store.outbox import WAS_REPEATED, claim_deliveries, load_open_outbox, next_claimable_at
@@ -30,7 +30,9 @@ _SHORT_WAIT = timedelta(seconds=30)
 _LEAST = timedelta(minutes=3)
 """With less left of the lease nothing is named: the last push takes its time."""
 
-_SAFE = frozenset(kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats)
+_SAFE = frozenset(
+    kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats
+)
 _MAIL = frozenset({DestinationKind.MAIL})
 _OTHERS = frozenset(TRANSPORTS) - _SAFE
 
@@ -46,7 +48,9 @@ def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
             try:
                 while named:
                     delivery, message = named.pop(0)
-                    is_ours = partial(branch.has_time, TRANSPORTS[delivery.destination.kind].longest)
+                    is_ours = partial(
+                        branch.has_time, TRANSPORTS[delivery.destination.kind].longest
+                    )
                     send_begun(site, report, delivery, message, is_ours)
             finally:
                 _give_back(site, [delivery for delivery, _ in named])
@@ -81,7 +85,9 @@ def _give_back(site: Site, named: Sequence[Delivery]) -> None:
     """Say of messages that a run was stopped before they were sent: nobody need doubt that."""
     for delivery in named:
         with site.store.begin() as conn:
-            mark_unsent(conn, delivery, DeliveryState.READY, "the run was stopped before", site.clock.now())
+            mark_unsent(
+                conn, delivery, DeliveryState.READY, "the run was stopped before", site.clock.now()
+            )
 
 
 def _wait(site: Site) -> bool:

@@ -39,7 +39,9 @@ LONGEST_HOLD = timedelta(days=7)
 MAX_REPEATS = 1
 """A message that may have arrived is sent again that many times by itself: each may be a copy too many."""
 
-_OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
+_OF_RECIPIENT = re.compile(
+    r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b"
+)  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
     r"client host|helo|ehlo|sender|relay\w{0,20} (?:access )?(?:is )?(?:not|denied|prohibited)"
     r"|(?:not|unable)(?: \w+){0,9} relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation"
@@ -60,7 +62,9 @@ _OF_US_FOR_NOW = re.compile(
 )
 """What Postfix says with a 4xx code, though only the operator can mend it."""
 
-_OF_US_BY_CODE = re.compile(r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
+_OF_US_BY_CODE = re.compile(
+    r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE
+)
 OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
 """A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
 
@@ -121,12 +125,16 @@ def decide_failure(
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
     choices = min(
-        timedelta(seconds=min(error.retry_after or 0, LONGEST_RETRY_AFTER.total_seconds()) + jitter),
+        timedelta(
+            seconds=min(error.retry_after or 0, LONGEST_RETRY_AFTER.total_seconds()) + jitter
+        ),
         LONGEST_RETRY_AFTER,
     )
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
-        return NextStep(Step.ASK, now + max(settling + again, choices if error.retry_after else timedelta(0)))
+        return NextStep(
+            Step.ASK, now + max(settling + again, choices if error.retry_after else timedelta(0))
+        )
     if error.permanent:
         return _decide_refusal(error.refusal, tries, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
@@ -135,7 +143,11 @@ def decide_failure(
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
-    return NextStep(Step.RETRY, now + (choices if tries.count <= _TRUSTED else max(choices, pause)), now + choices)
+    return NextStep(
+        Step.RETRY,
+        now + (choices if tries.count <= _TRUSTED else max(choices, pause)),
+        now + choices,
+    )
 
 
 def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
@@ -175,7 +187,10 @@ def _pause(attempts: int, jitter: float) -> timedelta:
 
 def _pause_before(waited: timedelta, jitter: float) -> timedelta:
     """Choose a pause if nothing counts the tries: the longer it has not come to one, the longer."""
-    return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
+    return (
+        FIRST_PAUSE / 2
+        + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
+    )
 
 
 def shorten_share(share: Share) -> Share | None:
@@ -199,7 +214,9 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
         return False
     if code < 500:  # noqa: PLR2004 - what begins with 4 may pass
         return _OF_US_FOR_NOW.match(said) is not None
-    return _OF_US.search(said) is not None or (not has_read and _OF_US_BY_CODE.match(said) is not None)
+    return _OF_US.search(said) is not None or (
+        not has_read and _OF_US_BY_CODE.match(said) is not None
+    )
 
 
 def is_of_all(given_up: Iterable[str], answers: Mapping[str, str]) -> bool:

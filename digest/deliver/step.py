@@ -28,9 +28,16 @@ from digest.deliver.rules import (
 )
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import monotonic, write_age
-from digest.model.errors import ConfigurationError, DeliveryError, DigestError, Refusal, StoreError, TemplateError
+from digest.model.destinations import Destination, DestinationKind
+from digest.model.errors import (
+    ConfigurationError,
+    DeliveryError,
+    DigestError,
+    Refusal,
+    StoreError,
+    TemplateError,
+)
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
-from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.site import Site
@@ -135,7 +142,9 @@ class DeliverReport:
 
     def describe(self, feeds: int, pages: int) -> str:
         """Say how much went which way, and how many feed files and pages of sites were written."""
-        words = [f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
+        words = [
+            f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())
+        ]
         words += [f"feed {feeds} ✓"] * bool(feeds) + [f"pages {pages} ✓"] * bool(pages)
         steps = Counter(one.step for one in self.failures)
         words += [f"{word} {steps[step]}" for step, word in _STEP_WORDS.items() if steps[step]]
@@ -158,7 +167,9 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
         send_begun(site, report, *begun, is_ours)
 
 
-def begin_one(site: Site, report: DeliverReport, delivery: Delivery) -> tuple[Delivery, Message] | None:
+def begin_one(
+    site: Site, report: DeliverReport, delivery: Delivery
+) -> tuple[Delivery, Message] | None:
     """Store the intent to send a delivery that was claimed; None if nothing may be sent, which is marked."""
     try:
         address = site.transport(delivery.destination.kind).resolve(delivery.destination)
@@ -170,10 +181,14 @@ def begin_one(site: Site, report: DeliverReport, delivery: Delivery) -> tuple[De
         return None
 
 
-def send_begun(site: Site, report: DeliverReport, delivery: Delivery, message: Message, is_ours: IsOurs) -> None:
+def send_begun(
+    site: Site, report: DeliverReport, delivery: Delivery, message: Message, is_ours: IsOurs
+) -> None:
     """Send a delivery whose intent is stored, and mark what came of it."""
     try:
-        receipt = site.transport(delivery.destination.kind).send(message, delivery.destination, is_ours)
+        receipt = site.transport(delivery.destination.kind).send(
+            message, delivery.destination, is_ours
+        )
         _mark_sent(site, delivery, receipt)
         report.note_sent(delivery.destination.kind)
     except StoreError:
@@ -196,7 +211,9 @@ def restore_messages(site: Site) -> None:
             keep_message(conn, delivery.id, message)
 
 
-def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
+def _begin(
+    site: Site, report: DeliverReport, delivery: Delivery, address: str
+) -> tuple[Delivery, Message] | None:
     """Store the intent to send, with the bytes; return None if nothing may be sent."""
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
     # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
@@ -265,17 +282,23 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
         now = site.clock.now()
         with site.store.begin() as conn:
             is_marked = mark_sent(conn, delivery, receipt, now)
-            if delivery.destination.kind in SLACK_KINDS:
+            if delivery.destination.traits.is_paced:
                 block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
-            _log.warning("%s took delivery %d, which another process has", delivery.destination, delivery.id)
+            _log.warning(
+                "%s took delivery %d, which another process has", delivery.destination, delivery.id
+            )
 
     _mark_stubbornly(site, delivery, mark)
 
 
-def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: DeliveryError) -> None:
+def _mark_failure(
+    site: Site, report: DeliverReport, delivery: Delivery, error: DeliveryError
+) -> None:
     now, jitter, kind = site.clock.now(), site.jitter(), delivery.destination.kind
-    shorter = shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
+    shorter = (
+        shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
+    )
     last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     steps: list[NextStep] = []
@@ -317,7 +340,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
                 name, last = load_last_refusals(conn, delivery.id, _REFUSALS)
                 if last == [Refusal.READER] * _REFUSALS:
                     save_unsubscription(conn, delivery.destination, name, how=REFUSED, at=now)
-            if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
+            if kind.traits.is_paced and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
             if blocked_until is not None:
                 block_destination(conn, delivery.destination, blocked_until)
@@ -360,7 +383,11 @@ def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:
     """Repeat a mark until the database takes it or `Site.interrupt` ends it: a lost mark leaves doubt."""
-    which, since, began_at = f"delivery {delivery.id} to {delivery.destination}", site.interrupts, monotonic()
+    which, since, began_at = (
+        f"delivery {delivery.id} to {delivery.destination}",
+        site.interrupts,
+        monotonic(),
+    )
     pause, say_at, has_failed = FIRST_PAUSE, 0.0, False
     while True:
         try:
@@ -370,14 +397,18 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             if monotonic() >= say_at:
                 say_at = monotonic() + SAY_AGAIN
                 said = " ".join(filter(None, (error.message, error.hint)))
-                _log.warning("the database does not record the result of %s; trying again: %s", which, said)
+                _log.warning(
+                    "the database does not record the result of %s; trying again: %s", which, said
+                )
             if not site.wait(pause, since):
                 _log.error("the result of %s is lost, because this process stops", which)
                 raise
             pause = min(2 * pause, LONGEST_PAUSE)
         else:
             if has_failed:
-                _log.warning("the result of %s was recorded after %.1f s", which, monotonic() - began_at)
+                _log.warning(
+                    "the result of %s was recorded after %.1f s", which, monotonic() - began_at
+                )
             return
 
 
@@ -404,7 +435,9 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     kind, doubt = delivery.destination.kind, ""
     receipt: Receipt | None = None
     try:
-        receipt = site.transport(kind).find(unknown.message, delivery.destination, unknown.sending_at)
+        receipt = site.transport(kind).find(
+            unknown.message, delivery.destination, unknown.sending_at
+        )
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
@@ -413,7 +446,9 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
         # This transport is no longer configured. One such delivery must not stop all others.
         doubt = error.message
     except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
-        _log.error("checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
+        _log.error(
+            "checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error
+        )
         doubt = f"searching for it failed ({type(error).__name__})"
     is_missing = receipt is None and not doubt
     is_harmless = is_missing or TRANSPORTS[kind].knows_repeats

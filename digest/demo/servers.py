@@ -22,7 +22,8 @@ from digest.web import WebServer
 LOOPBACK = "127.0.0.1"
 PAGE_SIZE = 10
 _RECORD = re.compile(
-    r"<record>.*?<identifier>oai:arXiv\.org:(?P<id>.*?)<.*?<datestamp>(?P<day>.*?)<.*?</record>", re.DOTALL
+    r"<record>.*?<identifier>oai:arXiv\.org:(?P<id>.*?)<.*?<datestamp>(?P<day>.*?)<.*?</record>",
+    re.DOTALL,
 )
 _PAGE = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -35,7 +36,13 @@ _PAGE = """\
 _NOTHING = '<error code="noRecordsMatch">The list is empty.</error>'
 
 TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
-CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}
+CHANNEL = {
+    "id": "C000PAPERS",
+    "name": "papers",
+    "is_channel": True,
+    "is_member": True,
+    "is_archived": False,
+}
 
 
 def find_port() -> int:
@@ -67,13 +74,19 @@ class DemoArxiv(DemoServer):
         now = self._clock.now()
         token = request.query_params.get("resumptionToken", "")
         since, _, skip = (token or request.query_params.get("from", "")).partition("+")
-        public = {id_: (day, text) for id_, day, text in self._records if day <= now.date().isoformat()}
-        listed = sorted((entry for entry in public.values() if entry[0] >= since), key=itemgetter(0))
+        public = {
+            id_: (day, text) for id_, day, text in self._records if day <= now.date().isoformat()
+        }
+        listed = sorted(
+            (entry for entry in public.values() if entry[0] >= since), key=itemgetter(0)
+        )
         end = int(skip or 0) + PAGE_SIZE
         following = f"{since}+{end}" if len(listed) > end else ""
         page = "".join(text for _, text in listed[end - PAGE_SIZE : end])
         listing = f"<ListRecords>{page}<resumptionToken>{following}</resumptionToken></ListRecords>"
-        body = _PAGE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing if page else _NOTHING)
+        body = _PAGE.format(
+            moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing if page else _NOTHING
+        )
         return Response(body, media_type="text/xml")
 
 

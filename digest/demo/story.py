@@ -21,9 +21,9 @@ from digest.config import load_config
 from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack, find_port
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Digest, Links
-from digest.model.subscriptions import Destination
 from digest.plan.links import make_links
 from digest.render import Renderer
 from digest.serve.installation import open_site
@@ -140,7 +140,10 @@ def run_story(
         text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web)
         config_path.write_text(text, encoding="utf-8")
         site = open_site(
-            load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}), clock, owner="demo", jitter=lambda: 0.0
+            load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}),
+            clock,
+            owner="demo",
+            jitter=lambda: 0.0,
         )
         stack.callback(site.close)
         run_pass(site)
@@ -159,11 +162,17 @@ def run_story(
         night = run_pass(site)
         clock.set(SUNDAY)
         sunday = run_pass(site)
-        sent = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]
+        sent = [
+            (str(entry.paper.id), entry.kind)
+            for planned in sunday.plan.digests
+            for entry in planned.entries
+        ]
         with site.store.read() as conn:
             links = make_links(conn, site.config).links(_READER, digest)
         outcome = StoryOutcome(
-            was_quiet=night.deliver.total == 0 and not night.plan.digests and not night.poll.failures,
+            was_quiet=night.deliver.total == 0
+            and not night.plan.digests
+            and not night.poll.failures,
             was_only_replacement=sent == [(REVISED, Kind.REPLACEMENT)],
             files=tuple(files),
             mail=folder / MAIL_SHOWN,

@@ -87,7 +87,10 @@ def find_alarms(
         remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
         yield Alarm(AlarmName.OUTBOX, one if deliveries.number == 1 else many, remedy)
     if digests is not None:
-        since, why = write(digests.due_at), f"; planning failed: {digests.reason}" if digests.reason else ""
+        since, why = (
+            write(digests.due_at),
+            f"; planning failed: {digests.reason}" if digests.reason else "",
+        )
         one = f"the digest of {digests.named} has been due since {since} and is not planned"
         # Without a number: others are due beside these, and are not late yet.
         many = f"digests are due and not planned, that of {digests.named} since {since}"
@@ -102,18 +105,28 @@ def find_alarms(
     if held is not None:
         # Without a number: it is sent once, and more may come to need the operator.
         what = f"a message to {held.named} needs you: {held.reason}"
-        yield Alarm(AlarmName.HELD, what, f"`digest delivery show {held.delivery}` says what to do.")
+        yield Alarm(
+            AlarmName.HELD, what, f"`digest delivery show {held.delivery}` says what to do."
+        )
     if announcement is not None and announcement.state not in _TAKEN_IN:
-        yield _describe_announcement(announcement, f"the announcement of {announcement.announcement:%a %-d %b}")
+        yield _describe_announcement(
+            announcement, f"the announcement of {announcement.announcement:%a %-d %b}"
+        )
     if is_refusing:
         what = "more people asked for a mail with a link than are answered in an hour"
-        yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
+        yield Alarm(
+            AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more."
+        )
 
 
 def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:
     if line.failure:
         what = f"{announcement} was not fetched: {line.failure}"
-        return Alarm(AlarmName.ANNOUNCEMENT, what, "It is tried again. There is nothing to do unless this lasts.")
+        return Alarm(
+            AlarmName.ANNOUNCEMENT,
+            what,
+            "It is tried again. There is nothing to do unless this lasts.",
+        )
     if line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
         remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
         return Alarm(AlarmName.ANNOUNCEMENT, f"{announcement} is not out yet", remedy)

@@ -21,7 +21,9 @@ MOST_FOUND, MOST_READ = 100, 5_000
 """Papers that a search shows, and how many it reads."""
 
 
-def list_past(conn: Connection, maker: LinkMaker, name: str, before: int = 0) -> tuple[list[PastView], int]:
+def list_past(
+    conn: Connection, maker: LinkMaker, name: str, before: int = 0
+) -> tuple[list[PastView], int]:
     """Return a page of a subscription's digests, newest first, with their first papers, and where to go on.
 
     That, as `before`, is the number of the digest before which it begins: 0 for the newest one, and for no more.
@@ -41,12 +43,16 @@ def search_past(
     past: list[PastView] = []
     go_on = found = read = 0
     while batch := load_frozen(conn, name, before=go_on or before, limit=_BATCH):
-        texts = load_versions(conn, {entry["text"] for _, content in batch for entry in content["entries"]})
+        texts = load_versions(
+            conn, {entry["text"] for _, content in batch for entry in content["entries"]}
+        )
         keys, papers = list(texts), list(texts.values())
         (numbers,) = PaperIndex(papers).find([query])
         met = {keys[number]: find_reasons(query, papers[number]) for number in numbers}
         for row, content in batch:
-            places = [place for place, entry in enumerate(content["entries"]) if entry["text"] in met]
+            places = [
+                place for place, entry in enumerate(content["entries"]) if entry["text"] in met
+            ]
             if (found and found + len(places) > MOST_FOUND) or read > MOST_READ:
                 return past, go_on
             go_on, found, read = row.id, found + len(places), read + len(content["entries"])

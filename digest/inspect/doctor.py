@@ -37,6 +37,7 @@ from digest.inspect.here import Here
 from digest.inspect.status import CALL, RESTART, RETRY_OPTIONS, find_job_troubles, find_stuck
 from digest.interest.libraries import name_source, read_source
 from digest.model.clock import Clock, read_rfc_date, write_age
+from digest.model.destinations import OWN_FEED, Destination, DestinationKind
 from digest.model.errors import (
     ArxivError,
     ArxivThrottled,
@@ -48,7 +49,6 @@ from digest.model.errors import (
     count,
 )
 from digest.model.libraries import ZOTERO
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import NoteKind, parse_query
 from digest.render import Renderer
 from digest.render.check import check_templates, find_unused, list_templates
@@ -74,7 +74,11 @@ _DNS_SECONDS = 8.0
 
 _NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
 _KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
-_KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
+_KINDS = {
+    "xoxb-": "a bot token",
+    "xoxp-": "a token of a person",
+    "xapp-": "a token of the whole app",
+}
 
 
 class Scope(NamedTuple):
@@ -101,7 +105,11 @@ def list_scopes(*, is_private: bool) -> dict[str, str]:
 
 def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
     """Yield the queries that can't be read and what looks like a slip; to `share`, without their words."""
-    followed = {name for one in config.subscriptions for name in (*one.queries, *one.read_first, *one.read_last)}
+    followed = {
+        name
+        for one in config.subscriptions
+        for name in (*one.queries, *one.read_first, *one.read_last)
+    }
     for one in config.queries:
         if one.name not in followed:
             yield Finding(Verdict.WARNING, "queries", f"{one.place}: no subscription follows it")
@@ -113,7 +121,9 @@ def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
                     yield Finding(Verdict.WARNING, "queries", f"{place}: {said}")
         except QueryError as error:
             told = (f"{place}: {error.message}", error.hint, error.pointer())
-            yield Finding(Verdict.PROBLEM, "queries", *(told if not share else (f"{place}: can't be read",)))
+            yield Finding(
+                Verdict.PROBLEM, "queries", *(told if not share else (f"{place}: can't be read",))
+            )
 
 
 def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
@@ -125,7 +135,9 @@ def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
     path = find_database_file(config)
     if path is not None and not path.exists():
         if os.access(path.parent, os.W_OK):
-            yield Finding(Verdict.WARNING, "database", "there is none yet", "The first `digest run` makes it.")
+            yield Finding(
+                Verdict.WARNING, "database", "there is none yet", "The first `digest run` makes it."
+            )
         else:
             todo = "Make the folder and let this account write to it, or change `store.url`."
             yield Finding(Verdict.PROBLEM, "database", f"it can't be made in {path.parent}", todo)
@@ -145,7 +157,11 @@ def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
 def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Finding]:
     """Say whether this machine's `digest serve` does its work, or, where there is none, whether runs go on."""
     serving = {turn.owner for turn in load_job_turns(conn)}
-    workers = [one for one in load_workers(conn) if one.owner in serving and one.host == socket.gethostname()]
+    workers = [
+        one
+        for one in load_workers(conn)
+        if one.owner in serving and one.host == socket.gethostname()
+    ]
     for stuck in find_stuck(conn, RETRY_OPTIONS, Here(clock.now(), config.zone, config.folder)):
         yield Finding(Verdict.WARNING, "messages", stuck.what, stuck.remedy)
     troubles = [(one.what, one.remedy) for one in find_job_troubles(conn, workers)]
@@ -153,7 +169,9 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
     checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
     if workers and all(one.is_gone for one in workers):
         silence = timedelta(seconds=min(one.silent_for for one in workers))
-        troubles.insert(0, (f"`digest serve` has given no sign of life for {write_age(silence)}", RESTART))
+        troubles.insert(
+            0, (f"`digest serve` has given no sign of life for {write_age(silence)}", RESTART)
+        )
     elif not workers and checked_at and (age := clock.now() - checked_at) > STALE_POLL:
         troubles.insert(0, (f"the last complete check of arXiv was {write_age(age)} ago", CALL))
     for what, remedy in troubles:
@@ -165,7 +183,11 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
 def find_database_file(config: Config) -> Path | None:
     """Return SQLite's file, be it there or not; None on PostgreSQL."""
     url = config.store.url
-    return Path(url.removeprefix("sqlite:///").partition("?")[0]) if url.startswith("sqlite:") else None
+    return (
+        Path(url.removeprefix("sqlite:///").partition("?")[0])
+        if url.startswith("sqlite:")
+        else None
+    )
 
 
 def check_disk(config: Config) -> Iterator[Finding]:
@@ -175,14 +197,20 @@ def check_disk(config: Config) -> Iterator[Finding]:
     if not folder.is_dir():
         return  # the database's own check says so
     free = shutil.disk_usage(folder).free
-    verdict = Verdict.PROBLEM if free < _LEAST_ROOM else Verdict.WARNING if free < _LITTLE_ROOM else Verdict.OK
+    verdict = (
+        Verdict.PROBLEM
+        if free < _LEAST_ROOM
+        else Verdict.WARNING
+        if free < _LITTLE_ROOM
+        else Verdict.OK
+    )
     todo = "" if verdict is Verdict.OK else "Make room: a full disk stops the database."
     yield Finding(verdict, "disk", f"{free / _GIGABYTE:,.2f} GB free", todo)
 
 
 def check_feeds(config: Config) -> Iterator[Finding]:
     """Name the subscriptions whose feed nobody can fetch."""
-    feed = Destination(DestinationKind.FEED)
+    feed = OWN_FEED
     names = [one.name for one in config.subscriptions if feed in one.destinations]
     if names and not config.web.base_url:
         said = f"nobody can fetch the feed of {', '.join(names)}: `web.base_url` is not set"
@@ -192,7 +220,9 @@ def check_feeds(config: Config) -> Iterator[Finding]:
 
 def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterator[Finding]:
     """Read the libraries that are files, or see that those at Zotero can be read."""
-    for source in dict.fromkeys(each for one in config.subscriptions for each in (*one.library, *one.not_like)):
+    for source in dict.fromkeys(
+        each for one in config.subscriptions for each in (*one.library, *one.not_like)
+    ):
         if source.startswith(ZOTERO) is not at_zotero:
             continue
         try:
@@ -201,7 +231,10 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
             said = f"{source}: {error.message}" if at_zotero else error.message
             yield Finding(Verdict.PROBLEM, "library", said, error.hint)
         else:
-            said, troubles = f"{name_source(config, source)} can be read", reading.troubles if reading else ()
+            said, troubles = (
+                f"{name_source(config, source)} can be read",
+                reading.troubles if reading else (),
+            )
             if troubles:
                 said += f", but {count(len(troubles), 'entry', 'entries')} can't"
                 said += f", the first: {troubles[0].partition(':')[0]}; `digest library show` lists them"
@@ -220,7 +253,8 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
     unused = find_unused(templates)
     for name in unused:
         todo = (
-            suggest(name, templates.shipped_names(), "") or "`digest templates list` shows the names that count."
+            suggest(name, templates.shipped_names(), "")
+            or "`digest templates list` shows the names that count."
         )
         yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
     if not (problems or unused):
@@ -237,14 +271,19 @@ def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     encrypted = "not encrypted" if server.scheme == "smtp" else "encrypted"
     login = "logged in" if server.username else "no login asked for"
     yield Finding(
-        Verdict.OK, "mail server", f"connected as {config.mail.helo}, {encrypted}, {login}", more=config.mail.smtp
+        Verdict.OK,
+        "mail server",
+        f"connected as {config.mail.helo}, {encrypted}, {login}",
+        more=config.mail.smtp,
     )
 
 
 def check_domain(config: Config) -> Iterator[Finding]:
     """Ask DNS what the sender's domain publishes."""
     if config.test_clock and not config.test_dns:
-        yield Finding(Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked")
+        yield Finding(
+            Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked"
+        )
         return
     yield from inspect_domain(
         config.mail.from_address.rpartition("@")[2],
@@ -272,13 +311,17 @@ def inspect_domain(
             # Some networks have names of their own only: then the whole top-level domain is missing, too.
             is_private = ask(domain.rpartition(".")[2]) is None
             said = f"{_NOT_CHECKED}: the name servers here know no public names"
-            no_domain = Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
+            no_domain = Finding(
+                Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`."
+            )
             yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
             return
         provider = find_provider(mail_host)
         wanted = f"include:{provider.spf}" if provider and provider.spf else "mx"
         other = "" if wanted != "mx" else ", or what your mail provider names"
-        yield _check_only_record("SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}")
+        yield _check_only_record(
+            "SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}"
+        )
         selector = selector or (provider.selector if provider else "")
         if provider and domain in provider.domains:
             yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
@@ -288,7 +331,9 @@ def inspect_domain(
         else:
             todo = "Set `mail.dkim_selector`: your mail provider names it."
             yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
-        labels = domain.split(".")  # where a domain has no policy, that of the nearest one above counts
+        labels = domain.split(
+            "."
+        )  # where a domain has no policy, that of the nearest one above counts
         above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
         policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
         published = next(filter(None, policies), [])
@@ -310,7 +355,11 @@ def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
 
 def _select(records: Sequence[str], version: str) -> list[str]:
     """Return the records of a kind: its version comes first."""
-    return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
+    return [
+        one
+        for one in records
+        if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)
+    ]
 
 
 def check_dkim(records: Sequence[str], name: str) -> Finding:
@@ -349,10 +398,13 @@ def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
     return inspect_slack(name_channels(config), transport, config.slack.token)
 
 
-def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport, token: str) -> Iterator[Finding]:
+def inspect_slack(
+    channels: Mapping[Destination, str], transport: SlackTransport, token: str
+) -> Iterator[Finding]:
     """Yield what Slack says of the token, its scopes and each channel; channels only if the token is good."""
     kind = next(
-        (words for start, words in _KINDS.items() if token.startswith(start)), "a token of an unknown kind"
+        (words for start, words in _KINDS.items() if token.startswith(start)),
+        "a token of an unknown kind",
     )
     if kind != _KINDS["xoxb-"]:
         todo = "Copy the bot token under OAuth & Permissions: it starts with xoxb-."
@@ -396,7 +448,9 @@ def _inspect_channel(client: SlackClient, destination: Destination, id_: str, wh
     answer = client.call("conversations.info", form={"channel": id_})
     more = f"#{answer.text('channel', 'name')} ({id_})"
     if answer.get("channel", "is_archived") is True:
-        return Finding(Verdict.PROBLEM, "Slack", f"{what} is archived", "Unarchive it, or name another.", more)
+        return Finding(
+            Verdict.PROBLEM, "Slack", f"{what} is archived", "Unarchive it, or name another.", more
+        )
     if answer.get("channel", "is_member") is not True:
         todo = "Type `/invite @` and the app's name there."
         return Finding(Verdict.PROBLEM, "Slack", f"the app is not in {what}", todo, more)
@@ -419,7 +473,9 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
-        yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint)
+        yield Finding(
+            verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint
+        )
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:
@@ -453,5 +509,12 @@ def check_base_url(config: Config) -> Iterator[Finding]:
     if status == _FINE:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
     else:
-        todo = "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
-        yield Finding(Verdict.PROBLEM, "base_url", f"/livez answers {status}, so something else is there", todo)
+        todo = (
+            "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
+        )
+        yield Finding(
+            Verdict.PROBLEM,
+            "base_url",
+            f"/livez answers {status}, so something else is there",
+            todo,
+        )

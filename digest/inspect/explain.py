@@ -16,14 +16,20 @@ from digest.interest.step import Interests
 from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind, StoredChange
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import QueryError
 from digest.model.libraries import Near
-from digest.model.messages import FEED_DAYS, FEED_ENTRIES, TERMINAL_STATES, Delivery, DeliveryState, Occasion
+from digest.model.messages import (
+    FEED_DAYS,
+    FEED_ENTRIES,
+    TERMINAL_STATES,
+    Delivery,
+    DeliveryState,
+    Occasion,
+)
 from digest.model.papers import ArxivId, Paper, Span
 from digest.model.subscriptions import (
     ActiveRevision,
-    Destination,
-    DestinationKind,
     DueSubscription,
     QueryOutcome,
     SubscriptionState,
@@ -140,7 +146,9 @@ def judge_change(
     meeting = [one.name for one in asked if one.would_meet]
     if meeting:
         names = " and ".join(meeting)
-        return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text")
+        return Judged(
+            Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text"
+        )
     why_not = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(why_not) or "the saved queries that it follows are gone")
 
@@ -158,7 +166,9 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
     return f"it holds the newest {FEED_ENTRIES} papers, of {FEED_DAYS} days at most"
 
 
-def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bool = False) -> Verdict:
+def judge_deliveries(
+    states: Collection[DeliveryState], *, has_doubtful_hold: bool = False
+) -> Verdict:
     """Say how far a paper in a digest has come; one may be held since nobody can tell whether it arrived."""
     if DeliveryState.SENT in states:
         return Verdict.SENT
@@ -180,7 +190,9 @@ def _judge_match(row: KeptMatch, due: DueSubscription) -> Judged:
     if places and not due.subscription.has_digests:
         return Judged(Verdict.SHOWN, "it matched; this subscription is a feed, and sends nothing")
     if due.state == SubscriptionState.ENDED:
-        return Judged(Verdict.DROPPED, "it matched, but the subscription ended before its digest was due")
+        return Judged(
+            Verdict.DROPPED, "it matched, but the subscription ended before its digest was due"
+        )
     if not places:
         return Judged(Verdict.DROPPED, "it matched, but its readers unsubscribed")
     if row.match_run_id <= due.plan_after:
@@ -208,9 +220,13 @@ def _judge_unsent(
     return Judged(Verdict.EARLIER, f"{words}, but this subscription did not ask for it then")
 
 
-def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str) -> Judged:
+def _judge_kind(
+    change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str
+) -> Judged:
     if change.kind is Kind.KNOWN:
-        return Judged(Verdict.EARLIER, f"{words}, but was announced before Digest first checked arXiv")
+        return Judged(
+            Verdict.EARLIER, f"{words}, but was announced before Digest first checked arXiv"
+        )
     has_stayed = all(one.met is Met.STAYED for one in asked if one.met)
     if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
         return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
@@ -260,7 +276,7 @@ class DigestHistory:
             one.destination
             for one in self.showing
             if (one.share and one.share.first + one.share.shown < self.place)
-            or (one.destination.is_capped and not 0 < self.place <= self.shown)
+            or (one.destination.traits.is_capped and not 0 < self.place <= self.shown)
         )
         return tuple(dict.fromkeys(hiding))
 
@@ -268,7 +284,11 @@ class DigestHistory:
     def showing(self) -> tuple[Delivery, ...]:
         """The deliveries that show it: of a digest that takes several messages those with its part."""
         every = tuple(stored.delivery for stored, _ in self.deliveries)
-        telling = tuple(one for one in every if one.share is None or one.share.first < self.place <= one.share.end)
+        telling = tuple(
+            one
+            for one in every
+            if one.share is None or one.share.first < self.place <= one.share.end
+        )
         return telling or every
 
     @property
@@ -325,11 +345,19 @@ class PaperHistory:
 
 
 def explain_paper(
-    conn: Connection, id_: ArxivId, due: DueSubscription, source: str, only: Destination | None = None
+    conn: Connection,
+    id_: ArxivId,
+    due: DueSubscription,
+    source: str,
+    only: Destination | None = None,
 ) -> PaperHistory:
     """Gather the whole trail of a paper to a subscription, or to `only` one of its readers."""
     newest, known = load_newest_paper(conn), load_paper(conn, id_)
-    left = tuple(place for place in load_statuses(conn, due.id) if place.state is DestinationState.UNSUBSCRIBED)
+    left = tuple(
+        place
+        for place in load_statuses(conn, due.id)
+        if place.state is DestinationState.UNSUBSCRIBED
+    )
     if only is not None:
         left = tuple(place for place in left if place.destination == only)
         theirs = tuple(place for place in due.subscription.destinations if place == only)
@@ -354,12 +382,23 @@ def explain_paper(
         for key, shown in loaded.items()
         if (shown.place or key in planned) and (shown.deliveries or not only)
     }
-    reached = {None: Verdict.WAITING} | {digest_id: shown.reached for digest_id, shown in digests.items()}
+    reached = {None: Verdict.WAITING} | {
+        digest_id: shown.reached for digest_id, shown in digests.items()
+    }
     kept = {}
     for change_id, (run_id, digest_id, matched_at) in rows.items():
-        later = [key for key in digests if digest_id is not None and key not in planned and key > digest_id]
-        shown = min((digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED)))
-        kept[change_id] = (KeptMatch(run_id, shown, reached.get(shown, Verdict.DROPPED)), matched_at)
+        later = [
+            key
+            for key in digests
+            if digest_id is not None and key not in planned and key > digest_id
+        ]
+        shown = min(
+            (digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED))
+        )
+        kept[change_id] = (
+            KeptMatch(run_id, shown, reached.get(shown, Verdict.DROPPED)),
+            matched_at,
+        )
     changes = tuple(_follow(conn, due, history, kept, source=source))
     return replace(
         trail,
@@ -368,25 +407,37 @@ def explain_paper(
         changes=changes,
         digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in changes]),
-        feeds=tuple(_explain_feeds(conn, due, history[-1], was_matched=any(one.matched_at for one in changes))),
+        feeds=tuple(
+            _explain_feeds(
+                conn, due, history[-1], was_matched=any(one.matched_at for one in changes)
+            )
+        ),
     )
 
 
-def explain_order(conn: Connection, config: Config, due: DueSubscription, history: PaperHistory) -> PaperHistory:
+def explain_order(
+    conn: Connection, config: Config, due: DueSubscription, history: PaperHistory
+) -> PaperHistory:
     """Add what puts the paper in its place."""
     if history.paper is None:
         return history
     texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
     day = history.announcement or history.changes[-1].announced
-    near = Interests(config).explain(conn, due, history.paper, day, is_new=history.announcement is not None)
+    near = Interests(config).explain(
+        conn, due, history.paper, day, is_new=history.announcement is not None
+    )
     told = history.deciding
-    if near and told and told.is_dotted is not None:  # the dot is as it was sent, the words are as of now
+    if (
+        near and told and told.is_dotted is not None
+    ):  # the dot is as it was sent, the words are as of now
         near = replace(near, is_top=told.is_dotted)
     if near and due.is_personal:  # what people like is theirs
         near = replace(near, title="", words=())
     ready = analyse(history.paper)
     lists = (due.subscription.read_first, due.subscription.read_last)
-    return replace(history, order=Order(near, *(tuple(list_met(named, texts, ready)) for named in lists)))
+    return replace(
+        history, order=Order(near, *(tuple(list_met(named, texts, ready)) for named in lists))
+    )
 
 
 def _explain_feeds(
@@ -426,7 +477,8 @@ def _follow(
     for change in history:
         ready = analyse(change.paper)
         asked = tuple(
-            _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
+            _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER))
+            for revision in due.revisions
         )
         row, matched_at = kept.get(change.id, (None, None))
         yield ChangeHistory(
@@ -455,7 +507,9 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
     except QueryError as error:
         return Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
     clauses = tuple(reason.clause for reason in find_reasons(query, ready))
-    return Asked(revision.name, recorded, matches(query, ready), clauses, find_why_not(query, ready))
+    return Asked(
+        revision.name, recorded, matches(query, ready), clauses, find_why_not(query, ready)
+    )
 
 
 def _load_digest_history(
@@ -463,7 +517,8 @@ def _load_digest_history(
 ) -> DigestHistory:
     digest = load_digest(conn, digest_id)
     place, entry = next(
-        ((place, entry) for place, entry in enumerate(digest.entries, 1) if entry.paper.id == id_), (0, None)
+        ((place, entry) for place, entry in enumerate(digest.entries, 1) if entry.paper.id == id_),
+        (0, None),
     )
     return DigestHistory(
         id=digest.id,
@@ -509,7 +564,9 @@ class MatchHistory:
     excluded_by: Mapping[str, str]
 
 
-def explain_match(config: Config, name: str, query: Query, paper: Paper, *, is_stored: bool) -> MatchHistory:
+def explain_match(
+    config: Config, name: str, query: Query, paper: Paper, *, is_stored: bool
+) -> MatchHistory:
     """Hold a paper against each part of a query."""
     ready = analyse(paper)
     followers = [one for one in config.subscriptions if name in one.queries]

@@ -17,9 +17,9 @@ from digest.config import Config
 from digest.config.values import write_signing_key
 from digest.interest.libraries import name_source
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
+from digest.model.destinations import DestinationKind
 from digest.model.errors import DigestError
 from digest.model.secrets import redact
-from digest.model.subscriptions import DestinationKind
 from digest.query.tree import Prefix
 from digest.query.words import STOP_WORDS
 
@@ -37,7 +37,10 @@ _SHAPES = (
     (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
     (re.compile(r"(the proxy https?://)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
-    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).{1,300}(?= is not secure)"), r"\1\2<name>"),
+    (
+        re.compile(r"(logging in to \S+ as )\S+|(the connection to ).{1,300}(?= is not secure)"),
+        r"\1\2<name>",
+    ),
     (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
     (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )
@@ -116,7 +119,9 @@ def _run(name: str, find: Find) -> list[Finding]:
     except Exception as error:  # noqa: BLE001 - a mistake in one check must not hide what the others find
         _log.debug("the check %s failed", name, exc_info=True)
         said = f"the check itself failed ({type(error).__name__})"
-        found.append(Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it."))
+        found.append(
+            Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it.")
+        )
     return found
 
 
@@ -125,20 +130,29 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
 
     Of what to do about it, only these go (see `list_private`): its own words and examples stay.
     """
-    repeats = finding.check in (CONFIGURATION, "database")  # values of the file, or PostgreSQL's own words
+    repeats = finding.check in (
+        CONFIGURATION,
+        "database",
+    )  # values of the file, or PostgreSQL's own words
     said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
-    quoted = dict.fromkeys(re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…")
+    quoted = dict.fromkeys(
+        re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…"
+    )
     todo, *_of_the_file = finding.todo.split("\n")
     return replace(finding, said=said, todo=_hide(todo, {**quoted, **private}, ()), more="")
 
 
 def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
     """Return a finding without secrets; see `list_secrets`."""
-    said, todo, more = (_hide(one, secrets, _SHAPES[:1]) for one in (finding.said, finding.todo, finding.more))
+    said, todo, more = (
+        _hide(one, secrets, _SHAPES[:1]) for one in (finding.said, finding.todo, finding.more)
+    )
     return replace(finding, said=said, todo=todo, more=more)
 
 
-def _hide(text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]) -> str:
+def _hide(
+    text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]
+) -> str:
     for literal in sorted(private, key=len, reverse=True):
         text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
     for shape, instead in shapes:
@@ -166,10 +180,15 @@ def list_private(config: Config) -> dict[str, str]:
         config.web.host: "<host>",
         urlsplit(config.store.url).hostname: "<host>",
     }
-    places = [*config.alarms.to, *(place for one in config.subscriptions for place in one.destinations)]
+    places = [
+        *config.alarms.to,
+        *(place for one in config.subscriptions for place in one.destinations),
+    ]
     channels = dict.fromkeys(one.address for one in places if one.kind is DestinationKind.SLACK)
     # A host may be called `mail`: such a word is a name only in an address.
-    mark = {host: "/" * host.isidentifier() for host in hosts if host and host not in LOOPBACK_HOSTS}
+    mark = {
+        host: "/" * host.isidentifier() for host in hosts if host and host not in LOOPBACK_HOSTS
+    }
     private = {
         **{f"{mark[host]}{host}": f"{mark[host]}{hosts[host]}" for host in mark},
         **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from digest.model.clock import name_zone, write_day, write_moment, write_with_zone
-from digest.model.subscriptions import Destination, DestinationKind
+from digest.model.destinations import Destination, DestinationKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,9 @@ def find_missed(
     if not near:
         hint = "Give papers with titles, or with ids at arXiv. If arXiv did not answer, call this again later."
         raise UsageError("the titles of the papers in this library are not known", hint=hint)
-    names = {name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))}
+    names = {
+        name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))
+    }
     known = names - {None, ""}
     found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
     site.progress.begin("compare", "what was announced with your library")
@@ -63,7 +65,8 @@ def find_missed(
             some = load_versions(conn, islice(days, start, start + _AT_ONCE))
             measured = interest.measure([(paper.title, paper.abstract) for paper in some.values()])
             found += [
-                (-one, paper.id, key, paper) for one, (key, paper) in zip(measured, some.items(), strict=True)
+                (-one, paper.id, key, paper)
+                for one, (key, paper) in zip(measured, some.items(), strict=True)
             ]
             found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
             site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
@@ -102,5 +105,7 @@ def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     since = announcement_moment(first) - _HELD_BACK
     announced = load_announced(conn, first, since, with_held_back=True)
     stored = [(key, paper.published) for key, _, paper in announced]
-    days = estimate_announcements([submitted for _, submitted in stored], [*announcements_between(since, now)])
+    days = estimate_announcements(
+        [submitted for _, submitted in stored], [*announcements_between(since, now)]
+    )
     return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}

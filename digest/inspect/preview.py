@@ -16,9 +16,10 @@ from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import UnknownName, count
 from digest.model.messages import Coverage, Delivery, Digest, Links, Message, Occasion, Receipt
-from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
+from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.slots import next_slot
@@ -27,7 +28,13 @@ from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
-from digest.store.digests import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_digest, load_frozen
+from digest.store.digests import (
+    FIRST_DIGEST_NEXT,
+    SubscriptionLine,
+    find_first_digests,
+    load_digest,
+    load_frozen,
+)
 from digest.store.matches import load_pending_matches, load_unplanned_first_digests
 from digest.store.subscriptions import load_subscriptions
 
@@ -92,13 +99,22 @@ def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
         is_due = not edit and (is_due_now(line, now) or (line.is_active(now) and due.id in first))
         digest = preview_digest(conn, site, due) if is_due else None
         turns.append(
-            ForeseenRun(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit)
+            ForeseenRun(
+                line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit
+            )
         )
-    for one in (written[name] for name in written.keys() - {turn.line.settings.name for turn in turns}):
+    for one in (
+        written[name] for name in written.keys() - {turn.line.settings.name for turn in turns}
+    ):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
         line = SubscriptionStatus(one, now, volume="", is_greeted=looks_back)
         turns.append(
-            ForeseenRun(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run")
+            ForeseenRun(
+                line,
+                looks_back,
+                None,
+                FIRST_DIGEST_NEXT if looks_back else "begins with the next run",
+            )
         )
     return sorted(turns, key=lambda turn: turn.line.settings.name)
 
@@ -110,7 +126,9 @@ def is_due_now(line: SubscriptionLine, now: datetime) -> bool:
     return line.waiting > 0 if line.next_due_at is None else line.next_due_at <= now
 
 
-def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
+def find_digest(
+    conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None
+) -> Digest | None:
     """Return the last digest of a subscription, or the one called after a day, or planned on it."""
     for row, frozen in load_frozen(conn, due.subscription.name, limit=_MOST_DIGESTS if day else 1):
         planned = row.planned_at.astimezone(zone).date().isoformat()
@@ -123,7 +141,9 @@ def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Dig
     """Return a subscription's digest by its number."""
     digest = load_digest(conn, digest_id)
     if digest.subscription != due.subscription.name:
-        raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
+        raise UnknownName(
+            f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}"
+        )
     return digest
 
 
@@ -133,13 +153,17 @@ def make_preview_links(conn: Connection, site: Site, digest: Digest) -> Links:
     maker = make_links(conn, site.config)
     is_stored = bool(digest.id)
     return Links(
-        web_view=f"{base}/d/{maker.web_token(digest.subscription, digest.slot)}" if base and is_stored else "",
+        web_view=f"{base}/d/{maker.web_token(digest.subscription, digest.slot)}"
+        if base and is_stored
+        else "",
         home=base,
         refs=make_refs_url(site.config),
     )
 
 
-def render_parts(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Message]:
+def render_parts(
+    site: Site, digest: Digest, destination: Destination, links: Links
+) -> list[Message]:
     """Render every part of a digest as it would go to a destination."""
     parts = len(site.renderer.divide(digest, destination))
     deliveries = (_stand_in(digest, destination, part, parts, "preview") for part in range(parts))
@@ -170,12 +194,18 @@ def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -
     )
 
 
-def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, key: str) -> Delivery:
-    own = secrets.idempotency_key(f"{key} {digest.subscription}", digest.slot, str(destination), part)
+def _stand_in(
+    digest: Digest, destination: Destination, part: int, parts: int, key: str
+) -> Delivery:
+    own = secrets.idempotency_key(
+        f"{key} {digest.subscription}", digest.slot, str(destination), part
+    )
     return Delivery.make_sample(digest, destination, part, parts, own)
 
 
-def try_query(client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None) -> Digest:
+def try_query(
+    client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None
+) -> Digest:
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
@@ -226,7 +256,10 @@ def note_found(query: Query, digest: Digest) -> list[str]:
 
 def describe_found(digest: Digest) -> str:
     """Say how much a query brings, by the digest that `try_query` planned of its newest papers."""
-    papers, span = [entry.paper for entry in digest.entries], list_submission_days(digest.planned_at, 30)
+    papers, span = (
+        [entry.paper for entry in digest.entries],
+        list_submission_days(digest.planned_at, 30),
+    )
     oldest = min((paper.updated for paper in papers), default=_BEGINNING)
     has_older = digest.coverage.total or len(papers) >= FIRST_DIGEST_PAPERS
     whole = tuple(day for day in span.whole if not has_older or day > oldest.date())

@@ -15,7 +15,12 @@ from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.config import Config
 from digest.inspect.here import Here
 from digest.match.rules import find_unread, read_saved
-from digest.model.announcements import Kind, earliest_announcement, has_announcement, latest_announcement
+from digest.model.announcements import (
+    Kind,
+    earliest_announcement,
+    has_announcement,
+    latest_announcement,
+)
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.messages import DayCount, DigestEntry
@@ -73,10 +78,14 @@ def list_submission_days(now: datetime, days: int) -> DaySpan:
     """
     today = now.date()
     last = today
-    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > latest_announcement(now):
+    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > latest_announcement(
+        now
+    ):
         last -= timedelta(days=1)
     whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
-    return DaySpan(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
+    return DaySpan(
+        whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1))
+    )
 
 
 def describe_rate(papers: int, announcements: int, days: int) -> str:
@@ -138,7 +147,9 @@ def find_why_not(query: Query, paper: AnalysedPaper) -> str:
     """Say what a paper lacks, and which excluded conditions it meets; "" if it matches."""
     tree, wants = query.tree, dict[str, None]()
     lacks, has = _split_reasons(tree, paper)
-    if isinstance(tree, Or) and not all(isinstance(operand, Condition) for operand in tree.operands):
+    if isinstance(tree, Or) and not all(
+        isinstance(operand, Condition) for operand in tree.operands
+    ):
         wants = dict.fromkeys(filter(None, [_name_wanted(tree, paper)]))
     if isinstance(tree, And):
         for operand in tree.operands:
@@ -162,12 +173,16 @@ def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
         case Condition():
             return print_condition(node)
         case And(operands) | Or(operands):
-            wanted = [_name_wanted(operand, ready) for operand in operands if not matches(operand, ready)]
+            wanted = [
+                _name_wanted(operand, ready) for operand in operands if not matches(operand, ready)
+            ]
             if not all(wanted):
                 return ""
             if isinstance(node, And):
                 return " and ".join(wanted)
-            return f"either {', '.join(wanted[:-1])} or {wanted[-1]}" if len(wanted) > 1 else wanted[0]
+            return (
+                f"either {', '.join(wanted[:-1])} or {wanted[-1]}" if len(wanted) > 1 else wanted[0]
+            )
         case Not():
             return ""
 
@@ -210,7 +225,9 @@ def find_stored(
             return None
         first = max(list_submission_days(now, days).whole[0], reach.since)
         known = list_submission_days(min(reach.until, now), (now.date() - first).days + 1)
-        whole, begun = (tuple(day for day in dates if day >= first) for dates in (known.whole, known.begun))
+        whole, begun = (
+            tuple(day for day in dates if day >= first) for dates in (known.whole, known.begun)
+        )
         if not whole:
             return None
         span = DaySpan(whole, begun)
@@ -240,7 +257,9 @@ def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress:
 
 def _limit(span: DaySpan, last: time) -> tuple[datetime, datetime]:
     dates = span.dates
-    return datetime.combine(dates[0], time.min, tzinfo=UTC), datetime.combine(dates[-1], last, tzinfo=UTC)
+    return datetime.combine(dates[0], time.min, tzinfo=UTC), datetime.combine(
+        dates[-1], last, tzinfo=UTC
+    )
 
 
 def _sort(papers: Iterable[Paper]) -> tuple[Paper, ...]:
@@ -272,7 +291,13 @@ class QueryReading:
 
 
 def read_query(
-    name: str, query: Query, subscriptions: Iterable[Subscription], found: Found | None, here: Here, *, limit: int
+    name: str,
+    query: Query,
+    subscriptions: Iterable[Subscription],
+    found: Found | None,
+    here: Here,
+    *,
+    limit: int,
 ) -> QueryReading:
     """Say how a query is read, and what it brought of what is stored."""
     return QueryReading(
@@ -323,7 +348,9 @@ def list_queries(conn: Connection, config: Config, now: datetime) -> QueryList:
         days = tuple(load_query_counts(conn, one.name, now - MATCH_SPAN))
         volume = describe_matches(days, one.created_at, now)
         own = {each.name: getattr(one, each.name) for each in fields(one)}
-        found.append(QueryStatus(**own, subscriptions=tuple(followers[one.name]), days=days, volume=volume))
+        found.append(
+            QueryStatus(**own, subscriptions=tuple(followers[one.name]), days=days, volume=volume)
+        )
     return QueryList(tuple(found), describe_pending_edits(config, conn))
 
 
@@ -332,23 +359,33 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
     dues = {due.subscription.name: due for due in load_subscriptions(conn) if not due.is_personal}
     live = [due.subscription for due in dues.values()]
     stored = _list_followed(((query.name, query.text) for query in load_queries(conn)), live)
-    written = _list_followed(((query.name, query.text) for query in config.queries), config.subscriptions)
+    written = _list_followed(
+        ((query.name, query.text) for query in config.queries), config.subscriptions
+    )
     for one in config.subscriptions:
         if one.name in dues and find_new_destinations(conn, dues[one.name], one):
             del stored[f"subscription {one.name}"]
     left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
     left_out |= {
-        f"subscription {one.name}" for one in config.subscriptions if find_unread(one, config.query_names)
+        f"subscription {one.name}"
+        for one in config.subscriptions
+        if find_unread(one, config.query_names)
     }
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
     names = [name for name in names if name not in left_out]
     if not names:
         return ""
-    return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
+    return (
+        f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
+    )
 
 
 def _list_followed(
     queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
 ) -> dict[str, tuple[object, ...]]:
-    wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries if name != text}
-    return wishes | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
+    wishes: dict[str, tuple[object, ...]] = {
+        f"query {name}": (text,) for name, text in queries if name != text
+    }
+    return wishes | {
+        f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions
+    }

@@ -23,7 +23,12 @@ from digest.inspect.alarms import (
     find_due_announcement,
     is_stuck,
 )
-from digest.inspect.coverage import AnnouncementLine, find_next_check, is_checked, load_announcements
+from digest.inspect.coverage import (
+    AnnouncementLine,
+    find_next_check,
+    is_checked,
+    load_announcements,
+)
 from digest.inspect.here import Here
 from digest.inspect.queries import describe_pending_edits
 from digest.inspect.subscriptions import SubscriptionStatus, load_lines
@@ -33,9 +38,9 @@ from digest.match.rules import find_unread
 from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
+from digest.model.destinations import Destination
 from digest.model.errors import PROBED, QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
-from digest.model.subscriptions import Destination
 from digest.people.signups import is_refusing
 from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.poll.record import load_coverage
@@ -134,7 +139,9 @@ def find_troubles(
     """Yield what needs somebody, the most urgent first. What has one cause is one."""
     here = Here(now, config.zone, config.folder)
     retried = list(find_stuck(conn, (DeliveryState.READY,), here))
-    intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
+    intake = list(
+        _find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker)
+    )
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or is_said(alarm, retried)
         is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == CALL
@@ -147,11 +154,17 @@ def find_troubles(
     yield from retried
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
-        yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
+        yield Trouble(
+            what,
+            f"Once it is right: `digest subscription resubscribe {name} {destination.address}`",
+        )
     yield from find_mistakes(conn, config)
     for library in load_states(conn).values():
         if library.trouble:
-            yield Trouble(describe_trouble(config, library, now), "`digest run` reads it again once it is mended.")
+            yield Trouble(
+                describe_trouble(config, library, now),
+                "`digest run` reads it again once it is mended.",
+            )
     if intake:
         yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
     set_aside = count_quarantined(conn, since=now - _REMEMBERED)
@@ -174,7 +187,9 @@ def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) ->
     for state in states:
         stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
-        for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
+        for group in _group(
+            one.delivery for one in stored if one.delivery.last_error or not is_retried
+        ):
             ids = tuple(one.id for one in group)
             yield Trouble(
                 _describe_group(group, state, here),
@@ -215,16 +230,27 @@ def join_causes(lines: Iterable[str]) -> list[str]:
         place, _, reason = line.partition(": ")
         cause = _find_cause(reason, place.partition(":")[2]) or line
         groups.setdefault(cause, ([], reason))[0].append(place)
-    return [f"{_name_destinations(places)}: {reason}".removesuffix(": ") for places, reason in groups.values()]
+    return [
+        f"{_name_destinations(places)}: {reason}".removesuffix(": ")
+        for places, reason in groups.values()
+    ]
 
 
 def _find_cause(reason: str, address: str) -> str:
-    return OF_ONE.sub("", reason) if "@" in address else reason.replace(address, "") if address else reason
+    return (
+        OF_ONE.sub("", reason)
+        if "@" in address
+        else reason.replace(address, "")
+        if address
+        else reason
+    )
 
 
 def _name_destinations(places: Iterable[str]) -> str:
     named = list(dict.fromkeys(places))
-    return ", ".join(named[:_PLACES]) + (f" and {len(named) - _PLACES} more" if len(named) > _PLACES else "")
+    return ", ".join(named[:_PLACES]) + (
+        f" and {len(named) - _PLACES} more" if len(named) > _PLACES else ""
+    )
 
 
 def _read_reason(delivery: Delivery) -> str:
@@ -257,7 +283,9 @@ def find_mistakes(conn: Connection, config: Config) -> Iterator[Trouble]:
     for query in config.queries:
         try:
             if why := parse_query(query.text).futility:
-                yield Trouble(f"saved query {query.name} brings nothing: {why}", "Mend it in digest.toml.")
+                yield Trouble(
+                    f"saved query {query.name} brings nothing: {why}", "Mend it in digest.toml."
+                )
         except QueryError as error:
             instead = "; the text before stays in use" if query.name in used else ""
             what = f"saved query {query.name} can't be read: {error.message}{instead}"
@@ -287,7 +315,8 @@ def _find_intake_troubles(
         )
     elif not breaker.seconds and complete is None:
         yield Trouble(
-            "arXiv was never checked completely", _LOG if has_worker else "`digest run --now` checks it."
+            "arXiv was never checked completely",
+            _LOG if has_worker else "`digest run --now` checks it.",
         )
     if complete is not None and now - complete > STALE_POLL:
         what = f"the last complete check of arXiv was {write_age(now - complete)} ago"
@@ -351,7 +380,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         alarms = load_alarms(conn, config, now)
         told_at = {alarm.name: alarm.sent_at for alarm in load_stored_alarms(conn)}
         troubles = (
-            *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
+            *find_troubles(
+                conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker
+            ),
             *find_job_troubles(conn, workers),
         )
         return Status(
@@ -369,7 +400,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms_to=config.alarms.to,
-            unsent_alarms=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
+            unsent_alarms=tuple(
+                one.name for one in alarms if config.alarms.to and not told_at.get(one.name)
+            ),
             holds_ping=bool(config.alarms.ping_url) and not can_send_heartbeat(alarms),
         )
 
@@ -377,18 +410,24 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
     """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
-    moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
+    moment = (
+        SystemClock().now()
+    )  # jobs have their turns in real time, whatever the installation's clock says
     for turn in load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:
             yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", _LOG)
-        age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
+        age = (
+            (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
+        )
         if is_stuck(turn.job, age):
             yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", RESTART)
 
 
-def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
+def load_alarms(
+    conn: Connection, config: Config, now: datetime, *, planning: str = ""
+) -> tuple[Alarm, ...]:
     """Return what is amiss at a moment (UTC); `planning` is what could not be planned just now, and why."""
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
     found = find_alarms(
@@ -413,7 +452,9 @@ def _load_announcement(conn: Connection, source: str, now: datetime) -> Announce
     return next((line for line in lines if line.announcement == announcement), None)
 
 
-def plan_schedule(config: Config, year: int) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+def plan_schedule(
+    config: Config, year: int
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
     """Return when a workflow must start; and the same in UTC, () if that is the same."""
     cadences = [one.cadence for one in config.subscriptions if one.has_digests]
     cadences = cadences or [Cadence(CadenceKind.ANNOUNCEMENT)]
@@ -431,6 +472,12 @@ def find_other_schedule(config: Config, year: int) -> str:
     schedule, in_utc = map(set, plan_schedule(config, year))
     if schedule <= found or (in_utc and in_utc <= found):
         return ""
-    lines = "".join(f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule))
-    why = "starts at other times than `when` in digest.toml needs" if found else "has no schedule that can be read"
+    lines = "".join(
+        f'\n    - cron: "{cron}"\n      timezone: "{zone}"' for cron, zone in sorted(schedule)
+    )
+    why = (
+        "starts at other times than `when` in digest.toml needs"
+        if found
+        else "has no schedule that can be read"
+    )
     return f"{WORKFLOW} {why}. Below `schedule:` write:{lines}"

@@ -63,7 +63,9 @@ def load_lines(
             volume=describe_matches(line.days, line.began_at, now),
             is_greeted=line.settings.name in greeted,
         )
-        for line in load_subscription_lines(conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only)
+        for line in load_subscription_lines(
+            conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only
+        )
     ]
     next_poll_at = find_next_check(conn, config.arxiv.source, clock, now)
     return [
@@ -136,7 +138,9 @@ def list_subscriptions(
     listed = []
     for person in load_people(conn):
         own, place = dues.get(load_own_name(conn, person)), person.destination
-        state = "unsubscribed" if place not in heard else "paused" if place in paused else "subscribed"
+        state = (
+            "unsubscribed" if place not in heard else "paused" if place in paused else "subscribed"
+        )
         queries, when = (len(own.revisions), str(own.subscription.cadence)) if own else (0, "")
         listed.append(PersonStatus(person.address, person.since, state, queries, when))
     return SubscriptionList(here, tuple(lines), tuple(listed), describe_pending_edits(config, conn))

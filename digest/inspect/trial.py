@@ -32,7 +32,19 @@ from digest.model.papers import Paper
 from digest.model.subscriptions import Grouping
 from digest.people.preferences import read_text
 from digest.plan.order import arrange
-from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
+from digest.query import (
+    And,
+    Condition,
+    Node,
+    Not,
+    Or,
+    PaperIndex,
+    Prefix,
+    Query,
+    Shape,
+    find_reasons,
+    parse_query,
+)
 from digest.query.canonical import print_condition, print_tree
 from digest.query.description import describe_query, guess_person, note_other_words
 from digest.query.tree import intern_condition
@@ -41,7 +53,14 @@ from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.site import Site
 from digest.store.changes import load_cross_lists
-from digest.store.papers import MATCHED, StoredSpan, load_announced, load_mark, load_stored_span, load_versions
+from digest.store.papers import (
+    MATCHED,
+    StoredSpan,
+    load_announced,
+    load_mark,
+    load_stored_span,
+    load_versions,
+)
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""
@@ -66,7 +85,9 @@ _IN_HINT = re.compile(
     r"((?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*)(?:\.\Z|\? )"
 )
 _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
-_EMPTY = "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
+_EMPTY = (
+    "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
+)
 _TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
 _BY_PERSON = "papers by this person"
 
@@ -74,14 +95,20 @@ _BY_PERSON = "papers by this person"
 def view_problem(error: QueryError) -> ProblemView:
     """Say what is wrong, at its place, and the nearest form that works."""
     text, (_, place, end) = error.text, _find_fault(error)
-    suggestion = next((one for one in _list_repairs(error) if one != text and _is_readable(one)), "")
-    return ProblemView(error.message, text[:place], text[place:end], text[end:], error.hint, suggestion)
+    suggestion = next(
+        (one for one in _list_repairs(error) if one != text and _is_readable(one)), ""
+    )
+    return ProblemView(
+        error.message, text[:place], text[place:end], text[end:], error.hint, suggestion
+    )
 
 
 def _find_fault(error: QueryError) -> tuple[int, int, int]:
     """Return where the term begins that cannot be read, where its fault is, and where it ends."""
     place = min(error.position, len(error.text))
-    found = next((one for one in _TERM.finditer(error.text) if one.start() <= place < one.end()), None)
+    found = next(
+        (one for one in _TERM.finditer(error.text) if one.start() <= place < one.end()), None
+    )
     return (found.start(), place, found.end()) if found else (place, place, place)
 
 
@@ -130,7 +157,9 @@ def describe_mails(counted: Sequence[int], days: int) -> str:
     """Say what announcements of some days bring somebody: `About 6 papers a day, one mail each weekday`."""
     papers, busy = sum(counted), sum(map(bool, counted))
     if not papers or len(counted) < FEW_ANNOUNCEMENTS:
-        return f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
+        return (
+            f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
+        )
     often = "one mail each weekday" if busy == len(counted) else "one mail on most weekdays"
     often = often if busy >= _MOST_DAYS * len(counted) else "a mail only when there are any"
     return f"{open_sentence(describe_rate(papers, len(counted), days))}, {often}"
@@ -141,7 +170,9 @@ def list_narrower(tree: Node, categories: Sequence[str]) -> Iterator[tuple[str, 
     operands = tree.operands if isinstance(tree, And) else (tree,)
     is_category = isinstance(tree, Condition) and tree.prefix is Prefix.CATEGORY
     limits = [intern_condition(Prefix.CATEGORY, Shape.WORD, name) for name in categories]
-    within = [(f"only in {one.text}", one if is_category else And((*operands, one))) for one in limits]
+    within = [
+        (f"only in {one.text}", one if is_category else And((*operands, one))) for one in limits
+    ]
     yield from (*within[:1], ("the words in the title", _move(tree, Prefix.TITLE)), *within[1:])
 
 
@@ -152,7 +183,11 @@ def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
     operands = tree.operands if isinstance(tree, And) else ()
     for operand in [one for one in operands if not isinstance(one, Not)][:_MOST_OPERANDS]:
         rest = tuple(other for other in operands if other is not operand)
-        left_out = print_condition(operand).removeprefix("all:") if isinstance(operand, Condition) else "one part"
+        left_out = (
+            print_condition(operand).removeprefix("all:")
+            if isinstance(operand, Condition)
+            else "one part"
+        )
         yield f"without {left_out}", And(rest) if len(rest) > 1 else rest[0]
 
 
@@ -164,7 +199,9 @@ def _move(node: Node, field: Prefix | None, *, is_apart: bool = False) -> Node:
             apart = tuple(intern_condition(prefix, Shape.WORD, word) for word in words)
             return And(apart) if apart else intern_condition(field or prefix, shape, text)
         case And(operands) | Or(operands):
-            return type(node)(tuple(_move(operand, field, is_apart=is_apart) for operand in operands))
+            return type(node)(
+                tuple(_move(operand, field, is_apart=is_apart) for operand in operands)
+            )
         case _:
             return node
 
@@ -198,7 +235,11 @@ class PaperSnapshot:
         """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
         size, kept = len(self.kept), self.kept
         return [
-            [n for n in sorted(found) if n < size and kept[n].day >= first and kept[n].before not in found]
+            [
+                n
+                for n in sorted(found)
+                if n < size and kept[n].day >= first and kept[n].before not in found
+            ]
             for found in map(set, self.papers.find(trees))
         ]
 
@@ -217,17 +258,25 @@ def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSn
 
     def read() -> Iterator[Paper]:
         ids = set()
-        for key, announcement, paper in load_announced(conn, first, announcement_moment(first) - _HELD_BACK):
+        for key, announcement, paper in load_announced(
+            conn, first, announcement_moment(first) - _HELD_BACK
+        ):
             ids.add(paper.id)
             day = min(announcement or earliest_announcement(paper.published), last)
             kept.append(Kept(key, day, sys.intern(paper.primary_category)))
             yield paper
-        changes = {change.paper.id: change for change in load_cross_lists(conn, announcement_moment(first))}
-        old = [change for change in changes.values() if change.previous and change.paper.id not in ids]
+        changes = {
+            change.paper.id: change for change in load_cross_lists(conn, announcement_moment(first))
+        }
+        old = [
+            change for change in changes.values() if change.previous and change.paper.id not in ids
+        ]
         for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
             into = f"cross-listed into {', '.join(name for name in change.paper.categories if name not in was)}"
-            kept.append(Kept(change.text_key, change.announced, change.paper.primary_category, into, before))
+            kept.append(
+                Kept(change.text_key, change.announced, change.paper.primary_category, into, before)
+            )
             yield change.paper
         yield from (change.previous or change.paper for change in old)
 
@@ -264,13 +313,17 @@ class QueryTrials:
                 query = read_text(text)
             except QueryError as error:
                 return TrialView(text, problem=view_problem(error))
-            trial = TrialView(text, describe_query(query.tree), notes=tuple(note.message for note in query.notes))
+            trial = TrialView(
+                text, describe_query(query.tree), notes=tuple(note.message for note in query.notes)
+            )
         with self._site.store.read() as conn:
             snapshot = self._open(conn)
             if snapshot is None:
                 is_empty = self._reader is None
                 return replace(trial, message=_EMPTY if is_empty else _BUILDING, is_ready=is_empty)
-            return view_trial(trial, query, snapshot, self._site.clock.now(), conn) if query else trial
+            return (
+                view_trial(trial, query, snapshot, self._site.clock.now(), conn) if query else trial
+            )
 
     def compare(self, old: str, new: str) -> DifferenceView | None:
         """Say which papers of the last days another wording gains and loses; None where that cannot be said."""
@@ -281,7 +334,10 @@ class QueryTrials:
         had, has = map(set, snapshot.match(trees, list_days(self._site.clock.now())[0]))
         sides = [sorted(side, reverse=True)[:_TITLES] for side in (has - had, had - has)]
         with self._site.store.read() as conn:
-            titles = [tuple(show_plain(paper.title) for _, paper in snapshot.load(conn, side)) for side in sides]
+            titles = [
+                tuple(show_plain(paper.title) for _, paper in snapshot.load(conn, side))
+                for side in sides
+            ]
         return DifferenceView(len(has - had), len(had - has), len(had & has), *titles)
 
     def _open(self, conn: Connection) -> PaperSnapshot | None:
@@ -291,7 +347,9 @@ class QueryTrials:
         if is_stale and (reach := load_stored_span(conn)):
             with self._starting:
                 if self._reader is None or not self._reader.is_alive():
-                    self._reader = threading.Thread(target=self._read, args=(reach,), name="trial", daemon=True)
+                    self._reader = threading.Thread(
+                        target=self._read, args=(reach,), name="trial", daemon=True
+                    )
                     self._reader.start()
         return snapshot
 
@@ -319,21 +377,34 @@ def view_trial(
     is_broad = len(found) > BROAD * len(counted)
     newest = max((one.day for one in snapshot.kept), default=days[-1])
     today = [number for number in found if snapshot.kept[number].day == newest]
-    shown = (today or sorted(found, key=lambda number: (snapshot.kept[number].day, number)))[-SHOWN:]
+    shown = (today or sorted(found, key=lambda number: (snapshot.kept[number].day, number)))[
+        -SHOWN:
+    ]
     entries = [_make_entry(one, paper, query) for one, paper in snapshot.load(conn, shown)]
-    heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest, days[-1])}"
+    heading = (
+        "Your digest today"
+        if newest == days[-1]
+        else f"Your digest of {write_day(newest, days[-1])}"
+    )
     return replace(
         trial,
-        notes=(*trial.notes, *[_TOO_BROAD] * is_broad, *note_other_words(query.tree, snapshot.papers, found)),
+        notes=(
+            *trial.notes,
+            *[_TOO_BROAD] * is_broad,
+            *note_other_words(query.tree, snapshot.papers, found),
+        ),
         rate=describe_mails(counted, len(days)),
         bars=tuple(
-            BarView(write_day(day, days[-1]), counts[day], round(_TALLEST * counts[day] / most) or 1)
+            BarView(
+                write_day(day, days[-1]), counts[day], round(_TALLEST * counts[day] / most) or 1
+            )
             for day in days
         ),
         since=write_day(days[0], days[-1]) if len(days) < DAYS else "",
         heading=heading if today else "The last papers it would have brought",
         papers=tuple(
-            PaperView(entry, number) for number, entry in enumerate(arrange(entries, Grouping.KIND, ())[0], 1)
+            PaperView(entry, number)
+            for number, entry in enumerate(arrange(entries, Grouping.KIND, ())[0], 1)
         ),
         more=max(len(today) - SHOWN, 0),
         variants=tuple(_find_variants(query, snapshot, found, days, len(counted))),
@@ -346,13 +417,19 @@ def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
 
 
 def _find_variants(
-    query: Query, snapshot: PaperSnapshot, found: Sequence[int], days: Sequence[date], announcements: int
+    query: Query,
+    snapshot: PaperSnapshot,
+    found: Sequence[int],
+    days: Sequence[date],
+    announcements: int,
 ) -> Iterator[VariantView]:
     """Yield what comes near: a person's papers, and two closer forms of a broad query, or wider ones of a rare."""
     total, is_broad = len(found), len(found) > BROAD * announcements
     near: Iterable[tuple[str, Node]] = ()
     if len(query.text) <= _LONGEST_VARIED and is_broad:
-        categories = Counter(snapshot.kept[number].category for number in found).most_common(_VARIANTS)
+        categories = Counter(snapshot.kept[number].category for number in found).most_common(
+            _VARIANTS
+        )
         near = list_narrower(query.tree, [category for category, _ in categories])
     elif len(query.text) <= _LONGEST_VARIED and total < RARE * announcements:
         near = list_wider(query.tree)
@@ -361,7 +438,9 @@ def _find_variants(
     texts = list(filter(_is_readable, written))
     answers = snapshot.match([parse_query(text).tree for text in texts], days[0])
     views = [
-        VariantView(text, written[text], len(counted), describe_rate(len(counted), announcements, len(days)))
+        VariantView(
+            text, written[text], len(counted), describe_rate(len(counted), announcements, len(days))
+        )
         for text, counted in zip(texts, answers, strict=True)
     ]
     yield from (view for view in views if view.change == _BY_PERSON and view.papers)

@@ -55,7 +55,9 @@ def read_apart(name: str, content: bytes, seconds: float) -> LibraryReading:
         )
         answer: LibraryReading | Exception = pickle.loads(done.stdout)  # noqa: S301 - we wrote it
     except (subprocess.TimeoutExpired, EOFError) as error:
-        raise ConfigurationError(f"{name} could not be read in {seconds:g} seconds", hint=_FEWER) from error
+        raise ConfigurationError(
+            f"{name} could not be read in {seconds:g} seconds", hint=_FEWER
+        ) from error
     if isinstance(answer, Exception):
         raise answer
     return answer

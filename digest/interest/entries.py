@@ -88,7 +88,8 @@ _ID = re.compile(
 """An id: alone, or in an address that says that it is one of arXiv's, or as the name of a PDF file."""
 
 _DOI = re.compile(
-    r"(?:^|doi\.org/|\bdoi[:=]?\s{0,9})(10\.(?!48550/)\d{4,9}/[!$-;=@-z~]+(?<![.,;)]))", re.IGNORECASE
+    r"(?:^|doi\.org/|\bdoi[:=]?\s{0,9})(10\.(?!48550/)\d{4,9}/[!$-;=@-z~]+(?<![.,;)]))",
+    re.IGNORECASE,
 )
 """A DOI, but not arXiv's own, which says no more than the id."""
 

@@ -10,7 +10,14 @@ from operator import itemgetter
 
 from digest.interest import bibtex
 from digest.interest.entries import MOST_ENTRIES, NO_PAPERS, Entry, make_paper, make_refusal
-from digest.interest.forms import TABLE_START, TAGGED, read_json, read_lines, read_table, read_tagged
+from digest.interest.forms import (
+    TABLE_START,
+    TAGGED,
+    read_json,
+    read_lines,
+    read_table,
+    read_tagged,
+)
 from digest.model.errors import ConfigurationError
 from digest.model.libraries import LibraryPaper, LibraryReading
 
@@ -40,16 +47,28 @@ _REFUSED = (
         "PubMed's XML",
         "In PubMed choose Save, and as format PubMed: that makes an .nbib file.",
     ),
-    (r"\s*+(?=<)(?s:.*)<rdf:RDF", "RDF", "In Zotero choose Export, and as format BibTeX, RIS or CSL JSON."),
+    (
+        r"\s*+(?=<)(?s:.*)<rdf:RDF",
+        "RDF",
+        "In Zotero choose Export, and as format BibTeX, RIS or CSL JSON.",
+    ),
     (r"\s*+<!DOCTYPE NETSCAPE-Bookmark", "a list of bookmarks (HTML)", _ADDRESSES),
-    (r"(?i)\s*+<(?:!DOCTYPE html|html|head|body)", "a web page (HTML)", f"{_ANY_EXPORT} {_ADDRESSES}"),
+    (
+        r"(?i)\s*+<(?:!DOCTYPE html|html|head|body)",
+        "a web page (HTML)",
+        f"{_ANY_EXPORT} {_ADDRESSES}",
+    ),
     (r"\s*+<", "XML", _ANY_EXPORT),
     (
         r"(?sm)(?:.*^)?[ \t]*+\\(?:documentclass|begin\{thebibliography|bibitem|bibdata|refsection)",
         "a file of LaTeX",
         "Give the BibTeX file (.bib) from which it was made.",
     ),
-    (r"(?:---\s*+)?(?:references:|- (?:id|title|type):)", "YAML", "Export the library as CSL-JSON or BibTeX."),
+    (
+        r"(?:---\s*+)?(?:references:|- (?:id|title|type):)",
+        "YAML",
+        "Export the library as CSL-JSON or BibTeX.",
+    ),
 )
 """What is no library, though it may hold one: how it begins, what it is, and what to do instead."""
 

@@ -98,7 +98,9 @@ def read_json(text: str) -> Iterator[Entry]:
         except (ValueError, RecursionError) as error:
             yield f"the JSON from line {number} on", {}, f"is broken: {error}"
     for number, item in enumerate(items, 1):
-        index = item.get("abstract_inverted_index")  # OpenAlex has the places of each word, in order
+        index = item.get(
+            "abstract_inverted_index"
+        )  # OpenAlex has the places of each word, in order
         words = index if isinstance(index, dict) else ()
         yield f"item {number}", {"abstract": " ".join(words), **item}, ""
 
@@ -114,7 +116,10 @@ def _list_items(read: object) -> Iterator[Mapping[str, object]]:
         value
         for name, value in item.items()
         if fold_name(name) in _HOLDERS
-        and (isinstance(value, list) or (isinstance(value, dict) and ("title" in value or "title" not in item)))
+        and (
+            isinstance(value, list)
+            or (isinstance(value, dict) and ("title" in value or "title" not in item))
+        )
     ]
     if held:
         yield from _list_items(held)

@@ -114,10 +114,17 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     return report
 
 
-def store_library(site: Site, polled: PollReport, source: str, reading: LibraryReading | None) -> None:
+def store_library(
+    site: Site, polled: PollReport, source: str, reading: LibraryReading | None
+) -> None:
     """Store one library, if it has changed since it was stored, completed from fetched papers and by arXiv."""
     if reading is not None:  # without all papers, the next call must complete it as well
-        _save(site, source, replace(reading, version="") if polled.failures else reading, site.clock.now())
+        _save(
+            site,
+            source,
+            replace(reading, version="") if polled.failures else reading,
+            site.clock.now(),
+        )
     if not polled.failures:
         _ask_arxiv(site, LibraryReport(), source)
     _count_words(site, site.clock.now(), again=polled.was_due)
@@ -127,7 +134,9 @@ def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> No
     with site.store.read() as conn:
         papers = merge_duplicates(complete(conn, reading.papers))
     with site.store.begin() as conn:
-        save_library(conn, source, papers, at=now, version=reading.version, troubles=reading.troubles)
+        save_library(
+            conn, source, papers, at=now, version=reading.version, troubles=reading.troubles
+        )
 
 
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
@@ -137,7 +146,9 @@ def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     return now - library.asked_at >= pause
 
 
-def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime, left: float) -> None:
+def _read(
+    site: Site, report: LibraryReport, had: StoredLibrary, now: datetime, left: float
+) -> None:
     reading, trouble = _try_reading(site.config, site.clock, had, left)
     if trouble not in ("", had.trouble):
         report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
@@ -157,7 +168,9 @@ def _try_reading(
     try:
         return read_source(config, clock, had.source, had.version, left=left), ""
     except (ConfigurationError, OutsideError) as error:
-        helps = isinstance(error, ConfigurationError) or had.read_at is None  # else it is asked again, unbidden
+        helps = (
+            isinstance(error, ConfigurationError) or had.read_at is None
+        )  # else it is asked again, unbidden
         return None, make_storable(f"{name}{error.message}. {error.hint * helps}".rstrip(". "))
     except Exception as error:  # noqa: BLE001 - a form that nobody foresaw concerns this library alone: the run goes on
         _log.exception("a library can't be read")
@@ -213,9 +226,12 @@ def describe_trouble(config: Config, library: StoredLibrary, now: datetime) -> s
 def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPaper]:
     """Return papers of a library with the title, abstract and id under which they are stored, if they are."""
     known = find_known(conn, papers)
-    found = ((paper, known.get(str(paper.arxiv_id or "")) or known.get(paper.doi)) for paper in papers)
+    found = (
+        (paper, known.get(str(paper.arxiv_id or "")) or known.get(paper.doi)) for paper in papers
+    )
     return [
-        replace(stored, doi=paper.doi, collection=paper.collection) if stored else paper for paper, stored in found
+        replace(stored, doi=paper.doi, collection=paper.collection) if stored else paper
+        for paper, stored in found
     ]
 
 
@@ -225,11 +241,15 @@ def merge_duplicates(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
     for paper in held:
         names = list(filter(None, (paper.arxiv_id, paper.doi, fold_title(paper.title))))
         same, ids = (places[name] for name in names if name in places), (None, paper.arxiv_id)
-        place = next((n for n in same if joined[n].arxiv_id in ids or not paper.arxiv_id), len(joined))
+        place = next(
+            (n for n in same if joined[n].arxiv_id in ids or not paper.arxiv_id), len(joined)
+        )
         had = joined[place] if place < len(joined) else paper
         kept = max(had, paper, key=lambda one: (one.abstract != "", one.title != ""))
         id_, doi = had.arxiv_id or paper.arxiv_id, had.doi or paper.doi
-        joined[place : place + 1] = [replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)]
+        joined[place : place + 1] = [
+            replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)
+        ]
         places |= dict.fromkeys(names, place)
     return joined
 
@@ -247,7 +267,9 @@ def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
         try:
             papers = fetch_texts(site.client, some)
         except ArxivError as error:
-            report.troubles.append(f"{error.message}. The next run asks for the abstracts of libraries again.")
+            report.troubles.append(
+                f"{error.message}. The next run asks for the abstracts of libraries again."
+            )
             break
         found += len(papers)
         with site.store.begin() as conn:
@@ -292,7 +314,9 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
             return replace(had, trouble=trouble)
         papers = merge_duplicates(complete(conn, reading.papers) if conn else reading.papers)
         kept = load_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
-        return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept))
+        return replace(
+            had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept)
+        )
 
 
 def check_library(
@@ -308,7 +332,11 @@ def check_library(
 
     weights, texts = load_weights(conn), [(paper.title, paper.abstract) for paper in held]
     if len(held) <= 1 or not weights.papers:
-        hint = "`digest library show` shows what there is." if weights.papers else "`digest run` counts words."
+        hint = (
+            "`digest library show` shows what there is."
+            if weights.papers
+            else "`digest run` counts words."
+        )
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     announced = count_announced(conn, date.min, date.max)
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)

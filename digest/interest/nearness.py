@@ -72,7 +72,10 @@ class Texts:
             lengths.append(len(keys))
         self.size = len(lengths) - 1
         stems, numbers = np.array(keys, np.int64), np.repeat(np.arange(self.size), np.diff(lengths))
-        entries, pairs = numbers << _KEY_BITS | stems, numbers[1:] << _KEY_BITS | stems[:-1] << _SHIFT ^ stems[1:]
+        entries, pairs = (
+            numbers << _KEY_BITS | stems,
+            numbers[1:] << _KEY_BITS | stems[:-1] << _SHIFT ^ stems[1:],
+        )
         is_word = stems > 0
         every = np.concatenate([entries[is_word], pairs[is_word[:-1] & is_word[1:]]])
         entries, self.times = np.unique(every, return_counts=True)
@@ -124,7 +127,9 @@ class Weights:
 class Interest:
     """What somebody cares about: papers of a library, and `unlike` them others that count against, by half."""
 
-    def __init__(self, weights: Weights, near: Sequence[PaperText], unlike: Sequence[PaperText] = ()) -> None:
+    def __init__(
+        self, weights: Weights, near: Sequence[PaperText], unlike: Sequence[PaperText] = ()
+    ) -> None:
         texts = Texts.read([*near, *unlike])
         order = np.argsort(texts.keys, kind="stable")
         self._weights, self._near, self._size = weights, len(near), texts.size
@@ -158,11 +163,19 @@ class Interest:
         nearest = np.argsort(-self.compare(texts)[0, : self._near], kind="stable")[:3]
         entries, counts, others = self._join(texts, 0)
         numbers = self._numbers[others] * np.isin(self._papers[others], nearest)
-        carried = self._weights.weigh(texts) * np.bincount(np.repeat(entries, counts), numbers, len(texts.keys))
-        share = dict(zip(texts.keys.tolist(), (carried / max(carried.sum(), 1)).tolist(), strict=True))
+        carried = self._weights.weigh(texts) * np.bincount(
+            np.repeat(entries, counts), numbers, len(texts.keys)
+        )
+        share = dict(
+            zip(texts.keys.tolist(), (carried / max(carried.sum(), 1)).tolist(), strict=True)
+        )
         shares, find_key = dict[tuple[int, ...], tuple[float, str]](), _Keys().__getitem__
         for words in map(_cut, paper):
-            keys = [(place, key) for place, word in enumerate(words) if (key := find_key(read_word(word)))]
+            keys = [
+                (place, key)
+                for place, word in enumerate(words)
+                if (key := find_key(read_word(word)))
+            ]
             for (place, first), (after, second) in pairwise([*keys, (0, 0)]):
                 shares.setdefault((first,), (share[first], words[place]))
                 if both := share.get(first << _SHIFT ^ second, 0):
@@ -186,7 +199,10 @@ class Interest:
         for start in range(0, texts.size, _AT_ONCE):
             shape = (min(_AT_ONCE, texts.size - start), self._size)
             entries, counts, others = self._join(texts, start)
-            cells = np.repeat((texts.papers[entries] - start) * self._size, counts) + self._papers[others]
+            cells = (
+                np.repeat((texts.papers[entries] - start) * self._size, counts)
+                + self._papers[others]
+            )
             products = np.repeat(numbers[entries], counts) * self._numbers[others]
             alike = np.bincount(cells, products, shape[0] * shape[1])  # below 2**53, so exact
             yield alike.astype(np.int64).reshape(shape)
@@ -204,7 +220,9 @@ class Interest:
 
 
 def _add_up(alike: Numbers) -> Numbers:
-    total: Numbers = (np.sort(alike, axis=1)[:, ::-1] // np.arange(1, alike.shape[1] + 1)).sum(axis=1)
+    total: Numbers = (np.sort(alike, axis=1)[:, ::-1] // np.arange(1, alike.shape[1] + 1)).sum(
+        axis=1
+    )
     return total
 
 

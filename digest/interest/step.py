@@ -88,7 +88,10 @@ class Interests:
         if due.id not in self._ordered:
             return None
         subscription = due.subscription
-        readers = {"", self._config.find_reader(subscription) or ""}  # what a reader likes counts for them alone
+        readers = {
+            "",
+            self._config.find_reader(subscription) or "",
+        }  # what a reader likes counts for them alone
         likes = sorted(write_likes_source(due.id, reader) for reader in readers)
         unknown = {*subscription.library, *subscription.not_like, *likes} - self._libraries.keys()
         self._libraries |= dict.fromkeys(unknown) | load_libraries(conn, unknown)
@@ -103,10 +106,15 @@ class Interests:
     def _list(self, sources: Collection[str], opinion: Opinion | None = None) -> list[LibraryPaper]:
         held = [library for source in sources if (library := self._libraries[source])]
         return [
-            one.paper for library in held for one in library.papers if one.opinion is opinion and one.paper.title
+            one.paper
+            for library in held
+            for one in library.papers
+            if one.opinion is opinion and one.paper.title
         ]
 
-    def _make(self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]) -> _Profile:
+    def _make(
+        self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]
+    ) -> _Profile:
         from digest.interest.nearness import Interest  # noqa: PLC0415 - as above
 
         self._weights = self._weights or load_weights(conn)
@@ -122,22 +130,37 @@ class Interests:
         profile = self.find(conn, due)
         if profile is None:
             return []
-        measured = profile.interest.measure([(one.paper.title, one.paper.abstract) for one in changes])
-        order = sorted(range(len(changes)), key=lambda n: (profile.contains(changes[n].paper), -measured[n]))
+        measured = profile.interest.measure(
+            [(one.paper.title, one.paper.abstract) for one in changes]
+        )
+        order = sorted(
+            range(len(changes)), key=lambda n: (profile.contains(changes[n].paper), -measured[n])
+        )
         return [[changes[n] for n in order]]
 
-    def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
+    def judge(
+        self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
+    ) -> dict[ArxivId, Near]:
         """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""
         profile = self.find(conn, due)
         if profile is None:
             return {}
         texts = [(entry.paper.title, entry.paper.abstract) for entry in entries]
-        least = {day: self._find_least(conn, due, profile, day) for day in {entry.announced for entry in entries}}
+        least = {
+            day: self._find_least(conn, due, profile, day)
+            for day in {entry.announced for entry in entries}
+        }
         found = {}
-        for entry, text, nearness in zip(entries, texts, profile.interest.measure(texts), strict=True):
-            if not profile.contains(entry.paper):  # else its reader has it, and it is near to itself alone
+        for entry, text, nearness in zip(
+            entries, texts, profile.interest.measure(texts), strict=True
+        ):
+            if not profile.contains(
+                entry.paper
+            ):  # else its reader has it, and it is near to itself alone
                 is_top = nearness >= least[entry.announced]
-                found[entry.paper.id] = Near(nearness, is_top, profile.name_nearest(text) if is_top else "")
+                found[entry.paper.id] = Near(
+                    nearness, is_top, profile.name_nearest(text) if is_top else ""
+                )
         return found
 
     def explain(
@@ -150,12 +173,16 @@ class Interests:
         text, texts = (paper.title, paper.abstract), load_texts(conn, day=day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])
         title = profile.name_nearest(text)
-        words = tuple((word, round(100 * share)) for word, share in profile.interest.explain(text) if title)
+        words = tuple(
+            (word, round(100 * share)) for word, share in profile.interest.explain(text) if title
+        )
         place = (1 + sum(one > nearness for one in others)) * bool(others)
         is_top = nearness >= self._find_least(conn, due, profile, day)
         return Near(nearness, is_top, title, words, place, len(others))
 
-    def _find_least(self, conn: Connection, due: DueSubscription, profile: _Profile, day: date) -> int:
+    def _find_least(
+        self, conn: Connection, due: DueSubscription, profile: _Profile, day: date
+    ) -> int:
         stored = load_least(conn, due.id, day)
         return self._measure_day(conn, profile, day) if stored is None else stored
 
@@ -167,7 +194,9 @@ class Interests:
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
         if (read := self._days[day]) is None:
             # If few papers are stored, those of the library are many of them.
-            read = Texts.read(one for one in load_texts(conn, limit=YARDSTICK) if one not in profile.held)
+            read = Texts.read(
+                one for one in load_texts(conn, limit=YARDSTICK) if one not in profile.held
+            )
         return find_least(profile.interest.measure(read))
 
     def measure_days(
@@ -185,6 +214,8 @@ class Interests:
         for day, numbers in days.items():
             if count_announced(conn, day, day).get(day) == len(numbers) >= FEW:
                 self._days[day] = Texts(read[number] for number in numbers)
-            of_profile = {id(profile): self._measure_day(conn, profile, day) for _, profile in profiles}
+            of_profile = {
+                id(profile): self._measure_day(conn, profile, day) for _, profile in profiles
+            }
             leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles}
         return leasts

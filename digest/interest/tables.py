@@ -7,12 +7,32 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, insert, or_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Text,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
 from digest.store.dialect import dialect_insert, make_storable, select_by
-from digest.store.schema import libraries, library_papers, near_days, papers, subscriptions, versions, word_counts
+from digest.store.schema import (
+    libraries,
+    library_papers,
+    near_days,
+    papers,
+    subscriptions,
+    versions,
+    word_counts,
+)
 from digest.store.subscriptions import forget_days
 
 LIKES = "likes:"
@@ -35,7 +55,9 @@ def read_likes_source(source: str) -> int:
 
 def is_liked_by(reader: str) -> ColumnElement[bool]:
     """Whether a library is what somebody likes, in whichever subscription."""
-    return libraries.c.source.startswith(LIKES) & libraries.c.source.endswith(f":{reader}", autoescape=True)
+    return libraries.c.source.startswith(LIKES) & libraries.c.source.endswith(
+        f":{reader}", autoescape=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +108,20 @@ def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, Stor
     return {source: replace(one, papers=tuple(held[one.id])) for source, one in known.items()}
 
 
-def load_states(conn: Connection, sources: Collection[str] | None = None) -> dict[str, StoredLibrary]:
+def load_states(
+    conn: Connection, sources: Collection[str] | None = None
+) -> dict[str, StoredLibrary]:
     """Return how libraries were last read, by source, without their papers; None for all libraries."""
     every = select(libraries).order_by(libraries.c.id)
-    rows = conn.execute(every) if sources is None else select_by(conn, every, libraries.c.source, sources)
-    return {row.source: StoredLibrary(**{**row._asdict(), "troubles": tuple(row.troubles)}) for row in rows}
+    rows = (
+        conn.execute(every)
+        if sources is None
+        else select_by(conn, every, libraries.c.source, sources)
+    )
+    return {
+        row.source: StoredLibrary(**{**row._asdict(), "troubles": tuple(row.troubles)})
+        for row in rows
+    }
 
 
 def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `library_papers`
@@ -103,8 +134,12 @@ def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `lib
 def _require_library(conn: Connection, source: str) -> int:
     """Return the key of a library, which is stored empty if it was not known."""
     empty = {"source": source, "version": "", "trouble": "", "troubles": []}
-    conn.execute(dialect_insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty)
-    return int(conn.execute(select(libraries.c.id).where(libraries.c.source == source)).scalar_one())
+    conn.execute(
+        dialect_insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty
+    )
+    return int(
+        conn.execute(select(libraries.c.id).where(libraries.c.source == source)).scalar_one()
+    )
 
 
 def save_library(
@@ -173,20 +208,26 @@ def save_like(
 ) -> bool:
     """Store what a reader, or the operator, says of a paper, in place of what they said; False for the same."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
-    conn.execute(update(libraries).where(libraries.c.id == key).values(read_at=at))  # one after the other
+    conn.execute(
+        update(libraries).where(libraries.c.id == key).values(read_at=at)
+    )  # one after the other
     same = _find_like(key, paper.arxiv_id)
     if conn.execute(select(library_papers.c.opinion).where(same)).scalar() == opinion:
         return False
     conn.execute(delete(library_papers).where(same))
     last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
     position = conn.execute(last).scalar()
-    row = _write_paper(key, 0 if position is None else position + 1, StoredLibraryPaper(paper, opinion))
+    row = _write_paper(
+        key, 0 if position is None else position + 1, StoredLibraryPaper(paper, opinion)
+    )
     forget_days(conn, subscriptions.c.id == subscription_id)
     conn.execute(insert(library_papers), row)
     return True
 
 
-def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId, reader: str = "") -> bool:
+def delete_like(
+    conn: Connection, subscription_id: int, arxiv_id: ArxivId, reader: str = ""
+) -> bool:
     """Forget what a reader, or the operator, said of a paper; False if nothing was said."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
     forget_days(conn, subscriptions.c.id == subscription_id)
@@ -197,7 +238,9 @@ def _find_like(key: int, arxiv_id: ArxivId | None) -> ColumnElement[bool]:
     return (library_papers.c.library_id == key) & (library_papers.c.arxiv_id == str(arxiv_id))
 
 
-def load_likes(conn: Connection, subscription_id: int, reader: str = "") -> tuple[StoredLibraryPaper, ...]:
+def load_likes(
+    conn: Connection, subscription_id: int, reader: str = ""
+) -> tuple[StoredLibraryPaper, ...]:
     """Return what a reader, or the operator, likes and does not, in the order in which it was said."""
     source = write_likes_source(subscription_id, reader)
     found = load_libraries(conn, [source]).get(source)
@@ -208,7 +251,9 @@ def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
     """Delete libraries, with their papers."""
     named = libraries.c.source.in_(sources)
     conn.execute(
-        delete(library_papers).where(library_papers.c.library_id.in_(select(libraries.c.id).where(named)))
+        delete(library_papers).where(
+            library_papers.c.library_id.in_(select(libraries.c.id).where(named))
+        )
     )
     conn.execute(delete(libraries).where(named))
 
@@ -226,7 +271,11 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
     rows = select_by(conn, latest, papers.c.arxiv_id, ids)
     if dois:
         with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
-        wanted = [row.id for row in conn.execute(with_doi) if not dois.isdisjoint(map(str.lower, row.dois))]
+        wanted = [
+            row.id
+            for row in conn.execute(with_doi)
+            if not dois.isdisjoint(map(str.lower, row.dois))
+        ]
         rows += select_by(conn, latest, versions.c.id, wanted)
     found: dict[str, LibraryPaper] = {}
     for row in rows:
@@ -238,7 +287,9 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
 def load_unasked(conn: Connection, limit: int, source: str = "") -> list[ArxivId]:
     """Return the ids of papers without an abstract, in all libraries or one, that arXiv was not asked for yet."""
     is_open = (library_papers.c.abstract == "") & library_papers.c.asked_at.is_(None)
-    found = select(library_papers.c.arxiv_id).where(is_open, library_papers.c.arxiv_id != "").distinct()
+    found = (
+        select(library_papers.c.arxiv_id).where(is_open, library_papers.c.arxiv_id != "").distinct()
+    )
     one = select(libraries.c.id).where(libraries.c.source == source)
     found = found.where(library_papers.c.library_id.in_(one)) if source else found
     ids = conn.execute(found.order_by(library_papers.c.arxiv_id.desc()).limit(limit)).scalars()
@@ -246,7 +297,10 @@ def load_unasked(conn: Connection, limit: int, source: str = "") -> list[ArxivId
 
 
 def save_answers(
-    conn: Connection, asked: Collection[ArxivId], answers: Mapping[ArxivId, LibraryPaper], at: datetime
+    conn: Connection,
+    asked: Collection[ArxivId],
+    answers: Mapping[ArxivId, LibraryPaper],
+    at: datetime,
 ) -> None:
     """Note that arXiv was asked for papers of libraries, and keep the title and abstract of those it knows."""
     forget_days(conn, _HAS_LIBRARY)
@@ -259,7 +313,9 @@ def save_answers(
 
 def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_counts`
     """Return the newest count of words over stored papers: `made_at`, `papers` and `counts`; None before any."""
-    return conn.execute(select(word_counts).order_by(word_counts.c.id.desc()).limit(1)).one_or_none()
+    return conn.execute(
+        select(word_counts).order_by(word_counts.c.id.desc()).limit(1)
+    ).one_or_none()
 
 
 def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> None:
@@ -271,19 +327,27 @@ def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> N
 
 def load_sources(conn: Connection) -> list[str]:
     """Return the sources that live subscriptions name."""
-    named = select(subscriptions.c.library, subscriptions.c.not_like).where(subscriptions.c.ended_at.is_(None))
+    named = select(subscriptions.c.library, subscriptions.c.not_like).where(
+        subscriptions.c.ended_at.is_(None)
+    )
     rows = conn.execute(named.where(_HAS_LIBRARY).distinct())
     return sorted({source for row in rows for text in row for source in text.splitlines()})
 
 
 def load_ordered(conn: Connection) -> list[int]:
     """Return the subscriptions, live or not, put in order by a library, or by what their readers like."""
-    likes = conn.execute(select(libraries.c.source).where(libraries.c.source.startswith(LIKES))).scalars()
+    likes = conn.execute(
+        select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
+    ).scalars()
     liked = set(map(read_likes_source, likes))
-    return sorted(liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars()))
+    return sorted(
+        liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars())
+    )
 
 
-def load_texts(conn: Connection, *, day: date | None = None, limit: int | None = None) -> list[tuple[str, str]]:
+def load_texts(
+    conn: Connection, *, day: date | None = None, limit: int | None = None
+) -> list[tuple[str, str]]:
     """Return title and abstract of the stored papers announced last, as they read now.
 
     Args:

@@ -45,9 +45,17 @@ def fetch_zotero(
     Raise `ConfigurationError`: there is no such library or collection, the key may not read it, or it is large.
     Raise `OutsideError`: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
     """
-    if not (key.isascii() and key.isprintable() and " " not in key):  # else the error of who sends it shows it
-        raise ConfigurationError("the key for Zotero has a blank, or letters that no key has", hint=_KEY_HINT)
-    headers = {"Zotero-API-Version": "3", "Zotero-API-Key": key, "If-Modified-Since-Version": version}
+    if not (
+        key.isascii() and key.isprintable() and " " not in key
+    ):  # else the error of who sends it shows it
+        raise ConfigurationError(
+            "the key for Zotero has a blank, or letters that no key has", hint=_KEY_HINT
+        )
+    headers = {
+        "Zotero-API-Version": "3",
+        "Zotero-API-Key": key,
+        "If-Modified-Since-Version": version,
+    }
     owner = f"{'groups' if source.is_group else 'users'}/{source.number}"
     sent = {name: said for name, said in headers.items() if said}
     library = _Library(wire, f"{url.rstrip('/')}/{owner}", sent, clock, clock.now() + _MOST_TIME)
@@ -68,8 +76,13 @@ def _read_papers(library: _Library, collection: str) -> tuple[LibraryPaper, ...]
     only = urlencode({"itemType": f"-{' || '.join(NO_PAPERS)}"})
     found = [item for place in places for item in library.list_all(f"{place}{only}&")]
     items = {item["key"]: item for item in found if item.get("itemType") not in NO_PAPERS}
-    above = [[paths[key] for key in item.get("collections") or () if key in paths] for item in items.values()]
-    return tuple(filter(None, map(make_paper, items.values(), (min(some, default="") for some in above))))
+    above = [
+        [paths[key] for key in item.get("collections") or () if key in paths]
+        for item in items.values()
+    ]
+    return tuple(
+        filter(None, map(make_paper, items.values(), (min(some, default="") for some in above)))
+    )
 
 
 def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -> dict[str, str]:
@@ -78,10 +91,18 @@ def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -
 
     def write_path(key: object, *below: object) -> str:
         one = None if key in below or len(below) > _DEEPEST else known.get(key)
-        return f"{write_path(one.get('parentCollection'), key, *below)}/{one.get('name')}" if one else ""
+        return (
+            f"{write_path(one.get('parentCollection'), key, *below)}/{one.get('name')}"
+            if one
+            else ""
+        )
 
     paths = {key: write_path(key)[1:] for key in known}
-    found = {key: path for key, path in paths.items() if not chosen or f"{path}/".startswith(f"{chosen}/")}
+    found = {
+        key: path
+        for key, path in paths.items()
+        if not chosen or f"{path}/".startswith(f"{chosen}/")
+    }
     if chosen and not found:
         hint = f"Its collections: {', '.join(sorted(paths.values())) or 'none'}."
         raise ConfigurationError(f"this library at Zotero has no collection {chosen!r}", hint=hint)
@@ -140,23 +161,33 @@ class _Library:
         if self.waited > _MOST_WAITING:
             again = self.clock.now() + timedelta(seconds=min(self.pause, 86_400))
             raise OutsideError(
-                f"Zotero asks to wait until {write_with_zone(again, UTC, again.date())}", hint=_LATER
+                f"Zotero asks to wait until {write_with_zone(again, UTC, again.date())}",
+                hint=_LATER,
             )
         self.clock.sleep(self.pause)
         try:
-            answer = self.wire.ask("GET", f"{self.url}/{path}", silence=_SILENCE, headers=self.headers)
+            answer = self.wire.ask(
+                "GET", f"{self.url}/{path}", silence=_SILENCE, headers=self.headers
+            )
         except ExchangeError as error:
-            raise OutsideError(f"Zotero can't be reached: {error}", hint=error.hint or _LATER) from error
+            raise OutsideError(
+                f"Zotero can't be reached: {error}", hint=error.hint or _LATER
+            ) from error
         backoff = read_retry_after(answer.headers.get("backoff", ""), None)
         self.pause = max(backoff or 0.0, answer.retry_after or 0.0)
         if answer.status == HTTPStatus.OK:
             return answer
         if answer.status == HTTPStatus.NOT_MODIFIED:
             raise _Unchanged
-        if answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) and self.pause:
+        if (
+            answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+            and self.pause
+        ):
             return self._ask(path)
         if answer.status in _REFUSALS:
-            reason = "the key may not read it" if "Zotero-API-Key" in self.headers else "it is private"
+            reason = (
+                "the key may not read it" if "Zotero-API-Key" in self.headers else "it is private"
+            )
             reason = f"{reason}, or there is none of this number ({answer.status})"
             raise ConfigurationError(f"Zotero does not show this library: {reason}", hint=_KEY_HINT)
         raise OutsideError(f"Zotero answered {answer.status}", hint=_LATER)

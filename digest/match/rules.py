@@ -49,7 +49,9 @@ class Exclusion:
         if not self.queries:
             return ""
         ready = analyse(paper)
-        return next((f"exclude = {query.text}" for query in self.queries if matches(query, ready)), "")
+        return next(
+            (f"exclude = {query.text}" for query in self.queries if matches(query, ready)), ""
+        )
 
     def covers(self, change: StoredChange) -> bool:
         """Return whether a change is not shown: its paper is excluded, or was until it was withdrawn."""
@@ -66,7 +68,9 @@ def read_exclusion(subscription: Subscription) -> Exclusion:
 
 @lru_cache(maxsize=2**10)
 def _read(texts: tuple[str, ...], papers: tuple[ArxivId, ...]) -> Exclusion:
-    return Exclusion(frozenset(papers), tuple(query for text in texts if (query := read_saved(text))))
+    return Exclusion(
+        frozenset(papers), tuple(query for text in texts if (query := read_saved(text)))
+    )
 
 
 def find_unreadable(texts: Iterable[str], named: Collection[str] = ()) -> dict[str, QueryError]:
@@ -118,9 +122,13 @@ def exclude_changes(
     """Return what a run of changes means to a saved query with its exclusions."""
     if not exclusion:
         return outcome
-    hidden = {id_ for id_ in (*outcome.new, *outcome.changed) if exclusion.find_cause(changes[id_].paper)}
+    hidden = {
+        id_ for id_ in (*outcome.new, *outcome.changed) if exclusion.find_cause(changes[id_].paper)
+    }
     before = {id_: changes[id_].previous for id_ in (*outcome.changed, *outcome.gone)}
-    was_hidden = {id_ for id_, paper in before.items() if paper is not None and exclusion.find_cause(paper)}
+    was_hidden = {
+        id_ for id_, paper in before.items() if paper is not None and exclusion.find_cause(paper)
+    }
     entered = [id_ for id_ in outcome.changed if id_ in was_hidden - hidden]
     left = [id_ for id_ in outcome.changed if id_ in hidden - was_hidden]
     return QueryOutcome(
@@ -136,7 +144,11 @@ def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -
 
 def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
     """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
-    return [(revision, query) for revision in revisions if (query := read_saved(revision.text)) is not None]
+    return [
+        (revision, query)
+        for revision in revisions
+        if (query := read_saved(revision.text)) is not None
+    ]
 
 
 @lru_cache(maxsize=2**14)
@@ -155,7 +167,9 @@ def index_changes(changes: Sequence[StoredChange]) -> PaperIndex:
 
 
 def match_changes(
-    changes: Sequence[StoredChange], revisions: Collection[ActiveRevision], index: PaperIndex | None = None
+    changes: Sequence[StoredChange],
+    revisions: Collection[ActiveRevision],
+    index: PaperIndex | None = None,
 ) -> dict[int, QueryOutcome]:
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
@@ -173,7 +187,9 @@ def match_changes(
     return {id_: outcome for id_, outcome in outcomes.items() if outcome}
 
 
-def _compare(changes: Sequence[StoredChange], replaced: Sequence[int], met: Iterable[int]) -> QueryOutcome:
+def _compare(
+    changes: Sequence[StoredChange], replaced: Sequence[int], met: Iterable[int]
+) -> QueryOutcome:
     """Return what a query meets as an outcome: of the changes' papers, then of those that were replaced."""
     found = set(met)
     now = {place for place in found if place < len(changes)}
@@ -232,7 +248,9 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
     return since is not None and change.paper.published >= since
 
 
-def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:
+def choose_first_digest(
+    candidates: Iterable[StoredChange], days: int, now: datetime
+) -> tuple[StoredChange, ...]:
     """Return the papers a new saved query shows once: the last `days` days, or the newest 15 if those hold fewer.
 
     `candidates` are the newest change of each paper that matches. A paper counts by the submission of its present
@@ -240,7 +258,9 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
     """
     if days <= 0:
         return ()
-    newest = sorted(candidates, key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
+    newest = sorted(
+        candidates, key=lambda change: (change.paper.updated, change.paper.id), reverse=True
+    )
     recent = [change for change in newest if change.paper.updated >= now - timedelta(days=days)]
     return tuple(recent if len(recent) >= FIRST_DIGEST_PAPERS else newest[:FIRST_DIGEST_PAPERS])
 

@@ -101,12 +101,18 @@ def _find_candidates(
 ) -> list[list[StoredChange]]:
     """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in owed_digests]
-    wanted = {number: first_digest for number, first_digest in enumerate(owed_digests) if first_digest.days > 0}
+    wanted = {
+        number: first_digest
+        for number, first_digest in enumerate(owed_digests)
+        if first_digest.days > 0
+    }
     if not wanted:
         return kept
     revisions = [first_digest.revision for first_digest in wanted.values()]
     queries = {revision.canonical: query for revision, query in readable(revisions)}
-    theirs = load_subscriptions(conn, sorted({first_digest.subscription_id for first_digest in wanted.values()}))
+    theirs = load_subscriptions(
+        conn, sorted({first_digest.subscription_id for first_digest in wanted.values()})
+    )
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = defaultdict(list)
     for number, first_digest in wanted.items():
@@ -118,10 +124,14 @@ def _find_candidates(
             for number in by_text[text] if met else ():
                 first_digest = owed_digests[number]
                 exclusion = exclusions.get(first_digest.subscription_id, Exclusion())
-                found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
+                found = [
+                    batch[place] for place in met if not exclusion.find_cause(batch[place].paper)
+                ]
                 fresh = _drop_seen(conn, first_digest.subscription_id, found)
                 # What is chosen of a part and the next part is what would be chosen of both.
-                kept[number] = list(choose_first_digest([*kept[number], *fresh], first_digest.days, at))
+                kept[number] = list(
+                    choose_first_digest([*kept[number], *fresh], first_digest.days, at)
+                )
     return kept
 
 
@@ -185,7 +195,9 @@ class MatchReport:
         """Say how many papers each saved query brought, how many in all, and what first digests hold."""
         news = self._describe_news()
         if not self.first_digest_papers:
-            return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
+            return news or (
+                "nothing new for any saved query" if self.changes else "nothing new to match"
+            )
         owed_digests = f"{count(len(self.first_digest_papers), 'paper')} for a first digest"
         return f"{news}, and {owed_digests}" if news else owed_digests
 
@@ -197,7 +209,11 @@ class MatchReport:
         names = f"{each} = " if len(brought) > 1 else f"{next(iter(brought))}: "
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
         papers, total = {*self.news.values()}, sum(brought.values())
-        sums = f"{count(total, 'match', 'matches')}, " if len(brought) > 1 and total != len(papers) else ""
+        sums = (
+            f"{count(total, 'match', 'matches')}, "
+            if len(brought) > 1 and total != len(papers)
+            else ""
+        )
         left = papers - self.papers - self.excluded
         untold = f", {count(len(left), 'paper')} that no subscription takes" if left else ""
         return f"{names}{sums}{count(len(papers), 'paper')}{excluded}{untold}"
@@ -247,7 +263,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
         if now_at != mark or active_revisions(conn, ended_since=ended_since) != revisions:
             return True
-        run_id = begin_match_run(conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll")
+        run_id = begin_match_run(
+            conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
+        )
         save_query_matches(conn, run_id, outcomes)
         for day, least in leasts.items():
             save_least(conn, day, least)
@@ -257,7 +275,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         chosen = {}
         for stored in askers:
             kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)
-            found = [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes]
+            found = [
+                outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes
+            ]
             told = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
             ids = select_for_subscription(kinds, told, kind_of, overtaken)
             if exclusion:
@@ -269,7 +289,8 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         at_once = [
             stored.id
             for stored in askers
-            if stored.subscription.cadence.kind is CadenceKind.AT_ONCE and stored.subscription.has_digests
+            if stored.subscription.cadence.kind is CadenceKind.AT_ONCE
+            and stored.subscription.has_digests
         ]
         make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
         set_matched_mark(conn, changes[-1].id, expected=mark)
@@ -283,10 +304,16 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     return True
 
 
-def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
+def find_overtaken(
+    conn: Connection, source: str, changes: Iterable[StoredChange]
+) -> frozenset[int]:
     """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody checked."""
     cursors = load_cursors(conn, source).values()
-    began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
-    marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]
+    began = min(
+        (cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None
+    )
+    marks = [
+        (cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST
+    ]
     mark = max(marks, default=(0, 0))
     return frozenset(change.id for change in changes if is_overtaken(change, mark, began))

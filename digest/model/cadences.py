@@ -50,7 +50,9 @@ _OTHER_COUNTS = ("posix/", "right/")
 """Folders of copies, `right/` with leap seconds counted: no zones of their own."""
 
 _DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
-_DAYS_HINT = "Days are daily, weekdays, names such as mondays and thursdays, or every second monday."
+_DAYS_HINT = (
+    "Days are daily, weekdays, names such as mondays and thursdays, or every second monday."
+)
 _RHYTHMS = ("second", "third", "fourth", "other", "fortnightly", "biweekly", "monthly")
 
 _DAY = timedelta(days=1)
@@ -108,16 +110,21 @@ class Cadence:
             )
         at = _read_time(hour, minute, phrase)
         wait = (
-            USUAL_WAIT if late_hour is None else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
+            USUAL_WAIT
+            if late_hour is None
+            else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
         )
         second = _FORTNIGHT_PHRASE.fullmatch(days)
         weekdays = _read_days(second[1] if second else days, phrase)
         fortnight = _read_fortnight(weekdays, second[2], phrase) if second else None
         if not (zone or late_zone):
             raise ConfigurationError(
-                f"{phrase!r} does not name a time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
+                f"{phrase!r} does not name a time zone",
+                hint=f'Write "{phrase} Europe/Berlin", or UTC.',
             )
-        return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait, fortnight)
+        return cls(
+            CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait, fortnight
+        )
 
     @property
     def latest(self) -> time:
@@ -176,7 +183,10 @@ class QuietHours:
                 hint='Write "22:00-07:00", or with a time zone if `when` has none: "22:00-07:00 Europe/Berlin".',
             )
         begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
-        begin, end = _read_time(begin_hour, begin_minute, phrase), _read_time(end_hour, end_minute, phrase)
+        begin, end = (
+            _read_time(begin_hour, begin_minute, phrase),
+            _read_time(end_hour, end_minute, phrase),
+        )
         if begin == end:
             raise ConfigurationError(
                 f"{phrase!r} ends when it begins: either all hours would be quiet, or none",
@@ -205,7 +215,9 @@ def read_pause_end(text: str, zone: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
         if moment.year <= LAST_YEAR:
-            return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(
+                UTC
+            )
     except (ValueError, OverflowError):
         raise UsageError(
             f"{text!r} is not a date",
@@ -228,7 +240,9 @@ def _read_time(hour: str, minute: str, phrase: str) -> time:
 
 
 def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
-    wait = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute) % timedelta(days=1)
+    wait = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute) % timedelta(
+        days=1
+    )
     if wait > LONGEST_WAIT:
         raise ConfigurationError(
             f"{phrase!r}: {latest:%H:%M} is more than {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
@@ -240,7 +254,8 @@ def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
 def _read_zone(zone: str, phrase: str) -> str:
     if zone in _MACHINES_OWN or zone.startswith(_OTHER_COUNTS):
         raise ConfigurationError(
-            f"{phrase!r}: {zone} is not a place", hint="Use a name such as Europe/Berlin, America/New_York or UTC."
+            f"{phrase!r}: {zone} is not a place",
+            hint="Use a name such as Europe/Berlin, America/New_York or UTC.",
         )
     try:
         return ZoneInfo(zone).key
@@ -269,7 +284,9 @@ def _ask_zone(phrase: str) -> str:
 
 def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> date:
     if len(days) > 1:
-        raise ConfigurationError(f"{phrase!r}: every second week has one day", hint='Write "every second monday".')
+        raise ConfigurationError(
+            f"{phrase!r}: every second week has one day", hint='Write "every second monday".'
+        )
     if first is None:
         return FIRST_FORTNIGHT
     (weekday,) = days
@@ -304,7 +321,9 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
             hint += _ask_zone(phrase)
             raise ConfigurationError(f"{phrase!r}: {word!r} is not a day of the week", hint=hint)
     if not days:
-        raise ConfigurationError(f"{phrase!r} does not name a day", hint=_DAYS_HINT + _ask_zone(phrase))
+        raise ConfigurationError(
+            f"{phrase!r} does not name a day", hint=_DAYS_HINT + _ask_zone(phrase)
+        )
     return frozenset(days)
 
 
@@ -316,7 +335,9 @@ def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     process does, as what zoneinfo has read of a zone does.
     """
     place, local = ZoneInfo(zone), datetime.combine(day, at)
-    while (moment := local.replace(tzinfo=place).astimezone(UTC)).astimezone(place).replace(tzinfo=None) != local:
+    while (moment := local.replace(tzinfo=place).astimezone(UTC)).astimezone(place).replace(
+        tzinfo=None
+    ) != local:
         local += timedelta(minutes=1)  # clocks are put forward over it
     last_before = (moment - timedelta(seconds=1)).astimezone(place).date()
     return moment if day in (local.date(), last_before) else None
@@ -332,7 +353,9 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
         begin = resolve_local(day, quiet.begin, zone)
         end = _resolve_end(quiet, day, zone)
         if begin is not None and begin <= moment < end:
-            return leave_quiet(cadence, quiet, end)  # if clocks are put forward over it, the next begins at once
+            return leave_quiet(
+                cadence, quiet, end
+            )  # if clocks are put forward over it, the next begins at once
     return moment
 
 

@@ -17,7 +17,9 @@ UNWANTED = (
 )
 """To be put between brackets in a pattern."""
 
-_UNWANTED = re.compile(f"[{UNWANTED}\ud800-\udfff]")  # halves of surrogate pairs, too, which no encoding takes
+_UNWANTED = re.compile(
+    f"[{UNWANTED}\ud800-\udfff]"
+)  # halves of surrogate pairs, too, which no encoding takes
 _BLANKS = re.compile("[\t\n\v\f\r\x1c-\x1f \x85\u2028\u2029]+")
 _RARE_BLANKS = re.compile("[\v\f\x1c-\x1f\x85\u2028\u2029]")
 

@@ -72,7 +72,13 @@ class QueryError(UsageError):
     """
 
     def __init__(
-        self, message: str = "", *, text: str = "", position: int = 0, hint: str = "", instead: str = ""
+        self,
+        message: str = "",
+        *,
+        text: str = "",
+        position: int = 0,
+        hint: str = "",
+        instead: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.text = text
@@ -153,7 +159,12 @@ class ArxivError(OutsideError):
     reader_message: ClassVar[str] = "arXiv has not answered"
 
     def __init__(
-        self, message: str = "", *, hint: str = "", retry_after: float | None = None, request: str = ""
+        self,
+        message: str = "",
+        *,
+        hint: str = "",
+        retry_after: float | None = None,
+        request: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after

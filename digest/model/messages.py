@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import Protocol, Self, TypeAlias
 
 from digest.model.announcements import Kind
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.papers import Paper, Reason
-from digest.model.subscriptions import Abstracts, Destination, Grouping, UncheckedTurn
+from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
 
 NEAR_LIST = "near this list's library"
 """What others read in place of a title of somebody's library."""
@@ -57,7 +58,10 @@ class Occasion(StrEnum):
         return self in _OF_PAST
 
 
-_OF_PAST = (Occasion.FIRST_DIGEST, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+_OF_PAST = (
+    Occasion.FIRST_DIGEST,
+    Occasion.TRIAL,
+)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +249,8 @@ class Digest:
         """Return it as others may read it, without titles of its reader's library."""
         hidden = [replace(one, near=NEAR_LIST) if one.near else one for one in self.entries]
         groups = [
-            replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries))) for group in self.groups
+            replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries)))
+            for group in self.groups
         ]  # only the first has reasons
         return replace(self, entries=tuple(hidden), groups=tuple(groups))
 
@@ -253,8 +258,13 @@ class Digest:
         """Return it as those may read it who must not know what is asked for: nor, then, why a paper matched."""
         entries = tuple(replace(one, queries=(), reasons=()) for one in self.entries)
         by_query = self.group_by is Grouping.QUERY
-        groups = [replace(one, title="Papers" if by_query else one.title, reasons=()) for one in self.groups]
-        return replace(self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups))
+        groups = [
+            replace(one, title="Papers" if by_query else one.title, reasons=())
+            for one in self.groups
+        ]
+        return replace(
+            self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups)
+        )
 
 
 def _hide_title(reason: str, entry: DigestEntry) -> str:
@@ -539,7 +549,9 @@ class Transport(Protocol):
         """
         ...
 
-    def send(self, message: Message, destination: Destination, is_ours: Callable[[], bool] = ...) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = ...
+    ) -> Receipt:
         """Hand the message over, once, and return the answer.
 
         `is_ours`: asked right before the point of no return, if a second copy does harm.
@@ -548,7 +560,9 @@ class Transport(Protocol):
         """
         ...
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
+    def find(
+        self, message: Message, destination: Destination, begun_at: datetime
+    ) -> Receipt | None:
         """Check whether the message was taken after all; None if it was not.
 
         `begun_at`: when sending it began, by the clock of the host that sent.

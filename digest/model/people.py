@@ -90,14 +90,20 @@ class Signup:
 
     def admits(self, address: str) -> bool:
         """Whether an address, in its one spelling, may subscribe."""
-        return self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
+        return (
+            self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
+        )
 
     def takes(self, address: str) -> bool:
         """Whether a request for an address is taken. All are if single ones are listed: nobody learns which."""
         return bool(self.addresses) or self.admits(address)
 
     def __str__(self) -> str:
-        return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "closed"
+        return (
+            "open"
+            if self.is_open
+            else ", ".join(sorted({*self.domains, *self.addresses})) or "closed"
+        )
 
 
 class RequestKind(StrEnum):
@@ -140,7 +146,8 @@ class SignupRequest:
         """Return it with one saved query more, named after its words."""
         if len(self.queries) >= MOST_QUERIES:
             raise UsageError(
-                f"you have {MOST_QUERIES} saved queries, and nobody may have more", hint="Delete one first."
+                f"you have {MOST_QUERIES} saved queries, and nobody may have more",
+                hint="Delete one first.",
             )
         name = name_query(text, [query.name for query in self.queries])
         return replace(self, queries=(*self.queries, OwnQuery(name, text)))
@@ -169,11 +176,15 @@ def write_cadence(days: str, hour: str, zone: str) -> str:
     if days == "announcement":
         return "on announcement"
     if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):
-        raise UsageError("these days or this hour are not offered", hint="Choose both from the lists.")
+        raise UsageError(
+            "these days or this hour are not offered", hint="Choose both from the lists."
+        )
     try:
         return str(Cadence.parse(f"{days} at {int(hour):02}:00 {zone or 'UTC'}"))
     except ConfigurationError as error:
-        raise UsageError(f"{zone[:60]!r} is not a time zone", hint="Write it like Europe/Berlin.") from error
+        raise UsageError(
+            f"{zone[:60]!r} is not a time zone", hint="Write it like Europe/Berlin."
+        ) from error
 
 
 def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:

@@ -22,7 +22,9 @@ _VERBS = {
 }
 """What a reader reads before a place, by how authors say it; what says most comes first."""
 
-_VERB = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({verb})' for verb in _VERBS.values())})(?![\w-])", re.IGNORECASE)
+_VERB = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(f'({verb})' for verb in _VERBS.values())})(?![\w-])", re.IGNORECASE
+)
 _UNSURE = re.compile(
     r"\b(?:not|never|\w+n't|if|once|when|until|after|before|unless|whether|should|could|may|might|would|hope\w*|be"
     r"|(?:condition|provision)al\w*|expected|submi(?:tted|ssion)(?!\s(?:\w+\s)?and\b)|under\sreview|pending|rejected"
@@ -82,7 +84,9 @@ _BARE = re.compile(
 )
 """A conference by its letters and year alone: "ICML 2016"."""
 
-_MARKUP = re.compile(r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|(?:[(\[<]\s*)?https?:\S+")
+_MARKUP = re.compile(
+    r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|(?:[(\[<]\s*)?https?:\S+"
+)
 _LONGEST_PLACE = 60
 _NEAR = 400
 """Letters around a verb that are read: `_UNSURE`, `_END`, `_LOOSE` and `_BEFORE` would be slow with many."""
@@ -104,7 +108,8 @@ _WORDS = {
 }
 _WORD = re.compile("|".join(rf"\b({words})\b" for words in _WORDS.values()), re.IGNORECASE)
 _HOST = re.compile(
-    rf"(?:www\.)?(?:{'|'.join(f'({hosts})' for hosts in _HOSTS.values())})(?![\w.@:-])", re.IGNORECASE
+    rf"(?:www\.)?(?:{'|'.join(f'({hosts})' for hosts in _HOSTS.values())})(?![\w.@:-])",
+    re.IGNORECASE,
 )
 _ADDRESS = re.compile(
     rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))"
@@ -120,7 +125,10 @@ _TEX = (
     (re.compile(r"\\href\s*\{([^{}]*)\}"), r" \1 "),
     (re.compile(r"\\~(?:\{\})?|\\textasciitilde(?:\{\})?|\$?\\sim\$?"), "~"),
     (re.compile(r"\\([_%#&])"), r"\1"),
-    (re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"), r"\1"),  # a broken line
+    (
+        re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"),
+        r"\1",
+    ),  # a broken line
 )
 _LOOSE_SIGNS = (*".,;:!?*$'\"\\]>…’”", "'s", "’s")
 
@@ -186,7 +194,9 @@ def find_links(paper: Paper) -> tuple[Link, ...]:
     found: dict[str, str] = {}
     if not paper.is_withdrawn and not paper.id.archive and paper.id.month >= _HTML_SINCE:
         found["HTML"] = f"https://arxiv.org/html/{paper.id}v{paper.version}"
-    for _, label, url in sorted(_read_links(f"{paper.abstract}\n{paper.comment}"), key=lambda one: one[0]):
+    for _, label, url in sorted(
+        _read_links(f"{paper.abstract}\n{paper.comment}"), key=lambda one: one[0]
+    ):
         if url not in found.values():
             found.setdefault(label, url)
     return tuple(Link(label, found[label]) for label in ("HTML", *_WORDS) if label in found)
@@ -204,7 +214,8 @@ def _read_links(text: str) -> Iterator[tuple[bool, str, str]]:
         while url.endswith(_LOOSE_SIGNS) or (url.endswith(")") and url.count(")") > url.count("(")):
             url = url[:-1]
         said = [
-            list(_WORDS)[(word.lastindex or 1) - 1] for word in _WORD.finditer(re.split(r"[.;]\s", before)[-1])
+            list(_WORDS)[(word.lastindex or 1) - 1]
+            for word in _WORD.finditer(re.split(r"[.;]\s", before)[-1])
         ]
         if (plain := _PLAIN.fullmatch(url)) is None:
             continue

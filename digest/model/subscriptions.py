@@ -1,4 +1,4 @@
-"""Saved queries, subscriptions and destinations: who wants what, where and, by a cadence, when."""
+"""Saved queries and subscriptions: who wants what and, by a cadence, when."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
-from digest.model.errors import ConfigurationError, UsageError
+from digest.model.destinations import Destination
 from digest.model.papers import ArxivId
 from digest.model.taxonomy import is_archive, is_category, spell_name
 
@@ -20,15 +20,8 @@ EVERYTHING = ""
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
 
-NAME_RULE = (
-    "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a letter or digit."
-)
+NAME_RULE = "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a letter or digit."
 """What `NAME` takes, in words."""
-
-_LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
-"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
-
-FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 FILE = "file"
 """Origin of the saved queries and subscriptions that the operator's file names."""
@@ -52,102 +45,6 @@ def write_title(name: str) -> str:
         return spell_name(name)
     words = re.sub("[-_]+", " ", name).strip()
     return words[:1].upper() + words[1:]
-
-
-class DestinationKind(StrEnum):
-    """The kinds of destination. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
-
-    MAIL = "mailto"
-    SLACK = "slack"
-    SLACK_WEBHOOK = "slack-webhook"
-    DISCORD = "discord"
-    WEBHOOK = "webhook"
-    FEED = "feed"
-    FILE = "file"
-    CONSOLE = "console"
-
-
-SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
-"""Ways to Slack, which takes one message a second and channel: a digest goes there in several."""
-
-_ADDRESSES = {
-    **dict.fromkeys((DestinationKind.MAIL, DestinationKind.FILE), ":…"),
-    **dict.fromkeys((DestinationKind.FEED, DestinationKind.CONSOLE), ""),
-    DestinationKind.SLACK: ":#…",
-}
-FORMS = ", ".join(f"{kind}{_ADDRESSES.get(kind, ':name')}" for kind in DestinationKind)
-"""How destinations are written: most by a name that the configuration gives to an address."""
-
-OWN_DESTINATIONS = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
-"""Destinations that show nothing to anybody but their owner."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Destination:
-    """Where a digest goes, as `kind:address`.
-
-    Attributes:
-        address: a mail address, `#channel` or a Slack id, a webhook's configured name, a path; "" for
-            `feed` and `console`.
-    """
-
-    kind: DestinationKind
-    address: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `discord:team`, `feed`, `file:x.atom` …."""
-        word, colon, address = text.strip().partition(":")
-        try:
-            kind = DestinationKind(word.lower())
-        except ValueError:
-            raise ConfigurationError(f"{text!r} is not a destination", hint=f"Write {FORMS}.") from None
-        takes_address = _ADDRESSES.get(kind) != ""
-        if takes_address and not address.strip():
-            raise ConfigurationError(f"{text!r} has no address after {word}:", hint=f"Write {FORMS}.")
-        if not takes_address and colon:
-            raise ConfigurationError(f"{word} has no address", hint=f"Write just {kind}.")
-        return cls(kind, address.strip())
-
-    @property
-    def is_pulled(self) -> bool:
-        """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
-        return self.kind is DestinationKind.FEED or (
-            self.kind is DestinationKind.FILE and self.address.lower().endswith(FEED_SUFFIXES)
-        )
-
-    @property
-    def is_capped(self) -> bool:
-        """Whether its messages show no more papers than `show` allows; all others hold every paper."""
-        return self.kind is DestinationKind.MAIL or self.kind in SLACK_KINDS
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.address}" if self.address else str(self.kind)
-
-
-def normalise_address(text: str) -> str:
-    """Return a mail address in the one spelling it is stored and compared in: ASCII, lower case.
-
-    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from `reader@` and
-    who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
-    and 5322 (as the package email-validator reads them); no server is asked.
-    """
-    import email_validator  # noqa: PLC0415 - costs 40 ms that a command without mail need not pay
-
-    address = text.strip()
-    name, at, domain = address.rpartition("@")
-    is_local = _LOCAL_DOMAIN.fullmatch(at + domain) is not None
-    judged = f"{name}@example.org" if is_local else address
-    try:
-        valid = email_validator.validate_email(
-            judged, check_deliverability=False, allow_smtputf8=False, strict=True
-        )
-    except email_validator.EmailNotValidError as error:
-        raise UsageError(
-            f"{address[:80]!r} is not an e-mail address: {str(error).rstrip('.')}",
-            hint="Write just the address, such as reader@example.org.",
-        ) from error
-    return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
 
 
 class WhenEmpty(StrEnum):
@@ -263,9 +160,10 @@ class Subscription:
     @property
     def has_one_reader(self) -> bool:
         """Whether nobody but its owner reads it: then it may name titles of a library."""
-        kinds = [place.kind for place in self.destinations if place.kind not in OWN_DESTINATIONS]
+        others = [place.traits for place in self.destinations if not place.traits.is_own]
+        is_personal = len(others) == 1 and others[0].is_personal
         is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
-        return not is_open and (not kinds or kinds == [DestinationKind.MAIL])
+        return not is_open and (not others or is_personal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,9 @@ def _read_table() -> Iterator[tuple[str, str]]:
         yield (archive + id_ if id_.startswith(".") else id_), name
 
 
-ARCHIVES: Mapping[str, str] = MappingProxyType({id_: name for id_, name in _read_table() if "." not in id_})
+ARCHIVES: Mapping[str, str] = MappingProxyType(
+    {id_: name for id_, name in _read_table() if "." not in id_}
+)
 """The 20 archives in use: id -> name."""
 
 CATEGORIES: Mapping[str, str] = MappingProxyType(
@@ -307,16 +309,21 @@ def nearest_category(name: str) -> str | None:
     """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
     wanted = name.casefold().strip()
     archive, dot, subject = wanted.partition(".")
-    within = [id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(f"{archive}.")]
+    within = [
+        id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(f"{archive}.")
+    ]
     sought = subject if within else wanted  # a known archive by itself makes no two ids alike
-    homonyms = [] if dot else [id_ for id_ in CATEGORIES if id_.casefold().partition(".")[2] == sought]
+    homonyms = (
+        [] if dot else [id_ for id_ in CATEGORIES if id_.casefold().partition(".")[2] == sought]
+    )
     if len(homonyms) == 1:
         return homonyms[0]
     for id_ in within or (*CATEGORIES, *ARCHIVES):
         if (CATEGORIES.get(id_) or ARCHIVES[id_]).casefold() == sought:
             return canonical_category(id_)
     ids = {
-        id_.casefold().removeprefix(f"{archive}." if within else ""): id_ for id_ in within or _SPELLINGS.values()
+        id_.casefold().removeprefix(f"{archive}." if within else ""): id_
+        for id_ in within or _SPELLINGS.values()
     }
     swapped = [id_ for known, id_ in ids.items() if sorted(known) == sorted(sought)]
     if len(swapped) == 1:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from digest.model import secrets
+from digest.model.destinations import Destination
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
 from digest.model.people import (
     FRESH,
@@ -24,7 +25,6 @@ from digest.model.people import (
     RequestKind,
     SignupRequest,
 )
-from digest.model.subscriptions import Destination
 from digest.people.signups import (
     REFUSED,
     StoredSignup,
@@ -113,15 +113,21 @@ def queue_letters(site: Site) -> int:
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
     """Say why a request gets no letter, "" if it gets one. Nobody but the operator hears it."""
     admission = maker.config.web.signup
-    is_admitted = admission.admits(signup.address) or (admission.is_off and signup.kind is RequestKind.MOVE)
+    is_admitted = admission.admits(signup.address) or (
+        admission.is_off and signup.kind is RequestKind.MOVE
+    )
     if signup.ends_at <= now:
         return "its time is over"
-    is_shared = any(one.shared and signup.destination in one.destinations for one in maker.config.subscriptions)
+    is_shared = any(
+        one.shared and signup.destination in one.destinations for one in maker.config.subscriptions
+    )
     if is_shared or LETTERS in load_unsubscribed(conn, signup.destination):
         return "its address wants none"
     if signup.kind in (RequestKind.SUBSCRIBE, RequestKind.MOVE) and not is_admitted:
         return "its address may not subscribe here"
-    if signup.kind in (RequestKind.LINK, RequestKind.FRESH) and not load_memberships(conn, signup.destination):
+    if signup.kind in (RequestKind.LINK, RequestKind.FRESH) and not load_memberships(
+        conn, signup.destination
+    ):
         return "its address has no subscription"
     name = _count_mailbox(maker, signup.address)
     if any(find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
@@ -149,7 +155,9 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     if signup.kind is RequestKind.LINK:
         remember_preferences(conn, maker, destination, at=now)
     slot = f"{signup.kind}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
-    ends_at = min(now + FRESH, signup.ends_at) if signup.kind is RequestKind.FRESH else signup.ends_at
+    ends_at = (
+        min(now + FRESH, signup.ends_at) if signup.kind is RequestKind.FRESH else signup.ends_at
+    )
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     key = secrets.idempotency_key(f"{maker.installation} {LETTERS}", slot, str(destination), 0)
@@ -163,7 +171,9 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         entries=(),
         shown=0,
         queries=(),
-        coverage=Coverage(None, is_complete=False, compared=0, matched=None, checked_at=None, source=""),
+        coverage=Coverage(
+            None, is_complete=False, compared=0, matched=None, checked_at=None, source=""
+        ),
     )
     plan = DeliveryPlan(destination, 0, 1, key)
     draft = DigestDraft(start_letters(conn, now), letter, [plan], ())

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from digest.config import Config
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
+from digest.model.destinations import OWN_FEED, DestinationKind, mail_to
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import (
     KINDS,
@@ -30,8 +31,6 @@ from digest.model.people import (
 from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import (
     EVERYTHING,
-    Destination,
-    DestinationKind,
     DueSubscription,
     Subscription,
     SubscriptionState,
@@ -125,7 +124,9 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
     own = next((dues[one.id] for one in memberships if is_personal(one.origin)), None)
     choices = SignupRequest(
         queries=tuple(load_own_queries(conn, person)),
-        joins=tuple(one.name for one in memberships if one.is_joined and one.unsubscribed_at is None),
+        joins=tuple(
+            one.name for one in memberships if one.is_joined and one.unsubscribed_at is None
+        ),
     )
     if own is not None:
         stored = own.subscription
@@ -141,16 +142,26 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
 
 
 def make_signup_request(
-    config: Config, text: str, cadence: str, *, kinds: Collection[str], joins: Collection[str], has_feed: bool
+    config: Config,
+    text: str,
+    cadence: str,
+    *,
+    kinds: Collection[str],
+    joins: Collection[str],
+    has_feed: bool,
 ) -> SignupRequest:
     """Return what somebody wants, from the fields of a form; refuse what can't be read or is not offered."""
     offered = [one.name for one in list_offered(config)]
     if not {*kinds} <= {*KINDS} or not {*joins} <= {*offered}:
         raise UsageError("something is chosen that is not offered", hint="Choose from the lists.")
     if not (text.strip() or joins):
-        raise UsageError("nothing is chosen yet", hint="Write what you follow, or tick a subscription.")
+        raise UsageError(
+            "nothing is chosen yet", hint="Write what you follow, or tick a subscription."
+        )
     if has_feed and not text.strip():
-        raise UsageError("a feed is made of what you follow", hint="Write what you follow, or untick the feed.")
+        raise UsageError(
+            "a feed is made of what you follow", hint="Write what you follow, or untick the feed."
+        )
     choices = SignupRequest(
         cadence=cadence,
         kinds=tuple(kind for kind in KINDS if kind in kinds),
@@ -187,11 +198,15 @@ def read_text(text: str) -> Query:
 def check_signup_request(choices: SignupRequest) -> None:
     """Refuse what nobody may have."""
     if len(choices.queries) > MOST_QUERIES:
-        raise UsageError(f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them.")
+        raise UsageError(
+            f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them."
+        )
     for query in choices.queries:
         read_text(query.text)
     if not choices.kinds:
-        raise UsageError("no kind of paper is chosen", hint="Tick at least one, such as new papers.")
+        raise UsageError(
+            "no kind of paper is chosen", hint="Tick at least one, such as new papers."
+        )
     Cadence.parse(choices.cadence)
 
 
@@ -207,14 +222,18 @@ def apply_signup_request(
         UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved queries as it may be.
     """
     check_signup_request(choices)
-    texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in choices.queries}
+    texts = {
+        query.name: (query.text, parse_query(query.text).canonical, "") for query in choices.queries
+    }
     if maker.config.arxiv.source == "query":
         active = {revision.canonical for revision in active_revisions(conn)}
         wanted = active.union(canonical for _, canonical, _ in texts.values())
         if wanted > active and len(wanted) > MOST_SEARCHED:
-            raise UsageError("no more saved queries are possible here", hint="Ask who runs this service.")
+            raise UsageError(
+                "no more saved queries are possible here", hint="Ask who runs this service."
+            )
     sync_queries(conn, texts, person.origin, at)
-    feed = (Destination(DestinationKind.FEED),) if choices.has_feed else ()
+    feed = (OWN_FEED,) if choices.has_feed else ()
     own = Subscription(
         name=choose_own_name(conn, maker, person, at=at),
         queries=tuple(query.name for query in choices.queries if query.is_on),
@@ -229,7 +248,13 @@ def apply_signup_request(
 
 
 def save_query(
-    conn: Connection, config: Config, preferences: Preferences, name: str, text: str, *, at: datetime
+    conn: Connection,
+    config: Config,
+    preferences: Preferences,
+    name: str,
+    text: str,
+    *,
+    at: datetime,
 ) -> None:
     """Give one of a person's saved queries another text, or add one if no name is given; either is on then.
 
@@ -242,20 +267,33 @@ def save_query(
     if preferences.own is None and not config.web.signup.admits(person.address):
         require_own(preferences)
     if name and name not in {one.name for one in choices.queries}:
-        raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
+        raise UnknownName(
+            "you have no such saved query any more", hint="Go back to your subscriptions."
+        )
     text = read_text(text).expression
     canonical = _canonical(text)
     twin = next((one.name for one in choices.queries if _canonical(one.text) == canonical), name)
     if name and twin != name:
-        raise UsageError("you have this saved query already", hint="Go back, and delete one of the two.")
+        raise UsageError(
+            "you have this saved query already", hint="Go back, and delete one of the two."
+        )
     if twin:
         edited = OwnQuery(rename_query(conn, person, twin, text), text)
-        choices = replace(choices, queries=tuple(edited if one.name == twin else one for one in choices.queries))
+        choices = replace(
+            choices, queries=tuple(edited if one.name == twin else one for one in choices.queries)
+        )
     else:
         choices = choices.add_query(text)
     apply_signup_request(conn, maker, person, choices, at=at)
     if preferences.own is None:
-        log_consent(conn, person.id, choose_own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
+        log_consent(
+            conn,
+            person.id,
+            choose_own_name(conn, maker, person, at=at),
+            "confirmed",
+            how=PAGE,
+            at=at,
+        )
 
 
 def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
@@ -289,16 +327,21 @@ def confirm_signup(
     return found
 
 
-def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
+def _subscribe(
+    conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime
+) -> None:
     if not config.web.signup.admits(signup.address):
-        raise UsageError("this address may no longer subscribe here", hint="Ask who runs this service.")
+        raise UsageError(
+            "this address may no longer subscribe here", hint="Ask who runs this service."
+        )
     person = confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
     before, choices = load_preferences(conn, signup.address), signup.choices
     offered = {one.name for one in list_offered(config)}
     joins = tuple(name for name in choices.joins if name in offered)
     if not (choices.queries or joins):
         raise UnknownName(
-            "what you wanted to join is not offered any more", hint="Choose on the first page again."
+            "what you wanted to join is not offered any more",
+            hint="Choose on the first page again.",
         )
     name = choose_own_name(conn, maker, person, at=at)
     _resubscribe_to_asked(conn, person, {*joins, *([name] if choices.queries else [])}, at)
@@ -314,7 +357,10 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     """Return both wishes in one. What they left begins anew: its saved queries stay, but off."""
     if before is None or before.own is None:
         return choices
-    has_left, wanted = not before.has_active_own, {_canonical(query.text) for query in choices.queries}
+    has_left, wanted = (
+        not before.has_active_own,
+        {_canonical(query.text) for query in choices.queries},
+    )
     kept = tuple(
         replace(one, is_on=(one.is_on and not has_left) or _canonical(one.text) in wanted)
         for one in before.choices.queries
@@ -329,7 +375,9 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     return replace(merged, has_feed=merged.has_feed or choices.has_feed)
 
 
-def _resubscribe_to_asked(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
+def _resubscribe_to_asked(
+    conn: Connection, person: Person, asked: Collection[str], at: datetime
+) -> None:
     """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
     if EVERYTHING in load_unsubscribed(conn, person.destination):
         for other in load_joined_names(conn, person.destination):
@@ -346,7 +394,8 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
     before = load_preferences(conn, signup.choices.old_address)
     if before is None:
         raise UsageError(
-            "the address to move from is not stored any more", hint="Subscribe anew on the first page."
+            "the address to move from is not stored any more",
+            hint="Subscribe anew on the first page.",
         )
     if load_person(conn, signup.address) is not None:
         raise UsageError(
@@ -386,7 +435,9 @@ def join_subscription(conn: Connection, person: Person, name: str, *, at: dateti
     log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
-def pause_digests(conn: Connection, due: DueSubscription, until: datetime | None, *, at: datetime) -> None:
+def pause_digests(
+    conn: Connection, due: DueSubscription, until: datetime | None, *, at: datetime
+) -> None:
     """Pause a subscription; what matches meanwhile waits. None: until somebody resumes it."""
     pause_subscription(conn, due.id, until)
     if until is not None:
@@ -428,7 +479,9 @@ def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSu
     }
 
 
-def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
+def undo_unsubscription(
+    conn: Connection, preferences: Preferences, name: str, *, at: datetime
+) -> None:
     """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`."""
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
@@ -445,14 +498,16 @@ def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
     return {"address": address, "stored": found} if any(found.values()) else None
 
 
-def erase_person(conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE) -> bool:
+def erase_person(
+    conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE
+) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 
     Then one row stays: that this address left. Without it the file would have it written to again.
     """
     if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")
-    person, destination = load_person(conn, address), Destination(DestinationKind.MAIL, address)
+    person, destination = load_person(conn, address), mail_to(address)
     is_named = any(destination in one.destinations for one in config.subscriptions)
     save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
     if person is not None:

@@ -8,11 +8,19 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from digest.model.cadences import Cadence, CadenceKind
+from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
-from digest.model.subscriptions import Destination, DestinationKind, Subscription, SubscriptionState
+from digest.model.subscriptions import Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, lock_advisory
-from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
+from digest.store.schema import (
+    attempts,
+    deliveries,
+    digests,
+    request_counts,
+    signups,
+    subscriptions,
+)
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import list_settings
 
@@ -47,10 +55,12 @@ class StoredSignup:
     @property
     def destination(self) -> Destination:
         """Where its letter goes."""
-        return Destination(DestinationKind.MAIL, self.address)
+        return mail_to(self.address)
 
 
-def save_signup(conn: Connection, kind: RequestKind, address: str, choices: SignupRequest, *, at: datetime) -> int:
+def save_signup(
+    conn: Connection, kind: RequestKind, address: str, choices: SignupRequest, *, at: datetime
+) -> int:
     """Store a request; return its number. Known and unknown addresses make the same row."""
     row = {
         "kind": kind,
@@ -71,10 +81,14 @@ def claim_signups(conn: Connection, limit: int) -> list[StoredSignup]:
 
 def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
     """Note that a letter was made, and by what hash its link is known until when (UTC)."""
-    conn.execute(update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at))
+    conn.execute(
+        update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at)
+    )
 
 
-def load_signup(conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime) -> StoredSignup | None:
+def load_signup(
+    conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime
+) -> StoredSignup | None:
     """Return the request that a letter's link is for, of one kind only if given; None once it is over.
 
     Pressing its button deletes it, so the row is locked if the connection writes.
@@ -104,13 +118,19 @@ def start_letters(conn: Connection, at: datetime) -> int:
         "created_at": at,
         "ended_at": at,
     }
-    conn.execute(dialect_insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row)
-    return int(conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one())
+    conn.execute(
+        dialect_insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row
+    )
+    return int(
+        conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one()
+    )
 
 
 def has_asked(conn: Connection) -> bool:
     """Whether a letter is still to be made."""
-    return conn.execute(select(signups.c.id).where(signups.c.token == "").limit(1)).first() is not None
+    return (
+        conn.execute(select(signups.c.id).where(signups.c.token == "").limit(1)).first() is not None
+    )
 
 
 def delete_expired_signups(conn: Connection, now: datetime) -> int:
@@ -122,13 +142,19 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
     busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
     old = select(digests.c.id).where(
         digests.c.occasion == Occasion.LETTER,
-        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
+        digests.c.subscription_id.in_(
+            select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)
+        ),
         digests.c.planned_at <= now - UNCONFIRMED,
         digests.c.id.not_in(busy),
     )
     if ids := list(conn.execute(old.limit(_PORTION)).scalars()):
         theirs = deliveries.c.digest_id.in_(ids)
-        conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
+        conn.execute(
+            delete(attempts).where(
+                attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))
+            )
+        )
         conn.execute(delete(deliveries).where(theirs))
         conn.execute(delete(digests).where(digests.c.id.in_(ids)))
     conn.execute(delete(request_counts).where(request_counts.c.hour < _hour_of(now - _KEPT_COUNTS)))
@@ -166,7 +192,10 @@ def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datet
 
 def is_refusing(conn: Connection, now: datetime) -> bool:
     """Whether requests were refused within the last hour, or in the hour that this began in."""
-    refused = (request_counts.c.name == REFUSED, request_counts.c.hour >= _hour_of(now - timedelta(hours=1)))
+    refused = (
+        request_counts.c.name == REFUSED,
+        request_counts.c.hour >= _hour_of(now - timedelta(hours=1)),
+    )
     return conn.execute(select(request_counts.c.hour).where(*refused).limit(1)).first() is not None
 
 
@@ -176,5 +205,10 @@ def _hour_of(moment: datetime) -> int:
 
 def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
     return StoredSignup(
-        row.id, RequestKind(row.kind), row.address, SignupRequest.parse(row.choices), row.asked_at, row.ends_at
+        row.id,
+        RequestKind(row.kind),
+        row.address,
+        SignupRequest.parse(row.choices),
+        row.asked_at,
+        row.ends_at,
     )

@@ -24,7 +24,13 @@ STORED: Final = (
         "What you subscribed to: saved queries, days, hour and the other choices",
         "It decides which papers you get, and when.",
         _ERASED,
-        ("saved_queries", "query_revisions", "subscriptions", "subscription_queries", "subscription_destinations"),
+        (
+            "saved_queries",
+            "query_revisions",
+            "subscriptions",
+            "subscription_queries",
+            "subscription_destinations",
+        ),
     ),
     StoredKind(
         "That you unsubscribed, or blocked mails with a link",

@@ -9,16 +9,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, not_, or_, select, update
 
 from digest.interest.tables import is_liked_by, read_likes_source, write_likes_source
+from digest.model.destinations import Destination, DestinationKind, mail_to
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
-from digest.model.subscriptions import (
-    EVERYTHING,
-    Destination,
-    DestinationKind,
-    SubscriberState,
-    SubscriptionState,
-    write_origin,
-)
+from digest.model.subscriptions import EVERYTHING, SubscriberState, SubscriptionState, write_origin
 from digest.store.dialect import dialect_insert
 from digest.store.queries import current_revision
 from digest.store.schema import (
@@ -57,7 +51,7 @@ class Person:
     @property
     def destination(self) -> Destination:
         """Where their mails go."""
-        return Destination(DestinationKind.MAIL, self.address)
+        return mail_to(self.address)
 
     @property
     def origin(self) -> str:
@@ -91,10 +85,16 @@ def load_person(conn: Connection, address: str) -> Person | None:
 
 def load_people(conn: Connection) -> list[Person]:
     """Return everybody who subscribed by themselves, by address."""
-    joined = select(subscription_destinations.c.destination).where(subscription_destinations.c.is_joined)
-    addresses = [text.removeprefix(f"{DestinationKind.MAIL}:") for text in conn.execute(joined).scalars()]
+    joined = select(subscription_destinations.c.destination).where(
+        subscription_destinations.c.is_joined
+    )
+    addresses = [
+        text.removeprefix(f"{DestinationKind.MAIL}:") for text in conn.execute(joined).scalars()
+    ]
     owners = select(subscriptions.c.subscriber_id).where(subscriptions.c.subscriber_id.is_not(None))
-    found = select(subscribers).where(or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses)))
+    found = select(subscribers).where(
+        or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses))
+    )
     rows = conn.execute(found.order_by(subscribers.c.address))
     return [Person(row.id, row.address, row.since) for row in rows]
 
@@ -103,7 +103,9 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
     """Count an address as confirmed by its owner; return who that is."""
     row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
     upsert = dialect_insert(conn, subscribers).values(row)
-    confirmed = upsert.on_conflict_do_update(index_elements=["address"], set_=row).returning(subscribers)
+    confirmed = upsert.on_conflict_do_update(index_elements=["address"], set_=row).returning(
+        subscribers
+    )
     person = conn.execute(confirmed).one()
     return Person(person.id, person.address, person.since)
 
@@ -123,9 +125,13 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
 def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
     """Name one of a person's saved queries after the words it has now; return its name. It goes on as it was."""
     theirs = saved_queries.c.origin == person.origin
-    others = select(saved_queries.c.name).where(theirs, saved_queries.c.name != name)  # deleted ones, too
+    others = select(saved_queries.c.name).where(
+        theirs, saved_queries.c.name != name
+    )  # deleted ones, too
     renamed = name_query(text, list(conn.execute(others).scalars()))
-    conn.execute(update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed))
+    conn.execute(
+        update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed)
+    )
     return renamed
 
 
@@ -178,7 +184,9 @@ def load_joined_names(conn: Connection, destination: Destination) -> list[str]:
     return list(conn.execute(found.where(places.destination == str(destination))).scalars())
 
 
-def save_membership(conn: Connection, subscription_id: int, destination: Destination, *, at: datetime) -> None:
+def save_membership(
+    conn: Connection, subscription_id: int, destination: Destination, *, at: datetime
+) -> None:
     """Make a person a reader of a subscription of the operator's file; twice is as once."""
     row = {
         "subscription_id": subscription_id,
@@ -209,23 +217,36 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     What the operator's file sends to the old address stays there, and so does a message that is on its way.
     """
     conn.execute(
-        update(subscribers).where(subscribers.c.id == person.id).values(address=address, how="moved", since=at)
+        update(subscribers)
+        .where(subscribers.c.id == person.id)
+        .values(address=address, how="moved", since=at)
     )
-    old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
+    old, new = str(person.destination), str(mail_to(address))
     places, sent = subscription_destinations.c, deliveries.c
     is_leave = tokens.c.purpose == TokenPurpose.UNSUBSCRIBE
     joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
     own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
-    mine = {row.id: row.name for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))}
+    mine = {
+        row.id: row.name
+        for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))
+    }
     theirs = select(digests.c.id).where(digests.c.subscription_id.in_(mine))
     to_old = update(deliveries).where(sent.destination == old, sent.digest_id.in_(theirs))
-    anew = {"destination": new, "body": None, "media_type": None}  # the bytes of an earlier try name the old one
+    anew = {
+        "destination": new,
+        "body": None,
+        "media_type": None,
+    }  # the bytes of an earlier try name the old one
     conn.execute(to_old.where(sent.state == DeliveryState.READY).values(anew))
     for moving in (
         to_old.where(sent.ended_at.is_not(None)),
-        update(subscription_destinations).where(places.destination == old, places.subscription_id.in_(mine)),
+        update(subscription_destinations).where(
+            places.destination == old, places.subscription_id.in_(mine)
+        ),
         # Unsubscribing in an old mail still works.
-        update(tokens).where(tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())),
+        update(tokens).where(
+            tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())
+        ),
     ):
         conn.execute(moving.values(destination=new))
     for id_ in mine:
@@ -242,7 +263,10 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
 
 def end_links(conn: Connection, destination: Destination) -> None:
     """End the links to a person's preferences. Of each stays its hash alone, so that none works ever again."""
-    theirs = (tokens.c.destination == str(destination), tokens.c.purpose == TokenPurpose.PREFERENCES)
+    theirs = (
+        tokens.c.destination == str(destination),
+        tokens.c.purpose == TokenPurpose.PREFERENCES,
+    )
     conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
 
 
@@ -251,7 +275,7 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
 
     `person_id` is 0 if nobody with this address is stored: a request may be, or that they want no letters.
     """
-    key = str(Destination(DestinationKind.MAIL, address))
+    key = str(mail_to(address))
     found = _list_theirs(address, person_id) | {suppressions: suppressions.c.destination == key}
     found[subscription_destinations] |= subscription_destinations.c.destination == key
     hidden = {"token", "hash", "body", "owner", "lease_until"}
@@ -265,7 +289,9 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
     }
 
 
-def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppressions: bool) -> None:
+def delete_person(
+    conn: Connection, address: str, person_id: int, *, keep_suppressions: bool
+) -> None:
     """Delete what is kept of an address whose own subscription has ended.
 
     Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a
@@ -273,10 +299,11 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
 
     `keep_suppressions` if the operator's file names them: that they left must be remembered.
     """
-    destination = Destination(DestinationKind.MAIL, address)
+    destination = mail_to(address)
     end_links(conn, destination)
     liked = map(
-        read_likes_source, conn.execute(select(libraries.c.source).where(is_liked_by(str(destination)))).scalars()
+        read_likes_source,
+        conn.execute(select(libraries.c.source).where(is_liked_by(str(destination)))).scalars(),
     )
     own = select(subscriptions.c.id).where(subscriptions.c.origin == write_origin(person_id))
     of_near = near_days.c.subscription_id
@@ -289,7 +316,7 @@ def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppre
 
 def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
     """Return which rows are about an address, by table, in an order in which they can be deleted."""
-    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
+    origin, key = write_origin(person_id), str(mail_to(address))
     own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
     own_names = select(subscriptions.c.name).where(subscriptions.c.origin == origin)
     queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
@@ -300,13 +327,17 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
         subscription_destinations.c,
     )
     return {
-        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(is_liked_by(key))),
+        library_papers: library_papers.c.library_id.in_(
+            select(libraries.c.id).where(is_liked_by(key))
+        ),
         libraries: is_liked_by(key),
         attempts: attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent)),
         deliveries: sent,
         matches: matches.c.subscription_id.in_(own),
         tokens: or_(
-            tokens.c.destination == key, tokens.c.digest_id.in_(theirs), tokens.c.subscription.in_(own_names)
+            tokens.c.destination == key,
+            tokens.c.digest_id.in_(theirs),
+            tokens.c.subscription.in_(own_names),
         ),
         digests: digests.c.id.in_(theirs),
         subscription_queries: subscription_queries.c.subscription_id.in_(own),
@@ -316,7 +347,10 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
         query_matches: query_matches.c.revision_id.in_(revisions),
         query_revisions: query_revisions.c.query_id.in_(queries),
         saved_queries: saved_queries.c.origin == origin,
-        signups: or_(signups.c.address == address, signups.c.choices.contains(f'"{address}"', autoescape=True)),
+        signups: or_(
+            signups.c.address == address,
+            signups.c.choices.contains(f'"{address}"', autoescape=True),
+        ),
         destination_addresses: destination_addresses.c.destination == key,
         consents: consents.c.subscriber_id == person_id,
         subscribers: subscribers.c.id == person_id,

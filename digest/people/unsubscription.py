@@ -12,9 +12,10 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from digest.model import secrets
+from digest.model.destinations import Destination
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
-from digest.model.subscriptions import EVERYTHING, Destination, write_title
+from digest.model.subscriptions import EVERYTHING, write_title
 from digest.plan.slots import next_due
 from digest.store.subscribers import (
     LETTERS,
@@ -65,16 +66,24 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
     since = load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
     return Unsubscription(
-        destination, stored.subscription, title or write_title(stored.subscription), has_left, undo_until
+        destination,
+        stored.subscription,
+        title or write_title(stored.subscription),
+        has_left,
+        undo_until,
     )
 
 
-def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Unsubscription | None:
+def unsubscribe_by_link(
+    conn: Connection, token: str, *, how: str, at: datetime
+) -> Unsubscription | None:
     """Unsubscribe from what a link names, and return it; None if there is no such link. Twice is as once."""
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None:
         return None
-    save_unsubscription(conn, unsubscription.destination, unsubscription.subscription, how=how, at=at)
+    save_unsubscription(
+        conn, unsubscription.destination, unsubscription.subscription, how=how, at=at
+    )
     return find_unsubscription(conn, token)
 
 
@@ -125,7 +134,9 @@ def resubscribe_to(
     save_resubscription(conn, destination, subscription, how=how, at=at)
     names = None if subscription == EVERYTHING else [subscription]
     for due in load_subscriptions(conn, names=names):
-        if due.next_due_at is None and due.subscription.has_digests:  # it had stopped, since nobody received it
+        if (
+            due.next_due_at is None and due.subscription.has_digests
+        ):  # it had stopped, since nobody received it
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
             set_next_due(conn, due.id, turn)
     return tuple(load_singly_unsubscribed(conn, destination)) if subscription == EVERYTHING else ()

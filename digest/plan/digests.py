@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import choose_zone
+from digest.model.destinations import Destination
 from digest.model.messages import (
     DeliveryPlan,
     Digest,
@@ -21,7 +22,7 @@ from digest.model.messages import (
     StoredText,
 )
 from digest.model.papers import Paper, Reason
-from digest.model.subscriptions import Destination, DueSubscription
+from digest.model.subscriptions import DueSubscription
 from digest.plan.order import KIND_ORDER, Precedence, arrange
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import analyse, find_reasons, matches
@@ -95,7 +96,9 @@ def plan_digest(
         entries=entries,
         shown=min(len(entries), subscription.show or len(entries)),
         queries=tuple(texts),
-        coverage=_count_matched(coverage, None if occasion.is_of_past or coverage.last_shown_at else len(entries)),
+        coverage=_count_matched(
+            coverage, None if occasion.is_of_past or coverage.last_shown_at else len(entries)
+        ),
         groups=groups,
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
@@ -164,7 +167,9 @@ def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
 def is_already_sent(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
     """Whether an earlier digest is for the last announcement already: then a quiet day is not news."""
     until = last_sent_until(earlier)
-    return until is not None and coverage.announcement is not None and until >= coverage.announcement
+    return (
+        until is not None and coverage.announcement is not None and until >= coverage.announcement
+    )
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
@@ -172,7 +177,10 @@ def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> da
     first = coverage.since or coverage.announcement
     if first is None:
         return None
-    return max((one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)), default=None)
+    return max(
+        (one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)),
+        default=None,
+    )
 
 
 def _has_seen(coverage: Coverage, announcement: date) -> bool:
@@ -211,7 +219,9 @@ def make_entry(
     analysed = ready or analyse(last.paper)
     found = {name: find_reasons(query, analysed) for name, query in queries.items()}
     matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
-    reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
+    reasons = [
+        Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]
+    ]
     return DigestEntry(
         kind=kind,
         paper=last.paper,
@@ -220,7 +230,9 @@ def make_entry(
         reasons=tuple(reasons),
         announced=find_shown_change(changes, shown.occasion).announced,
         change_id=last.id,
-        before=StoredText(seen.paper, seen.key) if seen and seen.paper and kind not in _UNLABELLED else None,
+        before=StoredText(seen.paper, seen.key)
+        if seen and seen.paper and kind not in _UNLABELLED
+        else None,
         sequel=shown.sequel,
     )
 
@@ -229,7 +241,12 @@ def _find_matched_before(
     changes: Sequence[StoredChange], seen: Seen | None, queries: Mapping[str, Query]
 ) -> list[str]:
     """Return the queries a paper matched when it last matched any: what was withdrawn mostly does no more."""
-    texts = [text for change in reversed(changes) for text in (change.paper, change.previous) if text is not None]
+    texts = [
+        text
+        for change in reversed(changes)
+        for text in (change.paper, change.previous)
+        if text is not None
+    ]
     texts += [seen.paper] if seen is not None and seen.paper is not None else []
     for text in texts:
         before = analyse(text)
@@ -248,7 +265,9 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
     if len(changes) == 1:
         return changes[0].kind
     kinds = [change.kind for change in changes]
-    if kinds[-1] is Kind.WITHDRAWAL or (Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn):
+    if kinds[-1] is Kind.WITHDRAWAL or (
+        Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn
+    ):
         return Kind.WITHDRAWAL
     return min(kinds, key=KIND_ORDER.index)
 
@@ -288,7 +307,9 @@ def find_sequel(
     )
 
 
-def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
+def _label(
+    kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None
+) -> str:
     if kind in _UNLABELLED:  # as most are
         return ""
     first, last = changes[0], changes[-1]
@@ -297,7 +318,9 @@ def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Qu
         return f"withdrawn (v{version})"
     if kind is Kind.CROSS_LIST:
         before = first.previous.categories if first.previous else (last.paper.primary_category,)
-        return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
+        return "cross-listed into " + ", ".join(
+            name for name in last.paper.categories if name not in before
+        )
     if seen is not None:
         return f"v{seen.version} → v{version}" if seen.version < version else "edited"
     if first.previous is not None and not matches_any(queries, first.previous):

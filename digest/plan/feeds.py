@@ -42,7 +42,10 @@ def spread_moments(
 
 
 def plan_feed(
-    matched: Sequence[Matched], wordings: Mapping[Wording, Query], name: tuple[str, ...], empty: Feed
+    matched: Sequence[Matched],
+    wordings: Mapping[Wording, Query],
+    name: tuple[str, ...],
+    empty: Feed,
 ) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
@@ -78,7 +81,9 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
     for one in sorted(matched, key=lambda one: one.change.id):
         by_paper.setdefault(one.change.paper_key, []).append(one)
     papers = sorted(
-        by_paper.values(), key=lambda found: (_find_update(found), found[-1].change.paper.id), reverse=True
+        by_paper.values(),
+        key=lambda found: (_find_update(found), found[-1].change.paper.id),
+        reverse=True,
     )
     window = timedelta(days=FEED_DAYS)
     return [found for found in papers if _find_update(found) >= _find_update(papers[0]) - window]

@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 
 from digest.config import Config
 from digest.model import secrets
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Digest, Links
-from digest.model.subscriptions import Destination, DestinationKind, DueSubscription
+from digest.model.subscriptions import DueSubscription
 from digest.store.tokens import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
 
 
@@ -57,11 +58,17 @@ class LinkMaker:
     def links(self, destination: Destination, digest: Digest, generation: int = 0) -> Links:
         """Return what a message that shows a digest to one destination may link to."""
         base = self.config.web.base_url.rstrip("/")
-        is_shared = any(one.shared and destination in one.destinations for one in self.config.subscriptions)
+        is_shared = any(
+            one.shared and destination in one.destinations for one in self.config.subscriptions
+        )
         is_mail = destination.kind is DestinationKind.MAIL and not is_shared
         token = self.unsubscribe_token(destination, digest.subscription)
         page = self.web_token(digest.subscription, digest.slot)
-        preferences = f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else ""
+        preferences = (
+            f"{base}/p/{self.preferences_token(destination, generation)}"
+            if base and is_mail
+            else ""
+        )
         written = (one for one in self.config.subscriptions if one.name == digest.subscription)
         is_own = all(one.has_one_reader for one in written)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
@@ -101,7 +108,9 @@ def find_generation(conn: Connection, maker: LinkMaker, destination: Destination
     return next(number for number, is_ended in enumerate(ended) if not is_ended)
 
 
-def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime) -> str:
+def remember_preferences(
+    conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime
+) -> str:
     """Make the address answer at which one person changes what comes to them; return its token."""
     token = maker.preferences_token(destination, find_generation(conn, maker, destination))
     row = make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
@@ -110,7 +119,11 @@ def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destin
 
 
 def remember_tokens(
-    conn: Connection, maker: LinkMaker, digests: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
+    conn: Connection,
+    maker: LinkMaker,
+    digests: Iterable[tuple[DueSubscription, str, int]],
+    *,
+    at: datetime,
 ) -> None:
     """Make the addresses of digests answer, each given with its slot and number: pages, archives, mails."""
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
@@ -125,7 +138,9 @@ def remember_tokens(
             if destination.kind is mail:
                 leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
                 place = str(destination)
-                rows.append(make_token_row(leave, "unsubscribe", destination=place, subscription=name))
+                rows.append(
+                    make_token_row(leave, "unsubscribe", destination=place, subscription=name)
+                )
                 mine = secrets.token_hash(maker.preferences_token(destination))
                 rows.append(make_token_row(mine, "preferences", destination=place))
     save_tokens(conn, rows, at=at)

@@ -32,7 +32,14 @@ _OTHERS, _READ_LAST = "Others", "Read last"
 _SMALL = 3
 """A category with fewer papers has no heading of its own: such papers are listed under "Others"."""
 
-KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
+KIND_ORDER = (
+    Kind.NEW,
+    Kind.KNOWN,
+    Kind.CROSS_LIST,
+    Kind.REPLACEMENT,
+    Kind.METADATA,
+    Kind.WITHDRAWAL,
+)
 """Of a paper with several changes the first of these counts."""
 
 _HEADINGS = {
@@ -117,8 +124,14 @@ def arrange(
         shown = [entry for entry in shown if entry not in first]
     groups += _divide(shown, group_by, queries, form, precedence)
     groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence)
-    groups += [(Group(title, len(listed), form), listed) for (title, form), listed in changes.items() if listed]
-    return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
+    groups += [
+        (Group(title, len(listed), form), listed)
+        for (title, form), listed in changes.items()
+        if listed
+    ]
+    return tuple(entry for _, members in groups for entry in members), tuple(
+        group for group, _ in groups
+    )
 
 
 def _divide(
@@ -130,7 +143,9 @@ def _divide(
 ) -> list[tuple[Group, list[DigestEntry]]]:
     """Put papers that are new to the reader under saved queries, kinds, or, if they are many, categories."""
     last = precedence.last
-    totals = Counter(entry.paper.primary_category for entry in entries if entry.paper.id not in last)
+    totals = Counter(
+        entry.paper.primary_category for entry in entries if entry.paper.id not in last
+    )
 
     def find_heading(entry: DigestEntry) -> str:
         if entry.paper.id in last:
@@ -149,12 +164,18 @@ def _divide(
     if group_by is not Grouping.QUERY and form is Form.TITLE:
         places = {title: -total for title, total in totals.items()}
         if precedence.nearness:  # what holds the nearest paper comes first
-            places = {title: place for place, title in enumerate(by_heading)} | {_OTHERS: len(by_heading)}
-    titles = sorted(by_heading, key=lambda title: (title == _READ_LAST, places.get(title, len(places)), title))
+            places = {title: place for place, title in enumerate(by_heading)} | {
+                _OTHERS: len(by_heading)
+            }
+    titles = sorted(
+        by_heading, key=lambda title: (title == _READ_LAST, places.get(title, len(places)), title)
+    )
     is_name = group_by is Grouping.QUERY or form is Form.TITLE
     return [
         (
-            Group(title, len(by_heading[title]), form, is_name and title not in (_OTHERS, _READ_LAST)),
+            Group(
+                title, len(by_heading[title]), form, is_name and title not in (_OTHERS, _READ_LAST)
+            ),
             by_heading[title],
         )
         for title in titles
@@ -168,14 +189,20 @@ def is_minor(entry: DigestEntry) -> bool:
     """
     from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only a digest with a change pays for it
 
-    parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)} if entry.before else {}
+    parts = (
+        {part.name: part for part in view_revisions(entry.before.paper, entry.paper)}
+        if entry.before
+        else {}
+    )
     changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0
     comment = parts["comment"].summary if "comment" in parts else ""
     is_small = parts.keys() <= _MINOR_PARTS and changed <= _FEW_WORDS
     return is_small and len(comment) <= LONGEST_MINOR and not _WEIGHTY.search(comment)
 
 
-def rank_entries(entries: Iterable[DigestEntry], precedence: Precedence = _NO_PRECEDENCE) -> list[DigestEntry]:
+def rank_entries(
+    entries: Iterable[DigestEntry], precedence: Precedence = _NO_PRECEDENCE
+) -> list[DigestEntry]:
     """Return entries, the most telling first; equal ones of several announcements take turns, newest first."""
 
     def find_number(entry: DigestEntry) -> tuple[int, int, ArxivId]:
@@ -235,4 +262,6 @@ def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
         said.append("your words in its title")
     if place := show_plain(find_place(entry.paper)):
         said.append(place)
-    return " · ".join(said[:_FEW_REASONS])  # a place after a comma would seem to be that of the library's paper
+    return " · ".join(
+        said[:_FEW_REASONS]
+    )  # a place after a comma would seem to be that of the library's paper

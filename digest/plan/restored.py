@@ -92,7 +92,9 @@ def record_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
     return record_as_sent(conn, load_pending_of_many(conn, active), source, now)
 
 
-def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
+def record_as_sent(
+    conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime
+) -> int:
     """Record what was due by the moment that is kept as a digest that goes nowhere.
 
     So its feed keeps these papers, later versions of them are known as such, and their history says what became
@@ -101,10 +103,14 @@ def record_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source:
     until = load_sent_until(conn)
     if until is None or not pending:
         return 0
-    changes = load_changes(conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes})
+    changes = load_changes(
+        conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes}
+    )
     announced = {id_: find_announced(change) for id_, change in changes.items()}
     early = {id_ for id_, moment in announced.items() if moment <= until}
-    concerned = [id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)]
+    concerned = [
+        id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)
+    ]
     count = 0
     for due in load_subscriptions(conn, concerned):
         sent = set[int]()
@@ -183,5 +189,7 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
         pauses = active.where(subscriptions.c.paused_until > now)
         conn.execute(pauses.values(state=SubscriptionState.PAUSED))
         turns = active.where(subscriptions.c.next_due_at > now)
-        moved["next digests"] = conn.execute(turns.values(next_due_at=now, last_slot="", unchecked="")).rowcount
+        moved["next digests"] = conn.execute(
+            turns.values(next_due_at=now, last_slot="", unchecked="")
+        ).rowcount
     return +moved

@@ -20,9 +20,23 @@ from digest.model.announcements import (
     latest_announcement,
     next_announcement,
 )
-from digest.model.cadences import EVERY_DAY, Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.cadences import (
+    EVERY_DAY,
+    Cadence,
+    CadenceKind,
+    QuietHours,
+    leave_quiet,
+    resolve_local,
+)
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Subscription, Timing, TurnFailure, TurnState, UncheckedTurn, WhenEmpty
+from digest.model.subscriptions import (
+    Subscription,
+    Timing,
+    TurnFailure,
+    TurnState,
+    UncheckedTurn,
+    WhenEmpty,
+)
 from digest.poll.rules import VISIBLE_AFTER
 
 _KEPT = 4096
@@ -45,7 +59,9 @@ _EARLY, _AGAIN, _CROWDED = 25, 90, 15
 
 _DAY_MINUTES = 24 * 60
 
-_ANNOUNCED = Cadence.parse("sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York")
+_ANNOUNCED = Cadence.parse(
+    "sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York"
+)
 """When a digest `on announcement` is expected: OAI-PMH shows it towards 22:30, `POLL_TIMES` allows it at 22:45."""
 
 
@@ -66,7 +82,9 @@ class Slot:
 
 
 @lru_cache(maxsize=_KEPT)
-def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = "") -> Slot | None:
+def next_slot(
+    cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = ""
+) -> Slot | None:
     """Return the first turn due after a moment whose name was not taken; None if only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
@@ -84,7 +102,9 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
     return next(slot for slot in turns if slot.due_at <= now)
 
 
-def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
+def nearest_slot(
+    cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = ""
+) -> Slot | None:
     """Return the turn due nearest to a moment; the next if that was taken, None if only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
@@ -120,7 +140,9 @@ def _day_of(cadence: Cadence, moment: datetime) -> date:
     return moment.astimezone(ZoneInfo(cadence.zone)).date()
 
 
-def _walk_slots(cadence: Cadence, quiet: QuietHours | None, day: date, step: timedelta) -> Iterator[Slot]:
+def _walk_slots(
+    cadence: Cadence, quiet: QuietHours | None, day: date, step: timedelta
+) -> Iterator[Slot]:
     while True:
         if (slot := _make_slot(cadence, quiet, day)) is not None:
             yield slot
@@ -271,7 +293,10 @@ def _decide_at_once(facts: SlotFacts) -> SlotDecision:
 
 
 def _decide_taken(
-    subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
+    subscription: Subscription | Timing,
+    last: Slot,
+    facts: SlotFacts,
+    closed: tuple[UncheckedTurn, ...],
 ) -> SlotDecision:
     """Send what there is, or let the turn pass: it was checked, or brings papers all the same."""
     taken = take_slot(facts.state.taken, last.name)
@@ -284,7 +309,10 @@ def _decide_taken(
 
 
 def _decide_open(
-    subscription: Subscription | Timing, last: Slot, facts: SlotFacts, closed: tuple[UncheckedTurn, ...]
+    subscription: Subscription | Timing,
+    last: Slot,
+    facts: SlotFacts,
+    closed: tuple[UncheckedTurn, ...],
 ) -> SlotDecision:
     """Leave a turn open that has nothing to send and was not checked; say so once to who wants to hear it."""
     state = TurnState(
@@ -314,7 +342,9 @@ def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> d
     return turn or leave_quiet(subscription.cadence, subscription.quiet_hours, begin)
 
 
-def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+def realign_due(
+    subscription: Subscription, due_at: datetime, now: datetime, taken: str
+) -> datetime:
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
     A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is sent at
@@ -343,7 +373,9 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
     return None if slot is None else slot.due_at
 
 
-def checked_moment(cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str) -> datetime:
+def checked_moment(
+    cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str
+) -> datetime:
     """Return a moment (UTC) at which the last announcement is the one that was visible when the last turn came."""
     return _find_visible(cadence, latest_slot(cadence, quiet, now), source)
 
@@ -354,7 +386,9 @@ def _find_visible(cadence: Cadence, slot: Slot, source: str) -> datetime:
     return slot.due_at - VISIBLE_AFTER[source]
 
 
-def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+def _list_closed(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> tuple[UncheckedTurn, ...]:
     """Return the turns before the last one that closed unchecked and were not told yet.
 
     Those that came while Digest did not run are among them, if something was announced since the turn before.
@@ -368,7 +402,9 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
         return tuple(closed)
     was_waiting = facts.state.awaits_check and first.due_at < facts.due_at
     announced = None
-    for slot in _walk_slots(cadence, quiet, _day_of(cadence, first.due_at) - 8 * _DAY_SLOTS, _DAY_SLOTS):
+    for slot in _walk_slots(
+        cadence, quiet, _day_of(cadence, first.due_at) - 8 * _DAY_SLOTS, _DAY_SLOTS
+    ):
         if slot.due_at >= last.due_at:
             break
         before, announced = announced, latest_announcement(_find_visible(cadence, slot, source))
@@ -379,7 +415,9 @@ def _list_closed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     return tuple(closed)
 
 
-def _find_opened(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> UncheckedTurn | None:
+def _find_opened(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> UncheckedTurn | None:
     """Return the last turn as it was left open, though its hour may be another since; None if it was not."""
     for one in facts.state.unchecked:
         if nearest_slot(subscription.cadence, subscription.quiet_hours, one.due_at) == last:
@@ -387,7 +425,9 @@ def _find_opened(subscription: Subscription | Timing, last: Slot, facts: SlotFac
     return None
 
 
-def _find_late(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
+def _find_late(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> tuple[UncheckedTurn, ...]:
     """Return the turn of a digest that is made hours after it, and why; nothing if it is not late.
 
     A run that starts within a day is as late as its schedule wants it.
@@ -422,7 +462,9 @@ def _list_hours(cadence: Cadence) -> Cadence | None:
     return replace(cadence, days=EVERY_DAY, fortnight=None)
 
 
-def _find_following(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+def _find_following(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> datetime | None:
     """Return when a subscription with an open turn is due by the clock (UTC)."""
     following = _find_next(subscription, facts.now, facts.state.taken)
     hours = _list_hours(subscription.cadence)
@@ -433,7 +475,9 @@ def _find_following(subscription: Subscription | Timing, last: Slot, facts: Slot
     return min(following, again.due_at) if again else following
 
 
-def _find_rest(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+def _find_rest(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> datetime | None:
     """Return until when a turn that was left open waits, now that it is closed (UTC); None if it may go.
 
     A weekly turn closes with the next one alone. After another announcement it goes at its hour of a day.
@@ -448,7 +492,9 @@ def _find_rest(subscription: Subscription | Timing, last: Slot, facts: SlotFacts
     return _find_following(subscription, last, facts)
 
 
-def _find_wait(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> datetime | None:
+def _find_wait(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> datetime | None:
     """Return until when the last turn waits for more of the announcement (UTC); None if it does not wait.
 
     Papers that have waited with the turn before, as quiet hours came between, don't wait again.
@@ -477,13 +523,21 @@ def _end_wait(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
 def _find_missed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Slot | None:
     """Return the turn before the last if papers should have gone out then; None if they wait for the last."""
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.announcement is None or not facts.newest_run:
+    if (
+        cadence.kind is not CadenceKind.ANNOUNCEMENT
+        or coverage.announcement is None
+        or not facts.newest_run
+    ):
         return None
     first = latest_slot(cadence, quiet, facts.due_at)
-    if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
+    if (
+        first == last and quiet is None
+    ):  # none was missed; one put off to the night's end looks like the next
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
-    came_by = latest_announcement((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+    came_by = latest_announcement(
+        (facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source]
+    )
     was_due = came_by < coverage.announcement or coverage.is_awaited
     return before if was_due and not is_taken(facts.state.taken, before.name) else None
 
@@ -499,7 +553,9 @@ def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
         first = turn.at.hour * 60 + turn.at.minute - _EARLY
         first -= first % _CROWDED == 0
         for start in (first, first + _AGAIN):
-            days[turn.zone, start % _DAY_MINUTES] |= {(day + 1 + start // _DAY_MINUTES) % 7 for day in turn.days}
+            days[turn.zone, start % _DAY_MINUTES] |= {
+                (day + 1 + start // _DAY_MINUTES) % 7 for day in turn.days
+            }
     hours: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
     for (zone, start), weekdays in sorted(days.items()):
         hours[zone, start % 60, tuple(sorted(weekdays))].append(start // 60)

@@ -15,13 +15,18 @@ from sqlalchemy import Connection
 
 from digest.interest.step import Interests
 from digest.match.rules import choose_sample, list_met, read_exclusion, readable
-from digest.model.announcements import Kind, StoredChange, announcement_moment, announcements_between
+from digest.model.announcements import (
+    Kind,
+    StoredChange,
+    announcement_moment,
+    announcements_between,
+)
 from digest.model.cadences import CadenceKind, leave_quiet
+from digest.model.destinations import Destination
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
 from digest.model.subscriptions import (
     ActiveRevision,
-    Destination,
     DueSubscription,
     TurnState,
     UncheckedTurn,
@@ -146,7 +151,9 @@ class Drafts:
         last = self.load_coverage(conn)
         if last.announcement is None:
             return last
-        return self.load_coverage(conn, announcement_moment(last.announcement) - timedelta(seconds=1))
+        return self.load_coverage(
+            conn, announcement_moment(last.announcement) - timedelta(seconds=1)
+        )
 
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
@@ -158,7 +165,9 @@ class Drafts:
             sent = announcement_moment(announcement)
             for due in quiet:
                 covered_until = covered_since(due.subscription, due.last_slot) or sent
-                since[due.id] = announcement_moment(next(announcements_between(covered_until, sent), announcement))
+                since[due.id] = announcement_moment(
+                    next(announcements_between(covered_until, sent), announcement)
+                )
         return load_earlier_digests(conn, since)
 
     def read(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
@@ -171,14 +180,28 @@ class Drafts:
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
 
-    def sample(self, conn: Connection, due: DueSubscription, rows: Iterable[MatchRow]) -> list[MatchRow]:
+    def sample(
+        self, conn: Connection, due: DueSubscription, rows: Iterable[MatchRow]
+    ) -> list[MatchRow]:
         """Return of matches that were read those of a first digest: the nearest, or the newest of each query."""
-        latest = {self._changes[id_].paper_key: self._changes[id_] for row in rows for id_ in row.changes}
-        newest = sorted(latest.values(), key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
-        found = PaperIndex(change.paper for change in newest).find(_read_queries(due.revisions).values())
+        latest = {
+            self._changes[id_].paper_key: self._changes[id_] for row in rows for id_ in row.changes
+        }
+        newest = sorted(
+            latest.values(),
+            key=lambda change: (change.paper.updated, change.paper.id),
+            reverse=True,
+        )
+        found = PaperIndex(change.paper for change in newest).find(
+            _read_queries(due.revisions).values()
+        )
         in_turns = [*([newest[n] for n in met] for met in found), newest]
-        chosen = {one.id for one in choose_sample(self._interests.sort(conn, due, newest) or in_turns)}
-        kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ in chosen)) for row in rows]
+        chosen = {
+            one.id for one in choose_sample(self._interests.sort(conn, due, newest) or in_turns)
+        }
+        kept = [
+            replace(row, changes=tuple(id_ for id_ in row.changes if id_ in chosen)) for row in rows
+        ]
         return [row for row in kept if row.changes]
 
     def draft(
@@ -205,9 +228,13 @@ class Drafts:
 
         Raise `DigestError`: it cannot be planned, such as for a template that fails.
         """
-        changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
+        changes = [
+            self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})
+        ]
         coverage = self._load_coverage_before(conn) if is_missed else self.load_coverage(conn)
-        if any(coverage.announcement and change.announced > coverage.announcement for change in changes):
+        if any(
+            coverage.announcement and change.announced > coverage.announcement for change in changes
+        ):
             coverage = self.load_coverage(conn)
         if occasion is Occasion.SCHEDULED:
             coverage = self._extend_coverage(conn, coverage, changes, due, earlier)
@@ -244,7 +271,9 @@ class Drafts:
             # Without turns it tells which announcements since the last digest were not checked in time.
             last = load_summaries(conn, subscription_ids=[due.id], limit=1)
             since = last[0].planned_at if last else due.created_at
-            unchecked = tuple(one for one in load_unchecked(conn, self.source) if one.due_at > since)
+            unchecked = tuple(
+                one for one in load_unchecked(conn, self.source) if one.due_at > since
+            )
         digest = replace(digest, unchecked=unchecked)
         plans = plan_deliveries(
             digest,
@@ -268,11 +297,17 @@ class Drafts:
             {
                 entry.paper.id: met[0]
                 for entry in (entries if named else ())
-                if (met := list_met(named, self._texts, self._ready.get(entry.change_id) or analyse(entry.paper)))
+                if (
+                    met := list_met(
+                        named, self._texts, self._ready.get(entry.change_id) or analyse(entry.paper)
+                    )
+                )
             }
             for named in (wanted.read_first, wanted.read_last)
         )
-        return entries, Precedence(first, last.keys(), {id_: one.nearness for id_, one in near.items()})
+        return entries, Precedence(
+            first, last.keys(), {id_: one.nearness for id_, one in near.items()}
+        )
 
     def _extend_coverage(
         self,
@@ -285,9 +320,17 @@ class Drafts:
         covered_until = covered_since(due.subscription, due.last_slot)
         told_until = last_sent_until(earlier)
         if told_until is not None:  # a digest that was missed is for more than was out by its turn
-            covered_until = max(announcement_moment(told_until), covered_until or announcement_moment(told_until))
-        first = min((change.announced for change in changes if change.kind is Kind.NEW), default=None)
-        if first is not None and covered_until is not None and announcement_moment(first) <= covered_until:
+            covered_until = max(
+                announcement_moment(told_until), covered_until or announcement_moment(told_until)
+            )
+        first = min(
+            (change.announced for change in changes if change.kind is Kind.NEW), default=None
+        )
+        if (
+            first is not None
+            and covered_until is not None
+            and announcement_moment(first) <= covered_until
+        ):
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
             is_unsent = _is_unsent(conn, due, first)
             covered_until = announcement_moment(first) - _INSTANT if is_unsent else covered_until
@@ -312,12 +355,16 @@ def _name_announcements(
     if coverage.announcement is None:
         return coverage
     if covered_until is not None:
-        first = next(announcements_between(covered_until, announcement_moment(coverage.announcement)), None)
+        first = next(
+            announcements_between(covered_until, announcement_moment(coverage.announcement)), None
+        )
     if first is None or first >= coverage.announcement:
         return coverage
     counts = count_announced(conn, first, coverage.announcement)
     day_before = announcement_moment(first) - timedelta(seconds=1)
-    expected = sum(1 for _ in announcements_between(day_before, announcement_moment(coverage.announcement)))
+    expected = sum(
+        1 for _ in announcements_between(day_before, announcement_moment(coverage.announcement))
+    )
     return replace(coverage, since=first, new=sum(counts.values()), announcements=expected)
 
 
@@ -326,24 +373,39 @@ def _read_queries(revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
     return {revision.name: query for revision, query in readable(revisions)}
 
 
-def _read_recorded(conn: Connection, due: DueSubscription, change_ids: Collection[int]) -> dict[str, Query]:
+def _read_recorded(
+    conn: Connection, due: DueSubscription, change_ids: Collection[int]
+) -> dict[str, Query]:
     """Return the subscription's saved queries as they read when they recorded any of some changes."""
     followed = [revision.query_id for revision in due.revisions]
     return _read_queries([one for _, one in find_recorded(conn, change_ids, followed)])
 
 
-def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[StoredChange]) -> dict[int, Seen]:
+def _load_seen(
+    conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
+) -> dict[int, Seen]:
     """Return what the reader saw before; of papers that were never stored before, that is nothing."""
-    known = [change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN]
+    known = [
+        change.paper_key
+        for change in changes
+        if change.previous is not None or change.kind is Kind.KNOWN
+    ]
     seen = load_seen_versions(conn, due.id, known) if known else {}
     texts = load_versions(conn, {one.key for one in seen.values()}) if seen else {}
     return {key: replace(one, paper=texts[one.key]) for key, one in seen.items()}
 
 
-def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int, tuple[StoredChange, ...]]:
-    latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
+def _load_later(
+    conn: Connection, changes: Collection[StoredChange]
+) -> dict[int, tuple[StoredChange, ...]]:
+    latest = {
+        change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)
+    }
     histories = load_earlier_changes(conn, latest.keys())
-    return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}
+    return {
+        key: tuple(change for change in histories[key] if change.id > id_)
+        for key, id_ in latest.items()
+    }
 
 
 def _is_unsent(conn: Connection, due: DueSubscription, announcement: date) -> bool:
@@ -451,7 +513,9 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         site.progress.update(f"{len(report.digests):,} digests")
 
 
-def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connection], PlanReport]) -> None:
+def _attempt(
+    site: Site, report: PlanReport, name: str, step: Callable[[Connection], PlanReport]
+) -> None:
     """Plan for one subscription in a transaction of its own."""
     try:
         with site.store.begin() as conn:
@@ -470,7 +534,8 @@ def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connecti
     had = [
         row
         for row in load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS)
-        if row.digest_id is not None or row.match_run_id <= due.plan_after  # the rest is yet to come to all
+        if row.digest_id is not None
+        or row.match_run_id <= due.plan_after  # the rest is yet to come to all
     ]
     rows = drop_excluded(conn, due, had)
     if not (places and rows):
@@ -510,10 +575,15 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     return _save(conn, drafts, [(due, draft)])
 
 
-def drop_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
+def drop_excluded(
+    conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]
+) -> list[MatchRow]:
     """Return matches without what a subscription excludes now."""
     excluded = _find_excluded(conn, due, rows)
-    kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
+    kept = [
+        replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded))
+        for row in rows
+    ]
     return [row for row in kept if row.changes]
 
 
@@ -523,7 +593,9 @@ def _find_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchR
     return {id_ for id_, change in changes.items() if exclusion.covers(change)}
 
 
-def _plan_slot(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
+def _plan_slot(
+    drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection
+) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
     return _plan_slots(
         conn,
@@ -542,7 +614,10 @@ def _plan_slots(
     come = [turn for turn in batch if turn.id in heard]
     coverage = drafts.load_coverage(conn)
     pending = _load_pending(
-        conn, drafts, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
+        conn,
+        drafts,
+        {turn.id: turn.plan_after for turn in come},
+        [turn.id for turn in come if turn.excludes],
     )
     decisions = _decide_turns(conn, drafts, come, pending, patience)
     states = {id_: decided.state for id_, decided in decisions.items()}
@@ -638,11 +713,16 @@ def _load_pending(
     return pending
 
 
-def _save(conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]) -> PlanReport:
+def _save(
+    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]
+) -> PlanReport:
     ids = save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
-    saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
+    saved = [
+        (due, draft) for due, draft in chosen if due.id in ids
+    ]  # the others' slots have their digests
     pages = [(due, draft.digest.slot, ids[due.id]) for due, draft in saved]
     remember_tokens(conn, drafts.maker(conn), pages, at=drafts.now)
     return PlanReport(
-        digests=[draft.digest for _, draft in saved], deliveries=sum(len(draft.plans) for _, draft in saved)
+        digests=[draft.digest for _, draft in saved],
+        deliveries=sum(len(draft.plans) for _, draft in saved),
     )

@@ -20,7 +20,14 @@ from sqlalchemy import Connection
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import Fetched
 from digest.arxiv.oai import OaiPage
-from digest.compare import KnownBefore, compare_forgotten, compare_papers, content_hash, is_first_news, keep_latest
+from digest.compare import (
+    KnownBefore,
+    compare_forgotten,
+    compare_papers,
+    content_hash,
+    is_first_news,
+    keep_latest,
+)
 from digest.model.announcements import (
     Change,
     Kind,
@@ -120,7 +127,9 @@ class NoveltyRules:
 
     def harvest_rule(self) -> NoveltyRule:
         """Return by what the harvest decides what is new; in its first check it asks what searches found."""
-        watched = [(text, FollowedQuery(known, known.since)) for text, known in self.followed.items()]
+        watched = [
+            (text, FollowedQuery(known, known.since)) for text, known in self.followed.items()
+        ]
         return make_novelty_rule(self.harvest, watched if self.harvest.is_bootstrap else ())
 
     def search_rule(self) -> NoveltyRule:
@@ -129,7 +138,10 @@ class NoveltyRules:
         The first search for a query found all that was there then, if no older than it reached: what was not met
         is new, if late or cross-listed later. After a harvest the ids show what came out later.
         """
-        watched = [(text, FollowedQuery(known, _find_oldest(known))) for text, known in self.followed.items()]
+        watched = [
+            (text, FollowedQuery(known, _find_oldest(known)))
+            for text, known in self.followed.items()
+        ]
         return make_novelty_rule(KnownBefore(is_bootstrap=True), watched)
 
 
@@ -172,7 +184,9 @@ def _last_check(cursor: Cursor | None, watch: AskedQuery) -> datetime | None:
     return last if last is not None and last >= watch.since else None
 
 
-def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQuery]] = ()) -> NoveltyRule:
+def make_novelty_rule(
+    own: KnownBefore, watched: Iterable[tuple[str, FollowedQuery]] = ()
+) -> NoveltyRule:
     """Return what one check knew before, for each paper.
 
     `own` says what is new to the check itself, `followed` what else is new if it matches a canonical query.
@@ -183,10 +197,14 @@ def make_novelty_rule(own: KnownBefore, watched: Iterable[tuple[str, FollowedQue
 
     @cache
     def read_watched() -> list[tuple[FollowedQuery, list[Query]]]:  # most papers need no query
-        ordered = sorted(groups.items(), key=lambda group: (group[0].known_before.mark, min(group[1])))
+        ordered = sorted(
+            groups.items(), key=lambda group: (group[0].known_before.mark, min(group[1]))
+        )
         return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
 
-    return lambda paper: own if _is_news(own, paper) else _find_known_before(own, read_watched(), paper)
+    return lambda paper: (
+        own if _is_news(own, paper) else _find_known_before(own, read_watched(), paper)
+    )
 
 
 def _find_known_before(
@@ -251,7 +269,11 @@ class PollReport:
         """Say how many changes of each kind, in a digest's order; of a first check how much it found."""
         if self.is_bootstrap and self.kinds.keys() <= {Kind.KNOWN}:
             return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from now on"
-        found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
+        found = [
+            f"{self.kinds[kind]:,} {word}"
+            for kind, word in _KIND_WORDS.items()
+            if self.kinds.get(kind)
+        ]
         return " · ".join(found) or "nothing changed"
 
 
@@ -298,7 +320,9 @@ class RecordedRun:
     def recording(self, *, window_from: date, resumed: PollRun | None = None) -> Iterator[None]:
         """Keep the run's start and its end; an error of arXiv is kept too, and does not go further."""
         site = self._site
-        self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
+        self._highest = (
+            ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
+        )
         self._window_from = window_from
         with site.store.begin() as conn:
             newest = load_newest_paper(conn, is_harvested=True)
@@ -351,7 +375,10 @@ class RecordedRun:
 
         `reader_message` says why to readers.
         """
-        self._shortfall, self._reader_message = self._shortfall or reason, self._reader_message or reader_message
+        self._shortfall, self._reader_message = (
+            self._shortfall or reason,
+            self._reader_message or reader_message,
+        )
 
     def note_searched(self, text: str, *, begins: bool) -> None:
         """Note that one saved query, of several, was searched for to the end; `begins` for the first time.
@@ -383,7 +410,9 @@ class RecordedRun:
                 conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
             )
             set_aside = ((entry.position, entry.error, entry.snippet) for entry in quarantined)
-            quarantine_entries(conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers])
+            quarantine_entries(
+                conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers]
+            )
             self._count(papers, changes, len(quarantined))
             note_progress(
                 conn,
@@ -415,7 +444,9 @@ class RecordedRun:
         if reason:
             raise ArxivUnreadable(reason, hint="What came is kept. The next check asks again.")
 
-    def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
+    def _count(
+        self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int
+    ) -> None:
         report = self._report
         self._pages += 1
         self.papers += len(papers)
@@ -439,7 +470,13 @@ class RecordedRun:
         """Keep how the run ended; "" is no failure."""
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
-        outcome = ("partial" if self._pages else "failed") if failure else "complete" if self.papers else "empty"
+        outcome = (
+            ("partial" if self._pages else "failed")
+            if failure
+            else "complete"
+            if self.papers
+            else "empty"
+        )
         with self._site.store.begin() as conn:
             self._report.announcements |= _assign_announcements(conn, self._source, self._started)
             finish_run(
@@ -502,7 +539,9 @@ def store_changes(
     load_mark(conn, STORED, lock=True)
     known = load_known(conn, [paper.id for paper in papers])
     gone = load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
-    changes = _compare_by_rule([paper for paper in papers if paper.id not in gone], known, rule, as_of)
+    changes = _compare_by_rule(
+        [paper for paper in papers if paper.id not in gone], known, rule, as_of
+    )
     for paper in keep_latest(paper for paper in papers if paper.id in gone):
         changes += compare_forgotten(paper, gone[paper.id].version, gone[paper.id].begun_hash)
     save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
@@ -533,7 +572,9 @@ def _compare_by_rule(
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
     """Compare papers of which the same was known before together, so that one met twice counts once."""
-    stored = compare_papers([paper for paper in papers if paper.id in known], known, KnownBefore(), as_of)
+    stored = compare_papers(
+        [paper for paper in papers if paper.id in known], known, KnownBefore(), as_of
+    )
     changes = [
         replace(change, kind=Kind.KNOWN)
         if change.kind is Kind.METADATA and rule(change.paper).is_bootstrap

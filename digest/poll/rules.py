@@ -163,7 +163,9 @@ def find_missing(stored: Mapping[int, Collection[int]], mark: tuple[int, int]) -
                 yield ArxivId(month, number, digits=digits)
 
 
-def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId], mark: tuple[int, int]) -> bool:
+def is_sparse(
+    stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId], mark: tuple[int, int]
+) -> bool:
     """Whether ids are so thinly strewn that a missing one says nothing: an archive in part, or made up."""
     known = sum((month, number) > mark for month in sorted(stored)[-2:] for number in stored[month])
     return len(missing) >= SPARSE_FROM and len(missing) > 4 * known
@@ -171,8 +173,14 @@ def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId],
 
 def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
     """Return the gaps to ask arXiv for now: those never asked for first, then the newest."""
-    due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
-    return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
+    due = [
+        gap
+        for gap in gaps
+        if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]
+    ]
+    return sorted(
+        due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order))
+    )
 
 
 def explain_giving_up(gap: Gap) -> str:
@@ -221,12 +229,19 @@ def describe_pause(last: LastChecks, now: datetime, zone: tzinfo | None) -> str:
     again = write_with_zone(next_check_at(last) or now, zone, now)
     if last.failure is not None:
         return f"the last check failed; next check from {again}"
-    checked = f"last checked {write_moment(last.complete, zone, now)}" if last.complete else "never checked"
+    checked = (
+        f"last checked {write_moment(last.complete, zone, now)}"
+        if last.complete
+        else "never checked"
+    )
     return f"{checked}; next check from {again}"
 
 
 def choose_reach(
-    steps: Sequence[tuple[int, timedelta]], least: int, last_reaching: Mapping[int, datetime | None], now: datetime
+    steps: Sequence[tuple[int, timedelta]],
+    least: int,
+    last_reaching: Mapping[int, datetime | None],
+    now: datetime,
 ) -> int:
     """Return how many days the next check reaches back: as many as are due, the most first.
 
@@ -250,7 +265,9 @@ def search_until(last_complete: datetime | None, now: datetime, days: int) -> da
     return min(last_complete or now, now) - timedelta(days=days)
 
 
-def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest: date | None = None) -> date:
+def harvest_from(
+    complete_from: date | None, now: datetime, overlap: int, newest: date | None = None
+) -> date:
     """Return the OAI-PMH `from` date of the next harvest.
 
     Never today: an answer for a day that has only begun may stay cached until midnight UTC. Never later
@@ -298,12 +315,19 @@ def assess_coverage(
     """
     announcement = latest_announcement(now)
     sent = announcement_moment(announcement)
-    since = sorted((poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at)
+    since = sorted(
+        (poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at
+    )
     latest = sorted(polls, key=lambda poll: poll.finished_at, reverse=True)
-    failed, last = list(takewhile(lambda poll: not poll.is_complete, latest)), next(iter(latest), None)
+    failed, last = (
+        list(takewhile(lambda poll: not poll.is_complete, latest)),
+        next(iter(latest), None),
+    )
     source = last.source if last else "harvest"
     if source == "query":
-        is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
+        is_complete = any(
+            poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since
+        )
         is_settled, is_awaited = is_complete, False
     else:
         arrived = _find_arrived(polls, since, sent, is_known=new > 0)
@@ -323,7 +347,9 @@ def assess_coverage(
         matched=0,
         checked_at=ended.finished_at if ended else None,
         source=source,
-        failure="" if is_complete or last is None or not last.failure else last.reader_message or _UNFINISHED,
+        failure=""
+        if is_complete or last is None or not last.failure
+        else last.reader_message or _UNFINISHED,
         failing_since=failed[-1].finished_at if failed else None,
         new=new,
         is_settled=is_complete and is_settled,
@@ -349,7 +375,11 @@ def find_unchecked(polls: Sequence[PollSummary]) -> Iterator[UncheckedTurn]:
 
 def is_late(coverage: Coverage, now: datetime) -> bool:
     """Whether an announcement was expected, arXiv was checked, and by the next morning nothing of it was there."""
-    return coverage.is_awaited and coverage.announcement is not None and now >= alarm_moment(coverage.announcement)
+    return (
+        coverage.is_awaited
+        and coverage.announcement is not None
+        and now >= alarm_moment(coverage.announcement)
+    )
 
 
 def _find_arrived(
@@ -380,10 +410,15 @@ def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:
     return [poll for poll in arrived if poll.highest == newest]
 
 
-def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, ends_alike: bool) -> bool:
+def _is_complete(
+    arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, ends_alike: bool
+) -> bool:
     """Whether nothing can be missing: see `assess_coverage`. A check that left ids unasked speaks against it."""
     if not arrived:
         return False
     first = min(poll.finished_at for poll in _list_newest(arrived))
-    made = sorted((check for check in checks if check.started_at >= first), key=lambda check: check.finished_at)
+    made = sorted(
+        (check for check in checks if check.started_at >= first),
+        key=lambda check: check.finished_at,
+    )
     return made[-1].is_complete if made else ends_alike

@@ -107,17 +107,27 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
     asked = load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
-    stored = PaperIndex(change.paper for change in load_latest_changes(conn)) if queries else PaperIndex(())
+    stored = (
+        PaperIndex(change.paper for change in load_latest_changes(conn))
+        if queries
+        else PaperIndex(())
+    )
     found = zip(queries, stored.find(queries.values()), strict=True)
     return [text for text, met in found if len(met) < rules.FIRST_DIGEST_PAPERS]
 
 
-def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int) -> bool:
+def _fetch_newest(
+    site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int
+) -> bool:
     """Ask for the newest papers of a query, before `left` others; return False if that may succeed later."""
     text, name = look.revision.canonical, look.revision.name
-    site.progress.begin("poll", f"{name}: its newest papers, for a first digest{f'; {left} more' * bool(left)}")
+    site.progress.begin(
+        "poll", f"{name}: its newest papers, for a first digest{f'; {left} more' * bool(left)}"
+    )
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, rule=rule)
-    pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
+    pages = walk_search(
+        site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True
+    )
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
         run.store_page(next(pages))
     site.progress.end("poll", run.summary())
@@ -134,7 +144,9 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
         novelty = load_novelty_rules(conn)
         texts = sorted({revision.canonical for revision in active_revisions(conn)})
         last = load_last_checks(conn, Source.QUERY)
-        reaching = {days: load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS}
+        reaching = {
+            days: load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS
+        }
     has_new = not last.failures and any(text not in novelty.searched for text in texts)
     if not texts or not (even_if_not_due or has_new or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone) if texts else ""
@@ -142,7 +154,9 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, reaching, now)
     until = {
         text: rules.search_until(
-            novelty.checked.get(text), now, days if text in novelty.searched else rules.LONGEST_LOOKBACK
+            novelty.checked.get(text),
+            now,
+            days if text in novelty.searched else rules.LONGEST_LOOKBACK,
         )
         for text in texts
     }
@@ -169,7 +183,11 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
 
 
 def _search_each(
-    site: Site, report: PollReport, run: RecordedRun, until: Mapping[str, datetime], searched: Collection[str]
+    site: Site,
+    report: PollReport,
+    run: RecordedRun,
+    until: Mapping[str, datetime],
+    searched: Collection[str],
 ) -> None:
     """Make one search for each query; after two in a row at which arXiv failed, no more are made."""
     has_failed = False
@@ -208,15 +226,25 @@ def stand_in_for_harvest(
     with site.store.read() as conn:
         harvests = load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
         before = load_last_runs(conn, Source.FALLBACK, 1)
-    failed = [run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != ABANDONED]
+    failed = [
+        run
+        for run in takewhile(lambda run: not run.is_complete, harvests)
+        if run.failure != ABANDONED
+    ]
     is_first = not before or before[0].started_at < poll_time
     if not (failed and is_first and now - failed[-1].started_at >= rules.FALLBACK_AFTER):
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
-    site.progress.begin("poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}")
-    run = RecordedRun(site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS)
+    site.progress.begin(
+        "poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}"
+    )
+    run = RecordedRun(
+        site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS
+    )
     with run.recording(window_from=until.date()):
-        for page in walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before):
+        for page in walk_search(
+            site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before
+        ):
             run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is None:

@@ -20,7 +20,13 @@ from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.polls import Gap, Source
 from digest.poll import rules
-from digest.poll.record import PollReport, RecordedRun, load_novelty_rules, make_novelty_rule, read_known_before
+from digest.poll.record import (
+    PollReport,
+    RecordedRun,
+    load_novelty_rules,
+    make_novelty_rule,
+    read_known_before,
+)
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.site import Site
 from digest.store.gaps import (
@@ -70,7 +76,10 @@ def check_gaps(site: Site, report: PollReport) -> None:
         made_today = count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
     in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
-    in_budget, reserved = min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
+    in_budget, reserved = (
+        min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)),
+        min(in_run, RESERVED),
+    )
     spare = max(in_budget, reserved if is_untold else 0)
     one_by_one = len(due) <= min(rules.ALONE, in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
@@ -99,7 +108,9 @@ def _ask(site: Site, run: RecordedRun, gaps: Sequence[Gap], *, one_by_one: bool)
         some = gaps[first : first + size]
         ids = [gap.id for gap in some]
         with suppress(UnknownPaper):  # what is not found is noted below
-            for page in map(site.client.get_record, ids) if one_by_one else fetch_papers(site.client, ids):
+            for page in (
+                map(site.client.get_record, ids) if one_by_one else fetch_papers(site.client, ids)
+            ):
                 run.store_page(page)
         found += _settle(site, some)
     return found
@@ -112,7 +123,11 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
         found = close_found_gaps(conn, now)
         mark_gaps_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in load_open_gaps(conn) if gap.id in still and gap.asks >= len(rules.ASKED_AT)]
+        given_up = [
+            gap
+            for gap in load_open_gaps(conn)
+            if gap.id in still and gap.asks >= len(rules.ASKED_AT)
+        ]
         give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
     return found
 
@@ -149,7 +164,10 @@ def _poll_harvest(
         novelty = load_novelty_rules(conn)
         cursor = load_cursor(conn, Source.HARVEST)
         last = load_last_checks(conn, Source.HARVEST)
-        reaching = {days: load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS}
+        reaching = {
+            days: load_last_reaching(conn, Source.HARVEST, days)
+            for days, _ in rules.HARVEST_OVERLAPS
+        }
         newest = load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or rules.is_poll_due(last, now)):
@@ -158,7 +176,9 @@ def _poll_harvest(
     is_bootstrap = not cursor.is_bootstrapped
     reach = rules.choose_reach(rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, reaching, now)
     overlap = first_days if is_bootstrap else reach
-    from_date = rules.harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
+    from_date = rules.harvest_from(
+        cursor.complete_from, now, overlap, newest[1] if newest else None
+    )
     what = "everything arXiv announced since"
     if broken_off is not None:
         from_date, overlap = broken_off.window_from or from_date, broken_off.lookback

@@ -42,7 +42,16 @@ from digest.query.tree import (
     spread_condition,
     spread_keyword,
 )
-from digest.query.words import fold, fold_word, is_stop_word, part_names, part_word, read_word, split_words, stem
+from digest.query.words import (
+    fold,
+    fold_word,
+    is_stop_word,
+    part_names,
+    part_word,
+    read_word,
+    split_words,
+    stem,
+)
 from digest.tex.reader import EDGE, GREEK
 
 _FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
@@ -67,7 +76,9 @@ ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives 
 ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
 nesses ous ously ousness s sses tion tional tionally tions y
 """
-_ENDINGS = tuple((suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix)))
+_ENDINGS = tuple(
+    (suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix))
+)
 """The endings that Porter takes away as what has begun of each, and what follows."""
 
 
@@ -91,7 +102,9 @@ def _write(node: Node, *, is_wanted: bool) -> str:
         case Or(operands):
             return _pair("OR", [_write(operand, is_wanted=is_wanted) for operand in operands])
         case And(operands):
-            wanted = [_write(part, is_wanted=is_wanted) for part in operands if not isinstance(part, Not)]
+            wanted = [
+                _write(part, is_wanted=is_wanted) for part in operands if not isinstance(part, Not)
+            ]
             negated = [part.operand for part in operands if isinstance(part, Not)]
             excluded = [_write(operand, is_wanted=not is_wanted) for operand in negated]
             excluded = [clause for clause in excluded if clause != _NOTHING]
@@ -149,12 +162,16 @@ def _write_words(condition: Condition, *, is_wanted: bool) -> str:
     if condition.shape is Shape.BEGINNING:
         last = [_write_beginning(prefix, words.pop(), is_wanted=is_wanted)]
     kept = [word for word in words if not is_stop_word(word)]
-    return _pair("AND", [*(_write_spellings(prefix, word, is_wanted=is_wanted) for word in kept), *last])
+    return _pair(
+        "AND", [*(_write_spellings(prefix, word, is_wanted=is_wanted) for word in kept), *last]
+    )
 
 
 def _write_spellings(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
     """Return a word or a phrase as written and, wanted, as arXiv may hold it besides."""
-    return _pair_any(_write_term(prefix, spelling) for spelling in (_spell(text) if is_wanted else (text,)))
+    return _pair_any(
+        _write_term(prefix, spelling) for spelling in (_spell(text) if is_wanted else (text,))
+    )
 
 
 @lru_cache(maxsize=2**10)
@@ -168,7 +185,9 @@ def _spell(text: str) -> Sequence[str]:
         joined = [word if is_stop_word(word) else read_word(word) for word in words]
         if not any(word.endswith(EDGE) for word in joined):
             spellings.append(" ".join(joined))
-        spellings.append(" ".join(" ".join(part_word(word) or (fold_word(word),)) for word in words))
+        spellings.append(
+            " ".join(" ".join(part_word(word) or (fold_word(word),)) for word in words)
+        )
         spellings += (" ".join(map(" ".join, parted)), " ".join(map(" ".join, lettered)))
         spellings.append(" ".join(map("".join, lettered)))
     return tuple(dict.fromkeys(spellings))
@@ -177,7 +196,9 @@ def _spell(text: str) -> Sequence[str]:
 def _part(word: str) -> list[str]:
     """Return the parts of a word: those it has, and those it may have if a formula is written out: `h0`."""
     found = part_word(word) or (fold_word(word),)
-    return [name for part in found for run in _FIGURES.split(part) if run for name in part_names(run)]
+    return [
+        name for part in found for run in _FIGURES.split(part) if run for name in part_names(run)
+    ]
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
@@ -229,7 +250,9 @@ def _write_author(condition: Condition) -> str:
     if condition.shape is Shape.BEGINNING:
         return f"au:{fold_as_arxiv(fold(condition.text))}*"
     name = NamePattern.parse(condition.text)
-    if "*" in condition.text and not name.given:  # then its index is asked for each part as it is written
+    if (
+        "*" in condition.text and not name.given
+    ):  # then its index is asked for each part as it is written
         return _write_term(Prefix.AUTHOR, fold_as_arxiv(fold(condition.text)))
     if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
         return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
@@ -241,7 +264,9 @@ def _write_person(condition: Condition) -> str:
     person = PersonPattern.parse(condition.text)
     clauses = []
     for last in sorted(person.last_names):
-        if len(last) > 1 or not (_PLAIN_NAME.fullmatch(last[0]) and _PLAIN_NAME.fullmatch(person.initial)):
+        if len(last) > 1 or not (
+            _PLAIN_NAME.fullmatch(last[0]) and _PLAIN_NAME.fullmatch(person.initial)
+        ):
             clauses.append(_write_term(Prefix.AUTHOR, " ".join(last)))
         else:
             clauses.append(f"au:{last[0]},{person.initial}")

@@ -10,7 +10,9 @@ from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
-_NEEDS_NO_QUOTES = re.compile(rf"(?:[^\s\x00-\x1f\x7f()\"*?+&%,;\[\]{{}}^~=:{CURLY_QUOTES}]|[,;](?=\d))+")
+_NEEDS_NO_QUOTES = re.compile(
+    rf"(?:[^\s\x00-\x1f\x7f()\"*?+&%,;\[\]{{}}^~=:{CURLY_QUOTES}]|[,;](?=\d))+"
+)
 """The signs of addresses, of lists and of other tools are quoted, too: see `pasted` and `dialects`."""
 
 
@@ -43,8 +45,13 @@ def print_tree(node: Node) -> str:
             return " OR ".join(map(_print_operand, operands))
         case And(operands):
             others = operands[1:]
-            joined = ((" ANDNOT ", one.operand) if isinstance(one, Not) else (" AND ", one) for one in others)
-            return _print_operand(operands[0]) + "".join(word + _print_operand(one) for word, one in joined)
+            joined = (
+                (" ANDNOT ", one.operand) if isinstance(one, Not) else (" AND ", one)
+                for one in others
+            )
+            return _print_operand(operands[0]) + "".join(
+                word + _print_operand(one) for word, one in joined
+            )
 
 
 def _print_operand(node: Node) -> str:
@@ -110,7 +117,9 @@ def can_be_met(node: Node, denied: frozenset[Node] = frozenset()) -> bool:
             return is_known and denied.isdisjoint((node, all_of_it))
         case And(operands):
             nots = [part.operand for part in operands if isinstance(part, Not)]
-            denied |= {one for part in nots for one in (part.operands if isinstance(part, Or) else (part,))}
+            denied |= {
+                one for part in nots for one in (part.operands if isinstance(part, Or) else (part,))
+            }
             return all(can_be_met(part, denied) for part in operands)
         case Or(operands):
             return any(can_be_met(part, denied) for part in operands)

@@ -47,7 +47,9 @@ def _describe_all(nodes: Iterable[Node], word: str) -> str:
             parts.append(place.format(f"{', '.join(others)} {word} {last}" if others else last))
         else:
             parts += map(_enclose, group)
-    joints = (f", {'but' if word == 'and' and part.startswith(_NOT) else word} " for part in parts[1:])
+    joints = (
+        f", {'but' if word == 'and' and part.startswith(_NOT) else word} " for part in parts[1:]
+    )
     return parts[0] + "".join(map(str.__add__, joints, parts[1:]))
 
 
@@ -66,26 +68,42 @@ def _enclose(node: Node) -> str:
     if not isinstance(node, And | Or):
         return describe_query(node)
     places = set(map(_find_place, node.operands))
-    return describe_query(node) if len(places) == 1 and None not in places else f"({describe_query(node)})"
+    return (
+        describe_query(node)
+        if len(places) == 1 and None not in places
+        else f"({describe_query(node)})"
+    )
 
 
 def note_other_words(node: Node, papers: PaperIndex, found: Iterable[int]) -> list[str]:
     """Say which other words of one stem bring most of the papers, by their numbers, that a query's words find."""
     among, wanted = set(found), dict.fromkeys(islice(_list_wanted(node), _MOST_LOOKED_AT))
-    return list(islice(filter(None, (_note_others(one, papers, among) for one in wanted)), _MOST_NOTES))
+    return list(
+        islice(filter(None, (_note_others(one, papers, among) for one in wanted)), _MOST_NOTES)
+    )
 
 
 def _note_others(condition: Condition, papers: PaperIndex, among: set[int]) -> str:
     words = papers.list_words(condition)
-    own, *exact = [intern_condition(condition.prefix, Shape.EXACT, word) for word in (condition.text, *words)]
-    met, typed, *each = map(among.intersection, papers.find([condition, own, *exact]) if words else [(), ()])
+    own, *exact = [
+        intern_condition(condition.prefix, Shape.EXACT, word) for word in (condition.text, *words)
+    ]
+    met, typed, *each = map(
+        among.intersection, papers.find([condition, own, *exact]) if words else [(), ()]
+    )
     others = met - typed
     by_word = {word: len(said & others) for word, said in zip(words, each, strict=True)}
-    named = sorted(filter(by_word.__getitem__, words), key=by_word.__getitem__, reverse=True)[:_MOST_NAMED]
-    is_plural = own.text.rstrip("s") in [word.rstrip("s") for word in named[:1]] and len(typed) >= _RARE * len(met)
+    named = sorted(filter(by_word.__getitem__, words), key=by_word.__getitem__, reverse=True)[
+        :_MOST_NAMED
+    ]
+    is_plural = own.text.rstrip("s") in [word.rstrip("s") for word in named[:1]] and len(
+        typed
+    ) >= _RARE * len(met)
     if not named or is_plural or len(others) < _FEW or 2 * len(others) <= len(met):
         return ""
-    term, exactly = (print_condition(one).removeprefix(f"{Prefix.ALL}:") for one in (condition, own))
+    term, exactly = (
+        print_condition(one).removeprefix(f"{Prefix.ALL}:") for one in (condition, own)
+    )
     said = " and ".join(f'"{word}"' for word in named)
     missing = f'{len(others):,} of {len(met):,} papers are without "{own.text}"'
     return f"{term} also finds {said}; {missing}, and {exactly} leaves them out"
@@ -98,7 +116,9 @@ def name_query(node: Node) -> str:
     words = [one.text for one in wanted if one.prefix is not Prefix.CATEGORY]
     if len(categories) == 1 and not words:
         return taxonomy.CATEGORIES.get(categories[0], categories[0])
-    return " ".join(" ".join(dict.fromkeys(words or categories)).replace(",", " ").split()[:_WORDS_OF_A_NAME])
+    return " ".join(
+        " ".join(dict.fromkeys(words or categories)).replace(",", " ").split()[:_WORDS_OF_A_NAME]
+    )
 
 
 def _list_wanted(node: Node) -> Iterator[Condition]:

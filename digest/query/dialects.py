@@ -73,13 +73,17 @@ _PLAIN = re.compile(r"(?!(?i:and|or|not|andnot)\Z)\w[\w*.-]*")
 _SIMPLE_GROUP = re.compile(r"\(([^()]+)\)")
 _OPERATOR_WITHIN = re.compile(r"\b(?:AND|OR|NOT|ANDNOT)\b|:")
 _PREFIX_FIRST = re.compile(rf"[\s\"'(-]*(?i:{'|'.join(PREFIXES)})\s*:")
-_ADDRESS_WITHIN = re.compile(r"(?:https?://[\w.-]{0,40}arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+")
+_ADDRESS_WITHIN = re.compile(
+    r"(?:https?://[\w.-]{0,40}arxiv\.org/|search_query=|id_list=)[^\s\"'<>]+"
+)
 
 _OURS = "(?:" + "|".join(PREFIXES) + ")"
 _NO_OPERATOR = r"(?!(?i:and|or|not|andnot)\b)"
 _WORD = rf"(?<![\w*'’-]){_NO_OPERATOR}[\w*'’-]++"
 _GROUP = r"\((?:[^()]|\([^()]*\))*+\)"
-_WORDS_BEHIND = rf"(?<![\w\"'’*.:/-])(?P<term>\"[^\"]*\"|{_GROUP}|\d{{4}}:\d{{4}}|{_WORD}(?: {_WORD}){{0,7}})"
+_WORDS_BEHIND = (
+    rf"(?<![\w\"'’*.:/-])(?P<term>\"[^\"]*\"|{_GROUP}|\d{{4}}:\d{{4}}|{_WORD}(?: {_WORD}){{0,7}})"
+)
 """What a mark goes with that follows: a phrase, a group, or some words."""
 _WORDS_AHEAD = (
     rf"(?P<term>\"[^\"]*\"|{_GROUP}"
@@ -89,7 +93,8 @@ _RUN = re.compile(rf"\"[^\"]*\"|{_WORD}(?: {_WORD})+")
 _VALUE = rf"\"[^\"]*\"|{_GROUP}|[^\s()\"=:/,;][^\s()\",;]*+"
 _ONE = rf"(?:[A-Za-z]+:)?(?:\"[^\"]*\"|{_GROUP}|{_NO_OPERATOR}[^\s()\"]++)"
 _SPIRES_PART = re.compile(
-    r"(\A\s*|\s(?:and not|and|or|not)\s+)(\w+) +([<>]=?)?(.+?)(?=\s(?:and|or|not)\s|\Z)", re.IGNORECASE
+    r"(\A\s*|\s(?:and not|and|or|not)\s+)(\w+) +([<>]=?)?(.+?)(?=\s(?:and|or|not)\s|\Z)",
+    re.IGNORECASE,
 )
 _ARCHIVE = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
 
@@ -106,11 +111,17 @@ _HIDDEN = re.compile(
     r"|(?<![^\s()])[^\s()\\]*+\\[^\s()]*|(?:(?i:\b(?:doi|id|arxiv)\s*:\s*)|\b10\.(?=\d{4,}/))[^\s()\[\]\"](?:[^\s()\[\]\"]|\([^\s()\"]*\))*"
     r"|(?i:submitteddate|lastupdateddate)\s*:\s*\[[^\[\]]*\])"
 )
-_DANGLING = re.compile(r"(?<!\s)\s++(?:AND|OR|NOT|ANDNOT)\s*+(?=\)|\Z)|(?:\A|(?<=\())\s*+(?:AND|OR)\s++")
-_BULLET = re.compile(r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
+_DANGLING = re.compile(
+    r"(?<!\s)\s++(?:AND|OR|NOT|ANDNOT)\s*+(?=\)|\Z)|(?:\A|(?<=\())\s*+(?:AND|OR)\s++"
+)
+_BULLET = re.compile(
+    r"(^)[ \t]*(?:[-*+>•·▪◦‣●○■]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z][.)])[ \t]+", re.MULTILINE
+)
 _LAST_OF_LIST = re.compile(r"([,;])\s*(?:and/or|and|or)\b")
 _EDGE = re.compile(r"\b(?:and|or|not|andnot)\b|[()]", re.IGNORECASE)
-_ENTRY = re.compile(r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|[,;](?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*")
+_ENTRY = re.compile(
+    r"(?![•·▪◦‣●○■/] )[^\s,;](?:[^\s,;]|[,;](?=\d)|[ \x00-\x08\x0e-\x1f](?![•·▪◦‣●○■/] ))*"
+)
 _NAME_FIRST = re.compile(r"\s*au(?:thor)?\s*:\s*[^\s\"(]", re.IGNORECASE)
 _PREFIX_OF_ENTRY = re.compile(rf"(?is)((?:{'|'.join(PREFIXES)})\s*:\s*)?(.*)")
 _QUOTED = re.compile(rf"[\"{CURLY_QUOTES}:=()$\\]")
@@ -123,9 +134,13 @@ _LONGEST_HINT = 300
 
 def _write_term(written: str) -> str:
     """Return words as one value: in quotes unless they are one word or a group."""
-    if (inner := _SIMPLE_GROUP.fullmatch(written.strip())) and not _OPERATOR_WITHIN.search(inner[1].upper()):
+    if (inner := _SIMPLE_GROUP.fullmatch(written.strip())) and not _OPERATOR_WITHIN.search(
+        inner[1].upper()
+    ):
         written = inner[1]
-    term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).strip(".,;")
+    term = " ".join(written.translate(dict.fromkeys(map(ord, f'"{CURLY_QUOTES}^'))).split()).strip(
+        ".,;"
+    )
     term = term if term.endswith("*") and term.count("*") == 1 else term.lstrip("*")
     if written.lstrip().startswith("("):
         return _RUN.sub(lambda found: _write_term(found[0]), written.strip())
@@ -138,7 +153,9 @@ def find_fields(name: str) -> tuple[Prefix, ...] | None:
     """Return the prefixes nearest to another tool's field, or to several: `ti,ab`; None for no field."""
     folded = "_".join(re.findall(r"[^\W_]+", name.casefold()))
     parts = [_FIELDS[part] for part in folded.split("_") if part in _FIELDS]
-    prefixes = _FIELDS.get(folded) or (tuple(dict.fromkeys(chain.from_iterable(parts))) if parts else None)
+    prefixes = _FIELDS.get(folded) or (
+        tuple(dict.fromkeys(chain.from_iterable(parts))) if parts else None
+    )
     return next(((one,) for one in _MEANT_ALONE if one in (prefixes or ())), prefixes)
 
 
@@ -189,12 +206,16 @@ def _write_marked(parts: Mapping[str, str]) -> str | None:
 def _write_date_field(parts: Mapping[str, str]) -> str | None:
     if find_fields(parts["field"]) != (Prefix.SUBMITTED,):
         return None
-    return _write_dates(parts["sign"].strip(": ").removeprefix("=") or parts["field"], parts["term"])
+    return _write_dates(
+        parts["sign"].strip(": ").removeprefix("=") or parts["field"], parts["term"]
+    )
 
 
 def _write_group(parts: Mapping[str, str]) -> str:
     inner = (parts.get("term") or parts["braced"]).strip()
-    return parts.get("mark", "") + (f"({inner})" if _OPERATOR_WITHIN.search(inner) else _write_term(inner))
+    return parts.get("mark", "") + (
+        f"({inner})" if _OPERATOR_WITHIN.search(inner) else _write_term(inner)
+    )
 
 
 def _write_alternatives(parts: Mapping[str, str]) -> str:
@@ -226,7 +247,9 @@ def _write_address(parts: Mapping[str, str]) -> str | None:
 
 def _write_spires(parts: Mapping[str, str]) -> str:
     return _SPIRES_PART.sub(
-        lambda found: f"{found[1].upper()}{write_field(found[2], found[4], found[3] or '') or found[0]}",
+        lambda found: (
+            f"{found[1].upper()}{write_field(found[2], found[4], found[3] or '') or found[0]}"
+        ),
         parts["term"],
     )
 
@@ -420,7 +443,11 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
 
 def _hide(found: re.Match[str]) -> str:
     length = len(found[0])
-    return "x" * length if found["sign"] else f'"{found["first"] or ""}{"x" * length}'[: length - 1] + '"'
+    return (
+        "x" * length
+        if found["sign"]
+        else f'"{found["first"] or ""}{"x" * length}'[: length - 1] + '"'
+    )
 
 
 def _find_first(text: str) -> tuple[int, int, str, str] | None:
@@ -438,7 +465,9 @@ def _find_first(text: str) -> tuple[int, int, str, str] | None:
 def _find_list(text: str, hidden: str) -> tuple[int, int, str, str] | None:
     """Return the first row of entries that signs or lines part, as alternatives."""
     has_bullets = len(_BULLET.findall(hidden)) > 1
-    plain = _LAST_OF_LIST.sub(_blank_out, _BULLET.sub(_blank_out, hidden) if has_bullets else hidden)
+    plain = _LAST_OF_LIST.sub(
+        _blank_out, _BULLET.sub(_blank_out, hidden) if has_bullets else hidden
+    )
     edges = [0, *chain.from_iterable(found.span() for found in _EDGE.finditer(plain)), len(plain)]
     for first, last in zip(edges[::2], edges[1::2], strict=True):
         found = list(_ENTRY.finditer(plain, first, last))
@@ -447,7 +476,10 @@ def _find_list(text: str, hidden: str) -> tuple[int, int, str, str] | None:
         excluded = [entry for entry in entries if entry.startswith("-")]
         is_list = len(entries) > 1 and len(excluded) in (0, len(entries))
         if is_list and (";" in plain[first:last] or not _NAME_FIRST.match(entries[0])):
-            is_enclosed = (plain[:first].strip()[-1:], plain[last:].strip()[:1]) in (("", ""), ("(", ")"))
+            is_enclosed = (plain[:first].strip()[-1:], plain[last:].strip()[:1]) in (
+                ("", ""),
+                ("(", ")"),
+            )
             ours = _write_list(entries)
             said = _SAID_OF_EXCLUDED if excluded else _SAID_OF_LIST
             return places[0][0], places[-1][1], said, ours if is_enclosed else f"({ours})"
@@ -493,4 +525,9 @@ def refuse_foreign(source: QuerySource, has_remarks: Callable[[str], bool]) -> N
     if found is None and len(whole) <= _LONGEST_HINT and not has_remarks(whole):
         ours = whole
     shown = " ".join(source.text[start : min(end, start + _LONGEST_SHOWN)].split())
-    source.fail(start, f"{said}: {shown}", f"Write {ours}." if ours else "Leave it out.", "" if found else whole)
+    source.fail(
+        start,
+        f"{said}: {shown}",
+        f"Write {ours}." if ours else "Leave it out.",
+        "" if found else whole,
+    )

@@ -16,7 +16,14 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 from digest import tex
 from digest.model import taxonomy
 from digest.model.papers import Paper
-from digest.query.names import NamePart, NamePattern, PersonPattern, fold_umlauts, list_readings, split_name
+from digest.query.names import (
+    NamePart,
+    NamePattern,
+    PersonPattern,
+    fold_umlauts,
+    list_readings,
+    split_name,
+)
 from digest.query.tree import (
     And,
     Condition,
@@ -130,7 +137,9 @@ class WordText(PlainText):
 
     @cached_property
     def _vocabularies(self) -> list[tuple[list[str], dict[str, list[int]]]]:
-        distinct = [self.surfaces] if self.numbers is self.surfaces else [self.surfaces, self.numbers]
+        distinct = (
+            [self.surfaces] if self.numbers is self.surfaces else [self.surfaces, self.numbers]
+        )
         return [(sorted(words), words) for words in distinct]
 
     def find_beginnings(self, beginning: str) -> Iterator[int]:
@@ -144,19 +153,26 @@ class WordText(PlainText):
         before = len(self._places) + _BETWEEN_READINGS
         if first < before:
             return self.find_raw(self._places[first][0], self._places[last][1])
-        return self.find_raw(self._parted_places[first - before][0], self._parted_places[last - before][1])
+        return self.find_raw(
+            self._parted_places[first - before][0], self._parted_places[last - before][1]
+        )
 
 
 def cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
     """Return those of some words in order that begin so."""
     first = bisect_left(ordered, beginning)
-    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
+    return ordered[
+        first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))
+    ]
 
 
 def _number_words(words: Sequence[str], left_out: Collection[str]) -> dict[str, list[int]]:
     """Return each word, as it is read whole and parted, with its numbers."""
     numbers: dict[str, list[int]] = {}
-    for first, reading in ((0, map(read_word, words)), (len(words) + _BETWEEN_READINGS, read_parted(words))):
+    for first, reading in (
+        (0, map(read_word, words)),
+        (len(words) + _BETWEEN_READINGS, read_parted(words)),
+    ):
         for number, word in enumerate(reading, first):
             if word not in left_out:
                 numbers.setdefault(word, []).append(number)
@@ -271,14 +287,19 @@ class Run(NamedTuple):
     def is_in(self, numbers: Mapping[str, list[int]]) -> bool:
         """Tell whether a text has them, whose words have these numbers."""
         terms = self.terms
-        return terms[0] in numbers if len(terms) == 1 else next(self.find(numbers), None) is not None
+        return (
+            terms[0] in numbers if len(terms) == 1 else next(self.find(numbers), None) is not None
+        )
 
     def find(self, numbers: Mapping[str, list[int]]) -> Iterator[int]:
         """Yield the number of the first of them wherever a text has them all."""
         for term in self.terms:
             if term not in numbers:
                 return
-        others = [(numbers[term], place) for term, place in zip(self.terms[1:], self.places[1:], strict=True)]
+        others = [
+            (numbers[term], place)
+            for term, place in zip(self.terms[1:], self.places[1:], strict=True)
+        ]
         for first in numbers[self.terms[0]]:
             if all(first + place in found for found, place in others):
                 yield first
@@ -321,7 +342,9 @@ class WordPattern:
 
     def stem(self) -> WordPattern:
         """Return the same for texts that are stemmed."""
-        return WordPattern(tuple(tuple([run.stem() for run in runs]) for runs in self.clauses), self.beginning)
+        return WordPattern(
+            tuple(tuple([run.stem() for run in runs]) for runs in self.clauses), self.beginning
+        )
 
     @property
     def word(self) -> str:
@@ -345,12 +368,17 @@ class WordPattern:
             return []
         numbers = text.written if self.is_exact else text.numbers
         found = {
-            (first, first + run.places[-1]) for runs in self.clauses for run in runs for first in run.find(numbers)
+            (first, first + run.places[-1])
+            for runs in self.clauses
+            for run in runs
+            for first in run.find(numbers)
         }
         if self.beginning:
             found.update((number, number) for number in text.find_beginnings(self.beginning))
         places: list[tuple[int, int]] = []
-        for start, end in sorted({text.find_words(*place) for place in found}, key=lambda one: (one[0], -one[1])):
+        for start, end in sorted(
+            {text.find_words(*place) for place in found}, key=lambda one: (one[0], -one[1])
+        ):
             if not places or end > places[-1][1]:
                 places.append((start, end))
         return places
@@ -400,7 +428,9 @@ def _compile_part(condition: Condition) -> Test:
     match condition.prefix:
         case Prefix.AUTHOR | Prefix.PERSON:
             name = read_name(condition)
-            return lambda paper: any(paper.names[index].find_meant(name) for index in narrow_names(name, paper))
+            return lambda paper: any(
+                paper.names[index].find_meant(name) for index in narrow_names(name, paper)
+            )
         case Prefix.CATEGORY:
             return lambda paper: bool(find_categories(condition, paper))
         case Prefix.SUBMITTED:
@@ -410,7 +440,10 @@ def _compile_part(condition: Condition) -> Test:
             value, list_values = condition.text.casefold(), VALUES[prefix]
             return lambda paper: value in list_values(paper)
         case prefix:
-            field, pattern = TEXTS[prefix], WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+            field, pattern = (
+                TEXTS[prefix],
+                WordPattern.compile(condition, is_stemmed=prefix in STEMMED),
+            )
             return lambda paper: pattern.is_met(getattr(paper, field))
 
 
@@ -423,7 +456,11 @@ def read_name(condition: Condition) -> NamePattern | PersonPattern:
 
 def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> Iterable[int]:
     """Return the indexes of the authors who may be meant, in order: all if what is asked for is open-ended."""
-    firsts = pattern.endings if isinstance(pattern, PersonPattern) else (pattern.anywhere or pattern.last)[:1]
+    firsts = (
+        pattern.endings
+        if isinstance(pattern, PersonPattern)
+        else (pattern.anywhere or pattern.last)[:1]
+    )
     if any(first.endswith("*") for first in firsts):
         return range(len(paper.names))
     return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})

@@ -35,7 +35,17 @@ from digest.query.evaluation import (
 )
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, split_range, spread_condition
+from digest.query.tree import (
+    And,
+    Condition,
+    Node,
+    Not,
+    Or,
+    Prefix,
+    Shape,
+    split_range,
+    spread_condition,
+)
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, read_word, stem
 from digest.tex import parse_tex, parse_words
 from digest.tex.tokens import DROPPED
@@ -51,7 +61,8 @@ _NAME_HAS_TEX = re.compile(rf"[\\${DROPPED}]|--")
 """A dash typed as two hyphens holds the parts of a name together."""
 
 _BLANKS = bytes(
-    ord(chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " ") for code in range(128)
+    ord(chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " ")
+    for code in range(128)
 )
 _BLANKS = _BLANKS.ljust(256)
 """ASCII in lower case; a sign that no word goes on after is a blank."""
@@ -87,7 +98,9 @@ class PaperIndex:
         for query in queries:
             tree = query.tree if isinstance(query, Query) else query
             met = (_list_bits(search.find(tree)) for search in searches)
-            yield [number + place * _MOST for place, numbers in enumerate(met) for number in numbers]
+            yield [
+                number + place * _MOST for place, numbers in enumerate(met) for number in numbers
+            ]
 
     def list_texts(self) -> Iterator[list[Sequence[str]]]:
         """Yield the words of each paper's title and abstract, as `read_word` gives them."""
@@ -109,27 +122,43 @@ class _Batch:
     def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
         self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
-        self.fields = {field: _Field(map(read, map(analyse, papers)), shared) for field, read in _VALUES.items()}
+        self.fields = {
+            field: _Field(map(read, map(analyse, papers)), shared)
+            for field, read in _VALUES.items()
+        }
         self.texts: dict[str, list[str]] = {}
         words = _Words()
         for prefix, name in TEXTS.items():
             texts = [words.read(getattr(paper, name)) for paper in papers]
-            self.fields[prefix] = _Field(map(_split, texts), shared, stem if prefix in STEMMED else None)
+            self.fields[prefix] = _Field(
+                map(_split, texts), shared, stem if prefix in STEMMED else None
+            )
             self.texts[prefix] = texts
         numbers: dict[str, int] = {}
-        readings = {name: _read_name(name) for paper in papers for name in map(attrgetter("name"), paper.authors)}
+        readings = {
+            name: _read_name(name)
+            for paper in papers
+            for name in map(attrgetter("name"), paper.authors)
+        }
         known = {
             name: [numbers.setdefault(one, len(numbers)) for one in readings]
             for name, readings in readings.items()
         }
         self.names = list(numbers)
-        by = (chain.from_iterable([known[author.name] for author in paper.authors]) for paper in papers)
+        by = (
+            chain.from_iterable([known[author.name] for author in paper.authors])
+            for paper in papers
+        )
         self.papers_by = [papers for _, papers in sorted(_list_places(by, shared).items())]
-        self.fields[Prefix.AUTHOR] = _Field((name.split(_NEXT) for name in self.names), shared, fold_umlauts)
+        self.fields[Prefix.AUTHOR] = _Field(
+            (name.split(_NEXT) for name in self.names), shared, fold_umlauts
+        )
 
 
 def _read_name(name: str) -> list[str]:
-    plain = "".join([piece.text for piece in parse_tex(name)]) if _NAME_HAS_TEX.search(name) else name
+    plain = (
+        "".join([piece.text for piece in parse_tex(name)]) if _NAME_HAS_TEX.search(name) else name
+    )
     return [_NEXT.join(parts) for parts in list_readings(plain) if parts]
 
 
@@ -162,7 +191,9 @@ class _Words(dict[str, str]):
         text = _enclose(map(self.__getitem__, pieces)) if pieces else ""
         if self._parted.keys().isdisjoint(pieces):
             return text
-        return text + _AGAIN + _enclose([self._parted.get(piece) or self[piece] for piece in pieces])
+        return (
+            text + _AGAIN + _enclose([self._parted.get(piece) or self[piece] for piece in pieces])
+        )
 
 
 def _enclose(words: Iterable[str]) -> str:
@@ -201,7 +232,9 @@ class _Field:
         self._spell, words = spell, dict[str, str]()
         for word, term in zip(self.places, map(spell, self.places), strict=True) if spell else ():
             words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
-        self._words = {shared.setdefault(term, term): found for term, found in words.items() if found != term}
+        self._words = {
+            shared.setdefault(term, term): found for term, found in words.items() if found != term
+        }
 
     @cached_property
     def _ordered(self) -> tuple[list[str], list[str]]:
@@ -214,7 +247,11 @@ class _Field:
     def list_words(self, term: str) -> Sequence[str]:
         if term in self._words:
             return self._words[term].split(_NEXT)
-        return (term,) if term in self.places and (self._spell is None or self._spell(term) == term) else ()
+        return (
+            (term,)
+            if term in self.places and (self._spell is None or self._spell(term) == term)
+            else ()
+        )
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
@@ -232,7 +269,10 @@ def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> 
         for word in set(words):
             places[word].append(number)
     packed = ((word, array("I", numbers).tobytes()) for word, numbers in places.items())
-    return {shared.setdefault(word, word): shared.setdefault(numbers, numbers) for word, numbers in packed}
+    return {
+        shared.setdefault(word, word): shared.setdefault(numbers, numbers)
+        for word, numbers in packed
+    }
 
 
 class _Search:
@@ -276,7 +316,9 @@ class _Search:
         if prefix is Prefix.SUBMITTED:
             start, end = map(int, split_range(text))
             return _join_bits(
-                number for number, minute in enumerate(self._shelf.minutes) if start <= minute <= end
+                number
+                for number, minute in enumerate(self._shelf.minutes)
+                if start <= minute <= end
             )
         if condition.shape is Shape.BEGINNING:
             return _unpack(self._fields[prefix].find_begun(text.casefold()))
@@ -303,7 +345,8 @@ class _Search:
     def _find_run(self, prefix: Prefix, run: Run, *, is_exact: bool) -> int:
         places = self._fields[prefix].places
         found = self._require(
-            _unpack(places.get(term, b"")) if is_exact else self._find_term(prefix, term) for term in run.terms
+            _unpack(places.get(term, b"")) if is_exact else self._find_term(prefix, term)
+            for term in run.terms
         )
         if not found or len(run.terms) == 1:
             return found
@@ -325,7 +368,9 @@ class _Search:
             found = set[int]().union(*map(self._find_names, pattern.endings))
         else:
             given = (part for part in pattern.given if len(part) > 1)
-            found = set.intersection(*map(self._find_names, (*pattern.anywhere, *pattern.last, *given)))
+            found = set.intersection(
+                *map(self._find_names, (*pattern.anywhere, *pattern.last, *given))
+            )
         if isinstance(pattern, PersonPattern) or pattern.last:  # it matters where each part is
             found = {number for number in found if pattern.find_parts(names[number].split(_NEXT))}
         return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, found)))
@@ -334,7 +379,9 @@ class _Search:
         """Return the names with a part; a star ends one that may go on."""
         if part not in self._with_part:
             names, begun = self._fields[Prefix.AUTHOR], list_spellings(part[:-1])
-            packed = b"".join(map(names.find_begun, begun)) if part.endswith("*") else names.find(part)
+            packed = (
+                b"".join(map(names.find_begun, begun)) if part.endswith("*") else names.find(part)
+            )
             self._with_part[part] = set(memoryview(packed).cast("I"))
         return self._with_part[part]
 

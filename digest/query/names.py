@@ -45,7 +45,9 @@ PARTICLES = frozenset(
 _FIRST_IDEOGRAPH = "\u2e80"
 """From here on one sign is a whole name, not the first letter of one."""
 
-SEVERAL = re.compile(r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}")
+SEVERAL = re.compile(
+    r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}"
+)
 """What may be between two names or after one, and within none."""
 
 _VOWELS = frozenset("aeiouyäöü")
@@ -88,7 +90,11 @@ def list_parts(name: str) -> list[str]:
 
 def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
     """Return the folded parts of a plain name, and beside them those with its umlauts written out."""
-    return tuple(dict.fromkeys(tuple(list_parts(spelling)) for spelling in dict.fromkeys((name, write_out(name)))))
+    return tuple(
+        dict.fromkeys(
+            tuple(list_parts(spelling)) for spelling in dict.fromkeys((name, write_out(name)))
+        )
+    )
 
 
 @lru_cache(maxsize=2**14)
@@ -123,7 +129,9 @@ def spell_name(text: str) -> str:
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
     every = list(map(spell_parts, text.replace("_", " ").split(",")))
-    pieces = [parts for parts in every if len(every) == 1 or not is_generation("".join(parts))] or every
+    pieces = [
+        parts for parts in every if len(every) == 1 or not is_generation("".join(parts))
+    ] or every
     last_parts, given_parts = (*pieces, [], [])[:2]
     if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]
@@ -157,7 +165,11 @@ class NamePattern:
         """Read a name as `spell_name` writes it."""
         last, comma, given = spelling.partition(",")
         parts = tuple(map(_read_part, last.split()))
-        return cls(last=parts, given=tuple(map(_read_part, given.split()))) if comma else cls(anywhere=parts)
+        return (
+            cls(last=parts, given=tuple(map(_read_part, given.split())))
+            if comma
+            else cls(anywhere=parts)
+        )
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
         """Return which parts of a folded name are meant, () if the name is another one."""
@@ -217,11 +229,16 @@ class Person:
         is for last names of several words, or of one letter: `García Márquez, Gabriel`; `E, Weinan`.
         """
         _refuse_unclear(text)
-        pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
+        pieces = [
+            list(_drop_generation(spell_parts(piece)))
+            for piece in text.replace("_", " ").split(",")
+        ]
         match [piece for piece in pieces if piece]:
             case [[_]] | []:
                 raise UnclearPerson(f"{text.strip()!r} is not a full name")
-            case [parts] if "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1]):
+            case [parts] if (
+                "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1])
+            ):
                 given, last = parts[-1:], list(_drop_generation(parts[:-1]))
             case [parts]:
                 start = _find_last_name(parts)
@@ -327,11 +344,14 @@ class PersonPattern:
         whole = _spell(parts)
         for last in self.last_names:
             given = parts[: -len(last)]
-            is_last = whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES)
+            is_last = whole[len(given) :] == last and not (
+                len(given) > 1 and given[-1] in PARTICLES
+            )
             if given and is_last and are_compatible(self.given, given):
                 return True
         return any(
-            whole[: len(last)] == last and whole[len(last) :] in self.swapped_names for last in self.last_names
+            whole[: len(last)] == last and whole[len(last) :] in self.swapped_names
+            for last in self.last_names
         )
 
 
@@ -389,7 +409,9 @@ def _take_as_one(part: str) -> _Given:
     words = part.split("-")
     is_joined = len(words) > 1
     return _Given(
-        fold_umlauts("".join(words)), is_joined=is_joined, are_initials=is_joined and all(map(_is_initial, words))
+        fold_umlauts("".join(words)),
+        is_joined=is_joined,
+        are_initials=is_joined and all(map(_is_initial, words)),
     )
 
 
@@ -400,12 +422,19 @@ def _spread_initials(name: _Given) -> _Reading:
 
 def _are_initials(part: str) -> bool:
     """Tell whether a part is initials without their dots, such as `jp`: nobody is called so."""
-    return part.isalpha() and part.isascii() and len(part) <= _MOST_INITIALS and not _VOWELS & set(part)
+    return (
+        part.isalpha()
+        and part.isascii()
+        and len(part) <= _MOST_INITIALS
+        and not _VOWELS & set(part)
+    )
 
 
 def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two folded lists of given names may be one person's."""
-    return any(_is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
+    return any(
+        _is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other)
+    )
 
 
 def _is_compatible(one: _Reading, other: _Reading) -> bool:

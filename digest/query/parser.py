@@ -12,7 +12,13 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import QueryError, UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import measure_nesting, needs_quotes, print_canonical, print_condition, print_tree
+from digest.query.canonical import (
+    measure_nesting,
+    needs_quotes,
+    print_canonical,
+    print_condition,
+    print_tree,
+)
 from digest.query.dialects import refuse_foreign
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import normalise_quotes, normalise_signs, read_pasted
@@ -61,10 +67,14 @@ _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"(?<![^\s,*?])([^\s,*?]*)[*?]+([^\s,]*)")
-_NAMES_AFTER = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
+_NAMES_AFTER = re.compile(
+    r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE
+)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
-_SIGN_OF_WORD = re.compile(r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
+_SIGN_OF_WORD = re.compile(
+    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
+)
 """`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
 _SYNTAX = re.compile(r"[\[\]{}^~=:/|\\&]")
 """Signs that look like syntax: no words of a text, unless somebody quotes them."""
@@ -93,7 +103,9 @@ MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
 
 
-def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | None) -> Condition | None:
+def read_condition(
+    source: QuerySource, term: TermToken, inherited: Prefix | None
+) -> Condition | None:
     """Return what a term asks for; None if it says nothing by itself and is left out, with a note.
 
     `inherited` is the prefix of the group it is in. Raises QueryError if the field can't be asked like that.
@@ -120,7 +132,11 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
     if not value:
-        source.fail(term.value_position, "* needs the beginning of a word before it", "Write it like transf*.")
+        source.fail(
+            term.value_position,
+            "* needs the beginning of a word before it",
+            "Write it like transf*.",
+        )
     return value, value != term.value
 
 
@@ -136,7 +152,11 @@ def _refuse_wildcard(
         nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
     prefix = Prefix.AUTHOR if is_name else term.prefix or (Prefix.ALL if is_sign else None)
     written = f"{prefix}:{nearest}" if prefix else nearest
-    hint = f"Write for example {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
+    hint = (
+        f"Write for example {written}."
+        if any(map(str.isalnum, nearest))
+        else "Write it like transf*."
+    )
     sign = f"{found[0]} cannot be used here: {WILDCARDS}"
     source.fail(term.value_position + found.start(), sign, hint)
 
@@ -156,14 +176,25 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         _leave_out_sign(source, term)
         return None
     if has_star and term.is_exact:
-        message, hint = "= wants the word as it is, and * more", f"Write {prefix}:{value}*, or {prefix}:={value}."
+        message, hint = (
+            "= wants the word as it is, and * more",
+            f"Write {prefix}:{value}*, or {prefix}:={value}.",
+        )
         source.fail(term.value_position + len(value), message, hint)
     if has_star and words[-1].end < len(plain):
         message = "* needs the beginning of a word directly before it"
         nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
         source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
-    kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
-    shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
+    kept = [
+        word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])
+    ]
+    shape = (
+        Shape.BEGINNING
+        if has_star
+        else Shape.PHRASE
+        if term.is_quoted and len(kept) > 1
+        else Shape.WORD
+    )
     if term.is_exact:
         kept, shape = words, Shape.EXACT
     if not kept:
@@ -174,7 +205,9 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     is_one = words[0].end - words[0].start == len(plain)
     if not is_one and (condition is None or not spread_keyword(condition.text)):
         is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
-        rest = dict.fromkeys(words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept)
+        rest = dict.fromkeys(
+            words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
+        )
         _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
     if condition is not None:
         _note_everywhere(source, term, condition)
@@ -187,14 +220,18 @@ def _note_left_out(
 ) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
     missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
-    signs = [] if term.is_quoted or "$" in term.value or "\\" in term.value else _SYNTAX.findall(plain)
+    signs = (
+        [] if term.is_quoted or "$" in term.value or "\\" in term.value else _SYNTAX.findall(plain)
+    )
     parted = (plain[word.start : word.end] for word in missed)
     lost = dict.fromkeys((*parted, *_SIGN_OF_WORD.findall(plain), *signs))
     if lost:
         verb, found = "is" if len(lost) == 1 else "are", " ".join(word.text for word in rest)
         whole = " ".join(term.value.split())
         message = f'{", ".join(lost)} {verb} left out, as at arXiv: of {whole} only "{found}" is searched for'
-        message += "; in quotes, words keep their places" * bool(missed and len(rest) > 1 and not term.is_quoted)
+        message += "; in quotes, words keep their places" * bool(
+            missed and len(rest) > 1 and not term.is_quoted
+        )
         message += "; without quotes a * finds beginnings of words" * ("*" in lost)
         exact = (f"{term.prefix}:" if term.prefix else "") + f'="{term.value}"'
         message += f"; {exact} finds all its words" * bool(missed and term.is_quoted)
@@ -239,13 +276,21 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
     archive, _, subject = condition.text.partition(".")
     is_like_one = subject.replace("-", "").isalpha() and taxonomy.is_archive(archive)
     if not term.is_quoted and (is_like_one or _LIKE_ARCHIVE.fullmatch(condition.text)):
-        _name_category(source, term, Prefix.CATEGORY, condition.text)  # notes one that arXiv does not have
+        _name_category(
+            source, term, Prefix.CATEGORY, condition.text
+        )  # notes one that arXiv does not have
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
     if term.prefix is not None or term.is_quoted:
-        source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
-    source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
+        source.fail(
+            term.value_position,
+            f"There is no word in {term.value!r}",
+            "Only words can be searched for.",
+        )
+    source.note(
+        NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out"
+    )
 
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
@@ -253,7 +298,9 @@ def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     name = spell_name(term.value.rstrip(" ,;"))
     for text in (term.value.rstrip(" ;"), name):  # signs of the one may hide what the other says
         if SEVERAL.search(text):
-            names = [f'au:"{one.strip()}"' for one in SEVERAL.split(text) if any(map(str.isalpha, one))]
+            names = [
+                f'au:"{one.strip()}"' for one in SEVERAL.split(text) if any(map(str.isalpha, one))
+            ]
             message = f"{term.value!r} is more than one name"
             source.fail(term.value_position, message, f"Write ({' AND '.join(names)}).")
     if not name:
@@ -270,7 +317,9 @@ def _note_initials(source: QuerySource, term: TermToken) -> None:
     found = _INITIALS_AFTER.fullmatch(term.value.strip())
     if found and not is_generation(found[2]) and (found[3] or not found[1].isupper()):
         initials = f'if these are initials, write au:"{found[1]}, {found[2][0]}"'
-        source.note(NoteKind.READ_AS, term.position, f"{found[2]} is read as a whole name; {initials}")
+        source.note(
+            NoteKind.READ_AS, term.position, f"{found[2]} is read as a whole name; {initials}"
+        )
 
 
 def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
@@ -296,10 +345,18 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
-    begun = (id_[: len(base)] for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(base.casefold()))
+    begun = (
+        id_[: len(base)]
+        for id_ in taxonomy.CATEGORIES
+        if id_.casefold().startswith(base.casefold())
+    )
     spelled = next(begun, "")
     if not spelled:
-        source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, f"no category of arXiv begins with {base}")
+        source.note(
+            NoteKind.UNKNOWN_CATEGORY,
+            term.value_position,
+            f"no category of arXiv begins with {base}",
+        )
     return intern_condition(prefix, Shape.BEGINNING, spelled or base)
 
 
@@ -338,7 +395,9 @@ def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition
 
 def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     value = _LICENCE_VERSION.sub("", "-".join(term.value.casefold().split()))
-    name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
+    name = next(
+        (name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None
+    )
     if name is None:
         hint = f"Known: {', '.join(LICENCES)}."
         source.fail(term.value_position, f"{term.value!r} is not a licence of arXiv", hint)
@@ -368,7 +427,9 @@ _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition |
 }
 
 
-_PHRASED = frozenset((None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author))))
+_PHRASED = frozenset(
+    (None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author)))
+)
 """What may precede words that are meant side by side, or as one name."""
 
 
@@ -386,7 +447,9 @@ def parse_query(text: str) -> Query:
         refuse_foreign(source, _has_remarks)
     tree = _Parser(source).parse()
     pasted_as = "" if source.text == text else source.text
-    query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
+    query = Query(
+        text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as
+    )
     if not query.futility or any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes):
         return query
     futile = Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}")
@@ -412,13 +475,19 @@ class _Parser:
 
     def parse(self) -> Node:
         if isinstance(self._token, EndToken):
-            self._source.fail(0, "The query is empty", "Write what to search for, such as cat:cs.PF AND abs:GPU.")
-        tree = None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
+            self._source.fail(
+                0, "The query is empty", "Write what to search for, such as cat:cs.PF AND abs:GPU."
+            )
+        tree = (
+            None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
+        )
         if isinstance(self._token, CloseToken):
             hint = "Remove it, or add a ( before it."
             self._source.fail(self._token.position, "This parenthesis closes nothing", hint)
         if tree is None:
-            hint = 'Every word in it is too common or has no letter. ="to be" finds even such words.'
+            hint = (
+                'Every word in it is too common or has no letter. ="to be" finds even such words.'
+            )
             self._source.fail(0, "Nothing is left to search for", hint)
         self._measure(tree)
         return tree
@@ -506,7 +575,12 @@ class _Parser:
     def _find_formula(self) -> str:
         """Return how to search for a formula such as `SU(2)`, at its parenthesis; else ""."""
         match self._tokens[self._index - 1 : self._index + 3]:
-            case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
+            case [
+                TermToken(is_quoted=False) as name,
+                OpenToken() as opening,
+                TermToken() as inner,
+                CloseToken(),
+            ]:
                 prefix = f"{name.prefix}:" if name.prefix else ""
                 is_one = opening.position == name.value_position + len(name.value)
                 return f'{prefix}"{name.value}({inner.value})" finds it as one' if is_one else ""
@@ -518,7 +592,9 @@ class _Parser:
         *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
         if not _is_plain_word(first) or _ends_row(first):
             return ""
-        if first.prefix is None and any(_is_plain_word(token) and not _ends_row(token) for token in earlier):
+        if first.prefix is None and any(
+            _is_plain_word(token) and not _ends_row(token) for token in earlier
+        ):
             return ""
         words = [first]
         for token in self._tokens[self._index :]:
@@ -530,21 +606,36 @@ class _Parser:
         if not 1 < len(words) <= _LONGEST_PHRASE:
             return ""
         prefix = (f"{first.prefix}:" if first.prefix else "") + "=" * first.is_exact
-        alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else "in quotes, "
+        alone = (
+            f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else "in quotes, "
+        )
         phrase = " ".join(word.value.strip("'") for word in words).rstrip(".,;")
-        found = "people who have all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
+        found = (
+            "people who have all these names"
+            if first.prefix is Prefix.AUTHOR
+            else "the words side by side"
+        )
         return f'{alone}{prefix}"{phrase}" finds {found}'
 
-    def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+    def _read_factor(
+        self, prefix: Prefix | None, depth: int, before: OperatorToken | None
+    ) -> Node | None:
         is_negated = False
         while negation := self._take(Operator.NOT):
             is_negated, before = not is_negated, negation
         node = self._read_operand(prefix, depth, before)
-        while node is None and before and "NOT" in before.operator and isinstance(self._token, TermToken):
+        while (
+            node is None
+            and before
+            and "NOT" in before.operator
+            and isinstance(self._token, TermToken)
+        ):
             node = self._read_operand(prefix, depth, before)  # `NOT a survey`
         return _negate(node) if is_negated else node
 
-    def _read_operand(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+    def _read_operand(
+        self, prefix: Prefix | None, depth: int, before: OperatorToken | None
+    ) -> Node | None:
         match self._tokens[self._index]:
             case TermToken() as term:
                 self._index += 1
@@ -560,7 +651,9 @@ class _Parser:
         self._deepest = max(self._deepest, (depth, opening.position))
         self._index += 1
         if isinstance(self._token, CloseToken):
-            self._source.fail(opening.position, "There is nothing between these parentheses", "Put a word there.")
+            self._source.fail(
+                opening.position, "There is nothing between these parentheses", "Put a word there."
+            )
         node = None if isinstance(self._token, EndToken) else self._read_alternatives(prefix, depth)
         if not isinstance(self._token, CloseToken):
             hint = "Add a ) where its group ends."
@@ -570,7 +663,9 @@ class _Parser:
 
     def _refuse_depth(self, position: int) -> NoReturn:
         message = f"More than {MAX_NESTING} parentheses are open here"
-        self._source.fail(position, message, "Use fewer parentheses, or split it into several saved queries.")
+        self._source.fail(
+            position, message, "Use fewer parentheses, or split it into several saved queries."
+        )
 
     def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
         if not isinstance(token, OperatorToken):
@@ -582,7 +677,9 @@ class _Parser:
             message = f"{token.operator} can't follow {before.operator}"
             self._source.fail(token.position, message, f"Leave one of the two out; {word}")
         message = f"{token.operator} has nothing before it"
-        self._source.fail(token.position, message, f"Write a word or a group before it, or leave it out; {word}")
+        self._source.fail(
+            token.position, message, f"Write a word or a group before it, or leave it out; {word}"
+        )
 
 
 def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:

@@ -74,14 +74,18 @@ _PART = re.compile(r"(?:[\w/]*\?)?(?P<query>(?:search_query|id_list|query)=[^#<>
 _SEARCHED = frozenset(("search_query", "id_list", "query"))
 """Parameters that may have blanks which were not encoded."""
 
-_DOI = re.compile(r'(?i)(?<![\w:/."])(?:doi:\s*)?(?:[\w:/.]*doi\.org/|(?=10\.48550/a))(10\.48550/arxiv\.)?')
+_DOI = re.compile(
+    r'(?i)(?<![\w:/."])(?:doi:\s*)?(?:[\w:/.]*doi\.org/|(?=10\.48550/a))(10\.48550/arxiv\.)?'
+)
 """A DOI as an address, or arXiv's own for a paper, which no record holds."""
 _AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
 _LISTING = re.compile(r"(?:list|archive|rss|atom|year|catchup)/([A-Za-z.+-]+?)(?:/([\d/-]*).*)?")
 _TERM = re.compile(r"terms-(\d+)-term")
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
-_SEARCH = re.compile(rf"search(?:/(?P<archives>(?:,|(?:{'|'.join(taxonomy.ARCHIVES)})(?![a-z-]))+))?/?")
+_SEARCH = re.compile(
+    rf"search(?:/(?P<archives>(?:,|(?:{'|'.join(taxonomy.ARCHIVES)})(?![a-z-]))+))?/?"
+)
 _OTHER_SITE = re.compile(
     r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.){0,5}orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
     r"|(?:[\w-]+\.){0,5}(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
@@ -140,7 +144,9 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
 
 _PLUS = re.compile(r'("[^"]*")|\+')
-_JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
+_JOINING = re.compile(
+    rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE
+)
 _LONGEST_SHOWN = 200
 _MOST_ENCODED = 9
 """What was encoded more often is not read: each round takes as long as the whole text."""
@@ -162,7 +168,9 @@ def write_out(text: str) -> str:
     name_pattern, label_pattern, row_pattern = _patterns()
     names = name_pattern.findall(text)
     for name in dict.fromkeys(map(taxonomy.spell_name, names)):
-        if title := re.escape(taxonomy.CATEGORIES.get(name, "")) * ("(" in text):  # as arXiv prints it
+        if title := re.escape(taxonomy.CATEGORIES.get(name, "")) * (
+            "(" in text
+        ):  # as arXiv prints it
             text = re.sub(rf"(?i)\b{title} *\({name}\)|\b{name} *\({title}\)", f"cat:{name}", text)
     if names:
         text = label_pattern.sub("cat:", text)
@@ -208,9 +216,15 @@ def read_pasted(text: str) -> tuple[str, str] | None:
     """
     stripped = text.strip()
     for _ in range(_MOST_ENCODED):
-        stripped = unquote(stripped) if re.match(r"<?https?%", stripped, re.IGNORECASE) else stripped
+        stripped = (
+            unquote(stripped) if re.match(r"<?https?%", stripped, re.IGNORECASE) else stripped
+        )
     if site := _OTHER_SITE.fullmatch(stripped):
-        message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
+        message = (
+            "arXiv does not tell ORCID iDs"
+            if site["orcid"]
+            else "Only addresses at arXiv are understood"
+        )
         raise QueryError(message, text=text, position=0, hint=_SITE_HINT)
     if found := _ADDRESS.fullmatch(stripped) or _PART.fullmatch(stripped):
         parameters = _read_parameters(found["query"] or "")
@@ -219,7 +233,9 @@ def read_pasted(text: str) -> tuple[str, str] | None:
             return _describe("an address at arXiv", address.read(), address.lost)
     decoded = _DOI.sub(lambda found: "id:" if found[1] else "doi:", _decode(stripped))
     if (written := write_out(decoded)) != decoded:
-        return _describe("any of several categories" if "cat:(" in written else "a query in other signs", written)
+        return _describe(
+            "any of several categories" if "cat:(" in written else "a query in other signs", written
+        )
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
@@ -294,7 +310,9 @@ class _Address:
 
     def _read_api(self) -> str:
         query = self._parameters.get("search_query", "")
-        ids = " OR ".join(f'id:"{id_}"' for id_ in re.findall(r"[^,\s]+", self._parameters.get("id_list", "")))
+        ids = " OR ".join(
+            f'id:"{id_}"' for id_ in re.findall(r"[^,\s]+", self._parameters.get("id_list", ""))
+        )
         if not query and not ids:
             raise self._fail("This address searches for nothing", _HINT)
         return f"({query}) AND ({ids})" if query and ids else query or ids
@@ -324,7 +342,9 @@ class _Address:
         ]
         one = self._parameters.get("classification-physics_archives", "")
         if one in archives:
-            archives = [archive for archive in archives if archive not in _PHYSICS or archive == one]
+            archives = [
+                archive for archive in archives if archive not in _PHYSICS or archive == one
+            ]
         return self._limit(query, archives)
 
     def _read_clauses(self, query: str, field: str) -> list[str]:
@@ -336,7 +356,9 @@ class _Address:
 
     def _limit(self, query: str, archives: Sequence[str]) -> str:
         if not query and self.lost:
-            message = f"{self.lost[0]} can't be searched for here: arXiv's interfaces do not give it"
+            message = (
+                f"{self.lost[0]} can't be searched for here: arXiv's interfaces do not give it"
+            )
             raise self._fail(message, f"Known fields: {' '.join(_FIELDS)}.")
         if not query and not archives:
             raise self._fail("This address searches for nothing", _HINT)
@@ -353,7 +375,9 @@ def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
         pieces = [value]
     else:
         pieces = (
-            _list_people(re.sub(r"\+|_\d+\b", " ", value)) if prefix is Prefix.AUTHOR else _PIECE.findall(value)
+            _list_people(re.sub(r"\+|_\d+\b", " ", value))
+            if prefix is Prefix.AUTHOR
+            else _PIECE.findall(value)
         )
     for piece in pieces:
         bare = piece.replace('"', "").strip()

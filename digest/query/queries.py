@@ -121,7 +121,9 @@ def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
     """Return every place of a paper that meets a condition, in order; dates have none."""
     spans = {span for part in _spread(condition) for span in _find_in_field(part, paper)}
     order = list(Field)
-    return tuple(sorted(spans, key=lambda span: (order.index(span.field), span.index, span.start, span.end)))
+    return tuple(
+        sorted(spans, key=lambda span: (order.index(span.field), span.index, span.start, span.end))
+    )
 
 
 def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]:
@@ -129,7 +131,9 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
         case Prefix.AUTHOR | Prefix.PERSON:
             return _find_authors(condition, paper)
         case Prefix.CATEGORY:
-            return _mark_whole(Field.CATEGORIES, paper.paper.categories, find_categories(condition, paper))
+            return _mark_whole(
+                Field.CATEGORIES, paper.paper.categories, find_categories(condition, paper)
+            )
         case Prefix.ID:
             is_met = condition.text.casefold() in paper.ids
             return _mark_whole(Field.ID, (str(paper.paper.id),), (0,) if is_met else ())

@@ -53,7 +53,8 @@ _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([^\W\d_][\w.-]{0,60}+)(\s*+):")
 PREFIX_WITHIN = re.compile(
-    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
+    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))",
+    re.IGNORECASE,
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
 _TEXT = re.compile(rf"(?:(?!\b(?:AND|OR|ANDNOT|NOT)\b)[^()\n\"{CURLY_QUOTES}])+")
@@ -181,13 +182,17 @@ class Scanner:
         """Yield all tokens from left to right."""
         hint = "Split it into several saved queries."
         if len(self._text) > MAX_LENGTH:
-            self._source.fail(MAX_LENGTH, f"The query is longer than {MAX_LENGTH:,} characters", hint)
+            self._source.fail(
+                MAX_LENGTH, f"The query is longer than {MAX_LENGTH:,} characters", hint
+            )
         terms = 0
         while self._skip_blanks() < len(self._text):
             token = self._scan_token()
             terms += isinstance(token, TermToken)
             if terms > MAX_TERMS:
-                self._source.fail(token.position, f"The query has more than {MAX_TERMS} terms", hint)
+                self._source.fail(
+                    token.position, f"The query has more than {MAX_TERMS} terms", hint
+                )
             yield token
         yield EndToken(self._place)
 
@@ -229,7 +234,9 @@ class Scanner:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
         kept = word
-        is_apart = prefix is Prefix.ALL and not is_doi and not word.isalnum()  # most words have no sign
+        is_apart = (
+            prefix is Prefix.ALL and not is_doi and not word.isalnum()
+        )  # most words have no sign
         if is_apart and (sign := BETWEEN_WORDS.search(word)):
             word = word[: sign.end()]
             kept = word.rstrip("+/&")
@@ -256,7 +263,9 @@ class Scanner:
             self._source.note(NoteKind.READ_AS, start, message)
         if name == "lastupdateddate":
             message = "it reads lastUpdatedDate as submittedDate, as Digest does"
-            self._source.note(NoteKind.READ_AS, start, f"arXiv cannot search by date of update: {message}")
+            self._source.note(
+                NoteKind.READ_AS, start, f"arXiv cannot search by date of update: {message}"
+            )
         return known
 
     def _begins_anew(self) -> bool:
@@ -295,9 +304,13 @@ class Scanner:
                 value_position = self._place
                 if found := _NEGATED_VALUE.match(self._text, value_position):
                     hint = f"Write NOT {prefix}:{found[1]}."
-                    self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
+                    self._source.fail(
+                        value_position, f"{self._next()} means NOT only before a prefix", hint
+                    )
                 value = self._take_bare(prefix or Prefix.ALL)
-                return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
+                return TermToken(
+                    prefix, value, is_quoted=False, position=start, value_position=value_position
+                )
 
     def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:
         """Scan what comes after a `=`: a word or a phrase."""
@@ -325,4 +338,6 @@ class Scanner:
             self._source.fail(opening, "This quotation mark is never closed", hint)
         self._place = found.end()
         value = found[found.lastindex or 0]
-        return TermToken(prefix, value, is_quoted=not is_range, position=start, value_position=opening + 1)
+        return TermToken(
+            prefix, value, is_quoted=not is_range, position=start, value_position=opening + 1
+        )

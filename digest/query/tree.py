@@ -30,7 +30,17 @@ _OPEN = "*"
 
 _LICENCE = re.compile(r"/(licenses|publicdomain)/([a-z\d-]+)")
 LICENCES = (
-    *("arxiv", "publicdomain", "cc0", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa", "cc-by-nc-nd", "cc-by-nd"),
+    *(
+        "arxiv",
+        "publicdomain",
+        "cc0",
+        "cc-by",
+        "cc-by-sa",
+        "cc-by-nc",
+        "cc-by-nc-sa",
+        "cc-by-nc-nd",
+        "cc-by-nd",
+    ),
 )
 """What `lic:` takes, in any version: what arXiv offers now and offered once (https://info.arxiv.org/help/license)."""
 
@@ -187,7 +197,13 @@ def walk_conditions(node: Node) -> Iterator[Condition]:
                 yield from walk_conditions(operand)
 
 
-WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+WORD_PREFIXES = (
+    Prefix.TITLE,
+    Prefix.ABSTRACT,
+    Prefix.COMMENT,
+    Prefix.JOURNAL_REF,
+    Prefix.REPORT_NO,
+)
 
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:
@@ -205,7 +221,9 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
 def _spell_both(condition: Condition) -> tuple[Condition, ...]:
     """Return a condition on authors and, if `fold_umlauts` changes it, one with umlauts written out."""
     written_out = write_out(condition.text)
-    spellings = (tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out))
+    spellings = (
+        tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out)
+    )
     if written_out == condition.text or len(set(spellings)) == 1:
         return (condition,)
     return condition, intern_condition(condition.prefix, condition.shape, written_out)
@@ -213,7 +231,9 @@ def _spell_both(condition: Condition) -> tuple[Condition, ...]:
 
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
     spellings = dict.fromkeys((text, write_out(text)))
-    return tuple(dict.fromkeys(chain.from_iterable(_name_part(shape, spelling) for spelling in spellings)))
+    return tuple(
+        dict.fromkeys(chain.from_iterable(_name_part(shape, spelling) for spelling in spellings))
+    )
 
 
 def _name_part(shape: Shape, text: str) -> tuple[Condition, ...]:

@@ -41,7 +41,13 @@ _IDEOGRAPHS = (
 _FORMATS = "\u00ad\u200c\u200d\u2060\ufeff"
 """Invisible characters (soft hyphen, joiners) that neither part words nor count."""
 
-_BLOCKS_WITH_MARKS = ((0x300, 0x3100), (0xA000, 0xAC00), (0xFB00, 0x12000), (0x16A00, 0x17000), (0x1BC00, 0x1E960))
+_BLOCKS_WITH_MARKS = (
+    (0x300, 0x3100),
+    (0xA000, 0xAC00),
+    (0xFB00, 0x12000),
+    (0x16A00, 0x17000),
+    (0x1BC00, 0x1E960),
+)
 """The parts of Unicode that hold combining marks, ideographs and Hangul left out."""
 
 _ASCII_WORD = re.compile(
@@ -58,7 +64,9 @@ _PARTING = f"{EDGE}·"
 
 _POSSESSIVE = re.compile(r"(?:['’]s){1,4}\Z")
 _WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*){{1,4}}\Z")
-_NAMES_OF_LETTERS = str.maketrans(GREEK | {letter: GREEK[meant] for letter, meant in STAND_INS.items()})
+_NAMES_OF_LETTERS = str.maketrans(
+    GREEK | {letter: GREEK[meant] for letter, meant in STAND_INS.items()}
+)
 _NAMES = frozenset(GREEK.values())
 _LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))
 _SHORT = "|".join(name for name in GREEK.values() if len(name) < len("zeta"))
@@ -194,7 +202,11 @@ def read_parted(words: Sequence[str]) -> list[str]:
     parted = list(map(part_word, words))
     if not any(parted):
         return []
-    return [part for word, parts in zip(words, parted, strict=True) for part in parts or (read_word(word),)]
+    return [
+        part
+        for word, parts in zip(words, parted, strict=True)
+        for part in parts or (read_word(word),)
+    ]
 
 
 def read_named(words: Sequence[str]) -> list[str]:
@@ -206,7 +218,11 @@ def read_named(words: Sequence[str]) -> list[str]:
 def part_names(word: str) -> list[str]:
     """Return a word parted from the names of Greek letters that it begins or ends with."""
     found = None if word in _NAMES else _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
-    return [word] if found is None else [part for run in found.groups() if run for part in part_names(run)]
+    return (
+        [word]
+        if found is None
+        else [part for run in found.groups() if run for part in part_names(run)]
+    )
 
 
 def split_parts(written: str) -> Sequence[Word]:
@@ -217,7 +233,9 @@ def split_parts(written: str) -> Sequence[Word]:
     if not _may_have_parts(written):  # as most have none
         return ()
     parts = [
-        Word(text, start, end) for start, end in _place_parts(written) if (text := fold_word(written[start:end]))
+        Word(text, start, end)
+        for start, end in _place_parts(written)
+        if (text := fold_word(written[start:end]))
     ]
     return parts if len(parts) > 1 else ()
 
@@ -240,7 +258,9 @@ def _place_parts(written: str) -> Iterator[tuple[int, int]]:
 
 def _goes_on(character: str) -> bool:
     """Tell whether a character goes on with the one before it, as an accent does."""
-    return character > "\x7f" and (character in _FORMATS or unicodedata.category(character).startswith("M"))
+    return character > "\x7f" and (
+        character in _FORMATS or unicodedata.category(character).startswith("M")
+    )
 
 
 def fold_word(written: str) -> str:

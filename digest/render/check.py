@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from digest.model.destinations import Destination
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Feed, Links
-from digest.model.subscriptions import Destination
 from digest.render.contexts import CONTEXTS, POST_SUFFIX, Context, find_context
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
@@ -82,8 +82,13 @@ def write_extension(templates: Templates, name: str) -> str:
 
 
 def _describe(templates: Templates, name: str) -> TemplateEntry:
-    path, blocks = templates.find_file(name), templates.find_blocks(name)  # refuses what can't be read
-    return TemplateEntry(name, _find_purpose(name, path), _find_names(name), blocks, path, templates.is_own(path))
+    path, blocks = (
+        templates.find_file(name),
+        templates.find_blocks(name),
+    )  # refuses what can't be read
+    return TemplateEntry(
+        name, _find_purpose(name, path), _find_names(name), blocks, path, templates.is_own(path)
+    )
 
 
 def _find_purpose(name: str, path: Path) -> str:
@@ -114,7 +119,11 @@ def find_unused(templates: Templates) -> tuple[str, ...]:
     """Return the operator's own files that replace no shipped one, and that no other of theirs names."""
     shipped = set(templates.shipped_names())
     own = {name: templates.find_file(name) for name in templates.names()}
-    texts = {name: path.read_text("utf-8", "replace") for name, path in own.items() if templates.is_own(path)}
+    texts = {
+        name: path.read_text("utf-8", "replace")
+        for name, path in own.items()
+        if templates.is_own(path)
+    }
     extra = [name for name in texts if name not in shipped and not name.endswith(POST_SUFFIX)]
     return tuple(name for name in extra if not any(name in text for text in texts.values()))
 
@@ -127,17 +136,29 @@ def _list_attempts(renderer: Renderer) -> Iterator[Callable[[], object]]:
         for links in (SAMPLE_LINKS, Links()):
             yield partial(render_mail_text, papers, digest, links)
             yield partial(_try_slack, templates, digest, links)
-            yield partial(renderer.render_page, digest, replace(links, **dict.fromkeys(_TURNS, links.home)))
+            yield partial(
+                renderer.render_page, digest, replace(links, **dict.fromkeys(_TURNS, links.home))
+            )
             yield partial(renderer.render_site_page, digest, links, "")
             for name in posts:
                 yield partial(write_post, templates, name, digest, links)
         yield partial(renderer.render_terminal, digest, width=80, color=False, limit=None)
         for refs_url in (SAMPLE_LINKS.refs, ""):
-            feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
+            feed = Feed(
+                id="",
+                title="",
+                updated=EVENING,
+                self_url="",
+                home_url="",
+                entries=(),
+                refs_url=refs_url,
+            )
             for entry in digest.entries:
                 yield partial(write_content, templates, feed, PaperView(entry, 1))
     for name, context in CONTEXTS.items():
-        if name == "web/likes.html" or not {"digest", "paper"} & {*_find_names(name)}:  # others were of a digest
+        if name == "web/likes.html" or not {"digest", "paper"} & {
+            *_find_names(name)
+        }:  # others were of a digest
             for sample in list_samples(context):
                 yield partial(_try_template, templates, name, sample)
 
@@ -154,7 +175,9 @@ def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
         shares = parts.divide(destination)
         for part, share in enumerate(shares):
             for one in (share, replace(share, shown=0)):
-                delivery = Delivery.make_sample(digest, destination, part, len(shares), "sample", share=one)
+                delivery = Delivery.make_sample(
+                    digest, destination, part, len(shares), "sample", share=one
+                )
                 write_slack_payload(parts, delivery, links)
 
 
@@ -167,7 +190,9 @@ def list_seen(template: str) -> dict[str, dict[str, str]]:
     waiting: list[tuple[str, type]] = [("", context)] if (context := find_context(template)) else []
     while waiting:
         kind, view = waiting.pop(0)
-        found[kind] = {name: said for one in view.__mro__ for name, said in _read_meanings(one).items()}
+        found[kind] = {
+            name: said for one in view.__mro__ for name, said in _read_meanings(one).items()
+        }
         kinds = {one.__name__.removesuffix("View").lower(): one for one in _list_views(view)}
         waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]
     return found

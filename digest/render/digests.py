@@ -145,7 +145,9 @@ class RestView:
 def view_digest(digest: Digest) -> DigestView:
     """Return what templates see of a digest."""
     day, long_day = name_slot(digest)
-    coverage = describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST)
+    coverage = describe_coverage(
+        digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST
+    )
     if digest.unchecked and digest.slot.startswith("run:"):
         failed = say_unchecked(digest.unchecked).removesuffix(".")
         coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
@@ -168,8 +170,13 @@ def view_digest(digest: Digest) -> DigestView:
 
 def view_query(name: str, text: str) -> QueryView:
     """Return what templates see of a saved query."""
-    is_named = name.replace("-", " ") not in (text, text.replace("-", " "))  # by more than its own words
-    return QueryView(clean_text(name) if is_named else "", shorten(clean_text(text), _LONGEST_QUERY))
+    is_named = name.replace("-", " ") not in (
+        text,
+        text.replace("-", " "),
+    )  # by more than its own words
+    return QueryView(
+        clean_text(name) if is_named else "", shorten(clean_text(text), _LONGEST_QUERY)
+    )
 
 
 def write_headline(digest: Digest) -> str:
@@ -199,7 +206,9 @@ def _tell_unchecked(digest: Digest) -> str:
     late = [turn for turn in digest.unchecked if turn.is_late]
     closed = [turn for turn in digest.unchecked if not turn.is_late]
     said = say_unchecked(closed, digest.zone, "No digest came on {}")
-    if closed and any(announcement_moment(one.announced) <= closed[-1].due_at for one in digest.entries):
+    if closed and any(
+        announcement_moment(one.announced) <= closed[-1].due_at for one in digest.entries
+    ):
         whose = "Its" if len(closed) == 1 else "Their"
         said += f" {whose} papers are below."
     return f"{said} {say_unchecked(late, digest.zone, 'This digest was due on {}')}".strip()
@@ -215,13 +224,18 @@ def say_unchecked(
     for turn in turns:
         local = turn.due_at.astimezone(ZoneInfo(zone))
         days.setdefault(turn.failure, []).append(local.date())
-    return " ".join(f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items())
+    return " ".join(
+        f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items()
+    )
 
 
 def _join_days(days: Sequence[date]) -> str:
     """Name some days, the first to the last of many: `Monday 19 and Tuesday 20 September`."""
     months = {(day.year, day.month) for day in days}
-    named = [f"{day:%A} {day.day}" if len(months) == 1 else f"{day:%A} {day.day} {day:%B}" for day in days]
+    named = [
+        f"{day:%A} {day.day}" if len(months) == 1 else f"{day:%A} {day.day} {day:%B}"
+        for day in days
+    ]
     month = f" {days[-1]:%B}" if len(months) == 1 else ""
     if len(named) > _NAMED_DAYS:
         return f"{len(named)} days from {named[0]} to {named[-1]}{month}"
@@ -267,7 +281,9 @@ def _introduce_papers(digest: Digest) -> str:
                 else f"This is the newest paper {whose}"
             )
             if digest.is_nearest:
-                near = next((entry.dot for entry in digest.entries if entry.dot), NEAR_LIST).removeprefix("near ")
+                near = next(
+                    (entry.dot for entry in digest.entries if entry.dot), NEAR_LIST
+                ).removeprefix("near ")
                 papers = f"These are the {total} recent papers nearest to {near}"
             return f"Welcome. {papers}. From now on you get only new ones."
         case Occasion.TRIAL:
@@ -296,7 +312,10 @@ def _explain_empty_trial(digest: Digest) -> str:
     query, nothing = parse_query(digest.queries[0][1]), f"arXiv has no paper that matches {text}."
     if query.futility:
         return nothing
-    if all(condition.prefix in (Prefix.AUTHOR, Prefix.PERSON) for condition in walk_conditions(query.tree)):
+    if all(
+        condition.prefix in (Prefix.AUTHOR, Prefix.PERSON)
+        for condition in walk_conditions(query.tree)
+    ):
         return f"{nothing} Try another spelling of the name, or the family name alone."
     return f"{nothing} Try another word, a wider one (GPU OR accelerator, transf*), or leave a clause out."
 
@@ -343,7 +362,11 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
         under = group.title if group.is_name and by_query else ""
         for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
             number = len(views) + 1
-            views.append(PaperView(entry, number, is_first_digest, under, is_of_one, group.form, why, group.title))
+            views.append(
+                PaperView(
+                    entry, number, is_first_digest, under, is_of_one, group.form, why, group.title
+                )
+            )
     return tuple(views)
 
 
@@ -384,7 +407,9 @@ def find_most(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most), x=True, key=lambda count: not fits(count))
 
 
-def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample: bool = False) -> CoverageView:
+def describe_coverage(
+    coverage: Coverage, zone: str = EASTERN.key, *, is_sample: bool = False
+) -> CoverageView:
     """Say to a reader how far the check got.
 
     Args:
@@ -392,7 +417,9 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
         is_sample: the digest is a sample of recent papers, so no announcement can be incomplete.
     """
     local, is_search = ZoneInfo(zone), coverage.source == "query"
-    checked = f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
+    checked = (
+        f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
+    )
     if is_sample or (coverage.announcement is None and coverage.is_complete and is_search):
         asked = "arXiv's search was asked" if is_search else "arXiv was checked"
         return CoverageView(CoverageState.COMPLETE, f"{asked}{checked}")
@@ -409,10 +436,14 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
             "arXiv's newest announcement is late. Its papers come when it is out",
         )
     days = write_day(coverage.announcement, coverage.announcement)
-    days = f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
+    days = (
+        f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
+    )
     if coverage.is_complete:
         is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
-        number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
+        number = (
+            f"{coverage.new:,} " if is_known else ""
+        )  # figures that do not belong together stay out
         sentence = f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
         return CoverageView(CoverageState.COMPLETE, sentence)
     sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
@@ -434,7 +465,12 @@ def name_slot(digest: Digest) -> tuple[str, str]:
     since, last = coverage.since, coverage.announcement
     is_scheduled = digest.occasion is Occasion.SCHEDULED
     is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
-    if is_scheduled and since is not None and last is not None and (is_week or coverage.announcements > 1):
+    if (
+        is_scheduled
+        and since is not None
+        and last is not None
+        and (is_week or coverage.announcements > 1)
+    ):
         year = "" if since.year != last.year else f" {last.year}"
         return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
     if is_scheduled and last is not None:

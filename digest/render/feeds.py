@@ -70,7 +70,9 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     # Elements without text keep their spelling, so that a feed that did not change has the same bytes. No text
     # holds a bare >.
-    short = document.replace(b" />", b"/>").replace(b'<summary type="text"/>', b'<summary type="text"></summary>')
+    short = document.replace(b" />", b"/>").replace(
+        b'<summary type="text"/>', b'<summary type="text"></summary>'
+    )
     return short + b"\n"
 
 
@@ -87,11 +89,23 @@ def _make_entry(templates: Templates, feed: Feed, entry: FeedEntry) -> Element:
         *_link(view.pdf_url, rel="related", type="application/pdf"),
         # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
         *(
-            _make("link", rel="related", type=kind, title=title, href=f"{feed.refs_url}/{view.id}.{suffix}")
+            _make(
+                "link",
+                rel="related",
+                type=kind,
+                title=title,
+                href=f"{feed.refs_url}/{view.id}.{suffix}",
+            )
             for suffix, (kind, title) in references.items()
         ),
-        *(_make("author", _make("name", show_plain(author.name) or UNKNOWN)) for author in paper.authors),
-        *(_make("category", term=clean_text(name), scheme=_CATEGORY_SCHEME) for name in paper.categories),
+        *(
+            _make("author", _make("name", show_plain(author.name) or UNKNOWN))
+            for author in paper.authors
+        ),
+        *(
+            _make("category", term=clean_text(name), scheme=_CATEGORY_SCHEME)
+            for name in paper.categories
+        ),
         _make("summary", shorten(view.abstract, _LONGEST_SUMMARY), type="text"),
         _make("content", write_content(templates, feed, view), type="html"),
     )
@@ -133,7 +147,9 @@ def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
 
 def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
     """Return an entry's content as HTML on its own."""
-    return clean_markup(templates.render("feed/entry.html", FeedEntryContext(paper, feed.refs_url))).strip()
+    return clean_markup(
+        templates.render("feed/entry.html", FeedEntryContext(paper, feed.refs_url))
+    ).strip()
 
 
 def write_subtitle(feed: Feed) -> str:
@@ -158,7 +174,9 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "title": clean_text(feed.title),
         "home_page_url": feed.home_url,
         "feed_url": feed.self_url,
-        "description": " ".join(filter(None, (write_subtitle(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
+        "description": " ".join(
+            filter(None, (write_subtitle(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))
+        ),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
         "items": [

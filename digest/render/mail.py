@@ -125,7 +125,9 @@ def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
     return wrap_text(clean_markup(_Frame(papers, digest, links).render("email/text.txt", whole)))
 
 
-def write_head(identity: MailIdentity, name: str, to: str, subject: str, key: str) -> list[tuple[str, str]]:
+def write_head(
+    identity: MailIdentity, name: str, to: str, subject: str, key: str
+) -> list[tuple[str, str]]:
     """Return the fields of every mail: `name` is the sender's, `key` is unique to the mail."""
     return [
         ("Date", format_datetime(identity.date)),
@@ -142,7 +144,9 @@ def _list_fields(
     subject: str, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> list[tuple[str, str]]:
     title, name, domain = digest.title, identity.from_name, identity.domain
-    link = links.unsubscribe_mail or links.ask  # who reads requests to unsubscribe reads replies, too
+    link = (
+        links.unsubscribe_mail or links.ask
+    )  # who reads requests to unsubscribe reads replies, too
     read_by = check_address(unquote(urlsplit(link).path)) if link else ""
     whose = title if name in (title, _USUAL_NAME) else f"{title} ({name})"
     one_click = "List-Unsubscribe=One-Click" if links.unsubscribe.startswith("https://") else ""
@@ -156,7 +160,9 @@ def _list_fields(
         ("Precedence", "bulk"),
         ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
     ]
-    head = write_head(identity, whose, delivery.destination.address, subject, delivery.idempotency_key)
+    head = write_head(
+        identity, whose, delivery.destination.address, subject, delivery.idempotency_key
+    )
     return [*head, *((field, value) for field, value in of_list if value)]
 
 
@@ -180,16 +186,22 @@ class _Frame:
 
         def measure(fit: Fit) -> int:
             html = render(fit)
-            return len(html.encode()) + html.count("\n")  # the lines of a mail end in two characters
+            return len(html.encode()) + html.count(
+                "\n"
+            )  # the lines of a mail end in two characters
 
         wanted = Fit(self._digest.shown, self._digest.abstracts)
         if wanted.abstracts is Abstracts.FULL and measure(wanted) > BUDGET:
             wanted = replace(wanted, abstracts=Abstracts.SHORT)
         many = replace(wanted, papers=min(wanted.papers, _TITLED))
         if measure(many) > BUDGET:
-            most = find_most(LONGEST_TITLE, lambda letters: measure(replace(many, letters=letters)) <= BUDGET)
+            most = find_most(
+                LONGEST_TITLE, lambda letters: measure(replace(many, letters=letters)) <= BUDGET
+            )
             wanted = replace(wanted, letters=most)
-        most = find_most(wanted.papers, lambda papers: measure(replace(wanted, papers=papers)) <= BUDGET)
+        most = find_most(
+            wanted.papers, lambda papers: measure(replace(wanted, papers=papers)) <= BUDGET
+        )
         fit = replace(wanted, papers=most)
         if (size := measure(fit)) > BUDGET:
             raise TemplateError(
@@ -206,13 +218,16 @@ class _Frame:
         """Return what the frame of the HTML part (0) or the text part (1) sees."""
         shown = self._papers[: fit.papers]
         if fit.abstracts is Abstracts.FULL:  # of titles, too
-            shown = tuple(replace(one, form=Form.SENTENCE) if one.form is Form.TITLE else one for one in shown)
+            shown = tuple(
+                replace(one, form=Form.SENTENCE) if one.form is Form.TITLE else one for one in shown
+            )
         page = self._links.web_view
         return MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
             fragments={
-                one.number: self._render_paper(one, fit.abstracts, page, fit.letters)[part] for one in shown
+                one.number: self._render_paper(one, fit.abstracts, page, fit.letters)[part]
+                for one in shown
             },
             rest=view_rest(self._papers[fit.papers :], page),
             links=self._links,

@@ -126,7 +126,9 @@ def check_address(address: str) -> str:
 
 def check_uri(uri: str) -> str:
     """Return an address fit for a header."""
-    return _check(uri, _URI, "base_url is an http(s) address without blanks, quotes or angle brackets.")
+    return _check(
+        uri, _URI, "base_url is an http(s) address without blanks, quotes or angle brackets."
+    )
 
 
 def check_atom(text: str) -> str:
@@ -157,7 +159,9 @@ def flow_text(text: str) -> str:
 
 def wrap_text(text: str, width: int = 78) -> str:
     """Return text with lines of at most `width` characters, as far as words and links allow."""
-    return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
+    return "\n".join(
+        part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width)
+    )
 
 
 @lru_cache(2_048)

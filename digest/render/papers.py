@@ -44,7 +44,9 @@ from digest.render.text import (
 )
 from digest.tex import Segment
 
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
 _VOLUME = re.compile(r"[,:]?(?<![\s(])[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
@@ -162,7 +164,11 @@ class PaperView:
     def categories(self) -> str:
         """The primary category, cross-lists that a query asked for, and how many more: `quant-ph +2`."""
         met = find_matched(self.entry, Field.CATEGORIES)
-        names = [name for index, name in enumerate(self.entry.paper.categories) if not index or index in met]
+        names = [
+            name
+            for index, name in enumerate(self.entry.paper.categories)
+            if not index or index in met
+        ]
         more = len(self.entry.paper.categories) - len(names)
         return shorten(clean_text(" ".join(names) + f" +{more}" * bool(more)), _LONGEST_CATEGORIES)
 
@@ -176,7 +182,9 @@ class PaperView:
     def short_place(self) -> str:
         """`place` in at most 40 characters, without volume and page: `accepted at PRB`, `Phys. Rev. B`."""
         journal = self.place.removeprefix("published in ")
-        return shorten(self.place if journal == self.place else _VOLUME.split(journal)[0], _SHORT_NAME)
+        return shorten(
+            self.place if journal == self.place else _VOLUME.split(journal)[0], _SHORT_NAME
+        )
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -202,16 +210,24 @@ class PaperView:
     @property
     def short_authors_mrkdwn(self) -> Mrkdwn:
         """`short_authors` for Slack, with those a query asked for in bold."""
-        return Mrkdwn(self._join_authors(lambda name, is_met: "*" * is_met + escape_text(name) + "*" * is_met))
+        return Mrkdwn(
+            self._join_authors(lambda name, is_met: "*" * is_met + escape_text(name) + "*" * is_met)
+        )
 
     def _join_authors(self, show: Callable[[str, bool], str]) -> str:
         authors, met = self.entry.paper.authors, find_matched(self.entry, Field.AUTHORS)
-        few = range(len(authors)) if len(authors) <= _FEW else (0, *sorted(met)[:_MOST_MATCHED], len(authors) - 1)
+        few = (
+            range(len(authors))
+            if len(authors) <= _FEW
+            else (0, *sorted(met)[:_MOST_MATCHED], len(authors) - 1)
+        )
         written = {one: show_plain(authors[one].name) for one in few}
         if len(authors) > _FEW:
             written = {one: cut_name(name).last if name else name for one, name in written.items()}
         names = [show(shorten(name, _LONGEST_NAME), one in met) for one, name in written.items()]
-        return f"{' … '.join(names)} ({len(authors):,})" if len(authors) > _FEW else ", ".join(names)
+        return (
+            f"{' … '.join(names)} ({len(authors):,})" if len(authors) > _FEW else ", ".join(names)
+        )
 
     @cached_property
     def last_names(self) -> str:
@@ -255,7 +271,9 @@ class PaperView:
     @cached_property
     def queries(self) -> str:
         """Names of the saved queries that matched: `perf, gpu`; under a query's heading the others: `also gpu`."""
-        others = [name for name in self.entry.queries if name != self.under and not self.is_of_one_query]
+        others = [
+            name for name in self.entry.queries if name != self.under and not self.is_of_one_query
+        ]
         also = "also " if self.under and others else ""
         return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
 
@@ -266,9 +284,13 @@ class PaperView:
     def write_mentions(self, abstracts: Abstracts = Abstracts.NONE) -> str:
         """Return what was met, but is neither in the title nor in what is shown of the abstract."""
         seen = (*self.title_parts, *(self.snippet_parts if abstracts == Abstracts.SHORT else ()))
-        stems = {word for segment in seen if segment.is_marked for word in _stem_words(segment.text)}
+        stems = {
+            word for segment in seen if segment.is_marked for word in _stem_words(segment.text)
+        }
         # To whom asks for `planet*`, "planetary" tells nothing.
-        entry = replace(self.entry, reasons=tuple(one for one in self.entry.reasons if "*" not in one.clause))
+        entry = replace(
+            self.entry, reasons=tuple(one for one in self.entry.reasons if "*" not in one.clause)
+        )
         words = {
             _stem_words(phrase): shorten(phrase, _LONGEST_PHRASE)
             for field in _UNSEEN[abstracts == Abstracts.FULL :]
@@ -289,7 +311,9 @@ class PaperView:
         on = f" on {write_day(sequel.day, entry.announced)}" if sequel else ""
         version = f"(v{entry.latest.version})"
         if entry.is_withdrawn:
-            return shorten(f"withdrawn{on} {version}: {find_withdrawal_reason(entry.latest)}", LONGEST_NOTE)
+            return shorten(
+                f"withdrawn{on} {version}: {find_withdrawal_reason(entry.latest)}", LONGEST_NOTE
+            )
         said, summary = clean_text(entry.label), join_summaries(self.revisions)
         if self.form is Form.MINOR:
             return shorten(summary, LONGEST_MINOR)
@@ -346,12 +370,18 @@ class PaperView:
         submitted = (paper.updated if is_about_version else paper.published).date()
         if self.is_first_digest or kind is Kind.KNOWN:
             latest = paper.updated.date()
-            version = f", v{paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
+            version = (
+                f", v{paper.version} of {_write_past(latest, announced)}"
+                if latest > submitted
+                else ""
+            )
             return f"submitted {_write_past(submitted, announced)}{version}"
         if (announced - submitted).days <= _LATE_DAYS:
             return ""
         verb = _DATED.get(kind, "announced")
-        return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
+        return (
+            f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
+        )
 
     def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
         """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`."""
@@ -363,7 +393,11 @@ class PaperView:
 
 
 def _write_past(day: date, seen_from: date) -> str:
-    return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
+    return (
+        write_day_of_month(day)
+        if day.year == seen_from.year
+        else f"{write_day_of_month(day)} {day.year}"
+    )
 
 
 def _isolate(text: Markup) -> Markup:
@@ -377,7 +411,9 @@ def find_marks(entry: DigestEntry, field: Field) -> Spans:
     places = [(word.start, word.end) for word in split_words(text)]
     stems = _stem_words(text)
     met = {
-        _stem_words(phrase) for one in (Field.TITLE, Field.ABSTRACT) for phrase in _read_phrases(entry, one)
+        _stem_words(phrase)
+        for one in (Field.TITLE, Field.ABSTRACT)
+        for phrase in _read_phrases(entry, one)
     } - {()}
     return tuple(
         sorted(
@@ -398,7 +434,9 @@ def _stem_words(text: str) -> tuple[str, ...]:
 
 def find_matched(entry: DigestEntry, field: Field) -> frozenset[int]:
     """Return which authors or categories (0-based) a query asked for."""
-    return frozenset(span.index for reason in entry.reasons for span in reason.spans if span.field is field)
+    return frozenset(
+        span.index for reason in entry.reasons for span in reason.spans if span.field is field
+    )
 
 
 def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
@@ -410,7 +448,8 @@ def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
 def mark_parts(parts: Iterable[Segment]) -> Markup:
     """Write parts of a text as HTML, with what was met in `<mark>`."""
     return Markup("").join(
-        Markup("<mark>{}</mark>").format(text) if is_marked else Markup.escape(text) for text, is_marked in parts
+        Markup("<mark>{}</mark>").format(text) if is_marked else Markup.escape(text)
+        for text, is_marked in parts
     )
 
 
@@ -428,7 +467,9 @@ def star_parts(parts: Iterable[Segment]) -> str:
 
 def style_parts(parts: Iterable[Segment], usual: str = "") -> str:
     """Write parts of a text for a terminal, in a usual style, with marks for what was met."""
-    found = [(clean_text(f"|{one.text}|")[1:-1], "mark" if one.is_marked else usual) for one in parts]
+    found = [
+        (clean_text(f"|{one.text}|")[1:-1], "mark" if one.is_marked else usual) for one in parts
+    ]
     return "".join(styled(text, style) if text and style else text for text, style in found).strip()
 
 

@@ -39,10 +39,14 @@ _LIKE_LATIN = {
 
 _ESCAPES_IN_WORDS = {
     ord(sign): rf"{{\ensuremath{{\{name}}}}}"
-    for name, sign in zip(_SIGNS[-2::-2], _SIGNS[::-2], strict=True)  # of several names the first is kept
+    for name, sign in zip(
+        _SIGNS[-2::-2], _SIGNS[::-2], strict=True
+    )  # of several names the first is kept
     if sign > "ÿ" and name not in _LIKE_LATIN
 } | _ESCAPES
-_ESCAPES_WITHIN_GROUPS = {sign: text for sign, text in _ESCAPES_IN_WORDS.items() if sign not in map(ord, "{}")}
+_ESCAPES_WITHIN_GROUPS = {
+    sign: text for sign, text in _ESCAPES_IN_WORDS.items() if sign not in map(ord, "{}")
+}
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
 _OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
@@ -68,7 +72,9 @@ _GROUP_STARTS = frozenset(("the", "on", "for"))
 
 def write_bibtex(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
     """Return papers as the text of a `.bib` file, in the order given; "" for none."""
-    return "\n".join(_write_entry(paper, with_abstracts=with_abstracts) for paper in drop_repeated(papers))
+    return "\n".join(
+        _write_entry(paper, with_abstracts=with_abstracts) for paper in drop_repeated(papers)
+    )
 
 
 def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
@@ -122,7 +128,11 @@ def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
             continue  # a formula within words within a formula
         formula = _write_formula(text[start:after])
         if formula:
-            parts += [_write_words(text[end:start], is_first=end == 0, protects_capitals=protects_capitals)]
+            parts += [
+                _write_words(
+                    text[end:start], is_first=end == 0, protects_capitals=protects_capitals
+                )
+            ]
             parts += [f"{{{formula}}}" if protects_capitals else formula]
             end = after
     parts.append(_write_words(text[end:], is_first=end == 0, protects_capitals=protects_capitals))
@@ -145,9 +155,13 @@ def _is_balanced(text: str) -> bool:
 
 def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
     plain = clean_markup(to_plain(raw)).strip()
-    plain = f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
+    plain = (
+        f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
+    )
     # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown command are not.
-    escapes = _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
+    escapes = (
+        _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
+    )
     if not protects_capitals:
         return plain.translate(escapes)
     first = plain.split()[:1] if is_first else []
@@ -245,7 +259,9 @@ def drop_repeated(papers: Iterable[Paper]) -> list[Paper]:
 
 def write_ris(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
     """Return papers as the text of a `.ris` file, in the order given; "" for none."""
-    return "".join(_write_record(paper, with_abstracts=with_abstracts) for paper in drop_repeated(papers))
+    return "".join(
+        _write_record(paper, with_abstracts=with_abstracts) for paper in drop_repeated(papers)
+    )
 
 
 def _write_record(paper: Paper, *, with_abstracts: bool) -> str:

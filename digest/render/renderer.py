@@ -11,9 +11,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from digest.config.settings import MailSettings
+from digest.model.destinations import Destination, DestinationKind, Medium
 from digest.model.errors import DigestError, TemplateError
-from digest.model.messages import SITE_FEEDS, SITE_INDEX, Delivery, Digest, Feed, Links, Message, Share
-from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
+from digest.model.messages import (
+    SITE_FEEDS,
+    SITE_INDEX,
+    Delivery,
+    Digest,
+    Feed,
+    Links,
+    Message,
+    Share,
+)
 from digest.render.contexts import (
     POST_SUFFIX,
     AlarmContext,
@@ -25,7 +34,13 @@ from digest.render.contexts import (
 )
 from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text, write_head
+from digest.render.mail import (
+    MailIdentity,
+    MailPapers,
+    write_digest_mail,
+    write_digest_text,
+    write_head,
+)
 from digest.render.mime import flow_text, write_mail
 from digest.render.slack import (
     SlackParts,
@@ -69,11 +84,13 @@ class Renderer:
 
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
         """Return which papers are in each message of a digest at a destination; None if one message has all."""
-        if destination.kind not in SLACK_KINDS:
+        if destination.traits.medium is not Medium.SLACK:
             return (None,)
         return self._divide(digest).divide(destination)
 
-    def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
+    def render(
+        self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
+    ) -> Message:
         """Render one part for the delivery's destination.
 
         Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent there.
@@ -94,8 +111,13 @@ class Renderer:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
-                beside = Links(home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0])
-                body, name = self.render_site_page(digest, beside, ""), name_page(digest.subscription, digest.slot)
+                beside = Links(
+                    home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0]
+                )
+                body, name = (
+                    self.render_site_page(digest, beside, ""),
+                    name_page(digest.subscription, digest.slot),
+                )
                 return Message("text/html", body, delivery.idempotency_key, name)
             case DestinationKind.FILE | DestinationKind.FEED:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")
@@ -117,12 +139,16 @@ class Renderer:
             rest=view_rest(papers[len(listed) :], ""),
             width=width,
         )
-        return lay_out_lines(self.templates.render("terminal/digest.txt", context), width, color=color)
+        return lay_out_lines(
+            self.templates.render("terminal/digest.txt", context), width, color=color
+        )
 
     def render_page(self, digest: Digest, links: Links, *, is_static: bool = False) -> str:
         """Render the whole digest as a page of its own: every paper with its abstract, no image."""
         groups = group_papers(digest, view_papers(digest))
-        context = PageContext(digest=view_digest(digest), groups=groups, links=links, is_static=is_static)
+        context = PageContext(
+            digest=view_digest(digest), groups=groups, links=links, is_static=is_static
+        )
         return self.templates.render("web/digest.html", context)
 
     def render_site_page(self, digest: Digest, links: Links, made: str) -> bytes:
@@ -139,7 +165,12 @@ class Renderer:
         return self.templates.render(f"web/{name}", context)
 
     def render_alarm(
-        self, context: AlarmContext, destination: Destination, key: str, identity: MailIdentity, channel: str
+        self,
+        context: AlarmContext,
+        destination: Destination,
+        key: str,
+        identity: MailIdentity,
+        channel: str,
     ) -> Message:
         """Render a message to the operator.
 
@@ -148,24 +179,32 @@ class Renderer:
         if destination.kind is DestinationKind.WEBHOOK:
             body = write_alarm_event(context, key, identity.date)
             return Message("application/json", body, key, f"alarm-{key}.json")
-        if destination.kind in SLACK_KINDS:
-            payload = make_payload(_SLACK_ALARM, compile_blocks(self.templates.render(_SLACK_ALARM, context)))
+        if destination.traits.is_paced:
+            payload = make_payload(
+                _SLACK_ALARM, compile_blocks(self.templates.render(_SLACK_ALARM, context))
+            )
             if destination.kind is DestinationKind.SLACK:
                 payload = address_payload(payload, channel, key, {"alarm": key})
             return Message("application/json", encode_payload(payload), key, f"alarm-{key}.json")
         rendered = clean_markup(self.templates.render("email/alarm.txt", context).strip())
         subject, _, text = rendered.partition("\n")
         if destination.kind is DestinationKind.MAIL:
-            return _write_plain_mail(subject, text, identity, destination, key=key, name=f"alarm-{key}.eml")
+            return _write_plain_mail(
+                subject, text, identity, destination, key=key, name=f"alarm-{key}.eml"
+            )
         body = f"{clean_text(subject)}\n\n{text.strip()}\n".encode()
         return Message("text/plain", body, key, f"alarm-{key}.txt")
 
-    def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
+    def render_letter(
+        self, context: LetterContext, delivery: Delivery, identity: MailIdentity
+    ) -> Message:
         """Render the mail with a link that somebody asked for on a page."""
         key = delivery.idempotency_key
         to = delivery.destination
         text = clean_markup(self.templates.render("email/letter.txt", context))
-        return _write_plain_mail(context.subject, text, identity, to, key=key, name=f"letter-{key}.eml")
+        return _write_plain_mail(
+            context.subject, text, identity, to, key=key, name=f"letter-{key}.eml"
+        )
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""
@@ -175,7 +214,9 @@ class Renderer:
 
 def mark_page(html: str, made: str) -> bytes:
     """Return a page of a site with the mark by which it is known again, and the name of all it was made of."""
-    return html.replace("<head>", f'<head>\n<meta name="generator" content="Digest {made}">', 1).encode()
+    return html.replace(
+        "<head>", f'<head>\n<meta name="generator" content="Digest {made}">', 1
+    ).encode()
 
 
 def name_page(subscription: str, slot: str) -> str:
@@ -199,11 +240,15 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
 
     text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
     if len(text) > LONGEST_POST:
-        raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
+        raise TemplateError(
+            f"{name} takes more than {LONGEST_POST:,} characters even without papers"
+        )
     return text
 
 
-def _write_message(media_type: str, body: bytes, digest: Digest, delivery: Delivery, suffix: str) -> Message:
+def _write_message(
+    media_type: str, body: bytes, digest: Digest, delivery: Delivery, suffix: str
+) -> Message:
     name = _UNNAMEABLE.sub("-", f"{digest.subscription}-{digest.slot}").strip("-.")
     return Message(media_type, body, delivery.idempotency_key, f"{name}{suffix}")
 

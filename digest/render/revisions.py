@@ -57,7 +57,16 @@ _WITHDRAWN = re.compile(
 _LEAST = ("DOI", "categories")
 _NAMES = {"withdrawn": "withdrawal", "journal_ref": "journal reference", "dois": "DOI"}
 _LISTS = ("authors", "dois", "categories")
-_PARTS = ("withdrawn", "comment", "title", "authors", "journal_ref", "dois", "abstract", "categories")
+_PARTS = (
+    "withdrawn",
+    "comment",
+    "title",
+    "authors",
+    "journal_ref",
+    "dois",
+    "abstract",
+    "categories",
+)
 """By the names of `find_differences`, in the order they are shown."""
 
 _CHANGED = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
@@ -107,7 +116,9 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Se
     is_short = max(len(before), len(after)) <= _MOST_TOKENS
     runs: list[tuple[Part, Sequence[str]]] = []
     if is_short and sum(counts[token] for token in before) <= _MOST_PAIRS:
-        for tag, first, last, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for tag, first, last, begin, end in SequenceMatcher(
+            None, before, after, autojunk=False
+        ).get_opcodes():
             if tag == "equal":
                 runs.append((Part.KEPT, before[first:last]))
             else:
@@ -154,7 +165,9 @@ class RevisionView:
         return Markup("").join(map(_mark_html, self.pieces))
 
 
-def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -> tuple[RevisionView, ...]:
+def view_revisions(
+    before: Paper, after: Paper, *, shown: Paper | None = None
+) -> tuple[RevisionView, ...]:
     """Return what changed in a paper, the authors' own comment first: it says "accepted at …".
 
     `shown` is the one of the two that a reader has before them; the second if not given.
@@ -184,7 +197,9 @@ def _say_comment(before: Paper, after: Paper) -> str:
     old, new = [_CLAUSE.split(show_plain(paper.comment)) for paper in (before, after)]
     known = {clause.strip(" ;,.").lower() for clause in old}
     come = [clause for clause in new if clause.strip(" ;,.").lower() not in known]
-    said = " ".join([clause for clause in come if not _LENGTHS.fullmatch(clause)] or come).strip(" ;,.")
+    said = " ".join([clause for clause in come if not _LENGTHS.fullmatch(clause)] or come).strip(
+        " ;,."
+    )
     said = _OF_VERSION.sub("", said)
     place = find_place(replace(after, comment=said, journal_ref=""))
     if place and said.lower().startswith(place.split()[0].lower()) and not re.search("[;,]", said):
@@ -210,7 +225,9 @@ def _count_changes(pieces: Sequence[DiffPiece]) -> str:
 
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     # Two people may have one name.
-    came, went = (list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new)))
+    came, went = (
+        list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new))
+    )
     parts = [
         sign + (f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names))
         for sign, names in (("+", came), ("−", went))

@@ -10,7 +10,17 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
-from digest.model.messages import Coverage, Digest, DigestEntry, Form, Group, Links, Occasion, Sequel, StoredText
+from digest.model.messages import (
+    Coverage,
+    Digest,
+    DigestEntry,
+    Form,
+    Group,
+    Links,
+    Occasion,
+    Sequel,
+    StoredText,
+)
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.people import OwnQuery, SignupRequest
 from digest.model.subscriptions import Abstracts, Grouping
@@ -85,9 +95,15 @@ def make_entry(
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest
     """Make a digest of Thu 19 Nov 2026, with any field of `Digest` given."""
     is_by_query = fields.get("group_by") is Grouping.QUERY
-    of_forms, shown = (Form.TWO_SENTENCES, Form.SENTENCE, Form.TITLE), fields.get("shown", len(entries))
+    of_forms, shown = (
+        (Form.TWO_SENTENCES, Form.SENTENCE, Form.TITLE),
+        fields.get("shown", len(entries)),
+    )
     form = of_forms[(shown > 8) + (shown > 25)]  # noqa: PLR2004 - as digests are planned
-    headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
+    headings = [
+        (*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize()
+        for entry in entries
+    ]
     forms = [Form.CHANGE if entry.shows_change else form for entry in entries]
     runs = groupby(zip(headings, forms, strict=True))
     groups = (Group(title, len(list(found)), said, is_by_query) for (title, said), found in runs)
@@ -127,13 +143,18 @@ def quiet_digests() -> dict[str, Digest]:
     """Return digests without papers, by what happened: nothing matched, or the check is not complete or failed."""
     return {
         "quiet": make_digest(()),
-        "incomplete": make_digest((), coverage=make_coverage(0, is_complete=False, is_settled=False, new=180)),
+        "incomplete": make_digest(
+            (), coverage=make_coverage(0, is_complete=False, is_settled=False, new=180)
+        ),
         "awaited": make_digest(
-            (), coverage=make_coverage(0, is_complete=False, is_settled=False, is_awaited=True, new=0)
+            (),
+            coverage=make_coverage(0, is_complete=False, is_settled=False, is_awaited=True, new=0),
         ),
         "failed": make_digest(
             (),
-            coverage=make_coverage(0, failure="arXiv has not answered", failing_since=EVENING, is_complete=False),
+            coverage=make_coverage(
+                0, failure="arXiv has not answered", failing_since=EVENING, is_complete=False
+            ),
         ),
     }
 
@@ -160,19 +181,29 @@ def _make_samples() -> Iterator[Digest]:
         for number, kind in enumerate(Kind, 1)
     ]
     odd = "<script>alert(1)</script> & <!channel> @here *bold* `code` " * 9
-    much = make_entry(11, title=odd, authors=AUTHORS * 9, journal_ref="J. Made Up 3", dois=("10.5555/x",))
+    much = make_entry(
+        11, title=odd, authors=AUTHORS * 9, journal_ref="J. Made Up 3", dois=("10.5555/x",)
+    )
     little = make_entry(12, title="0", abstract="", authors=(), categories=(), queries=(), found=())
-    gone = make_entry(13, kind=Kind.WITHDRAWAL, label="withdrawn", is_withdrawn=True, comment="It was off by ten.")
+    gone = make_entry(
+        13, kind=Kind.WITHDRAWAL, label="withdrawn", is_withdrawn=True, comment="It was off by ten."
+    )
     before, after = StoredText(make_paper(1, title="Another title")), StoredText(gone.paper)
-    replaced = replace(make_entry(14, kind=Kind.REPLACEMENT, label="v1 → v2", version=2), before=before)
+    replaced = replace(
+        make_entry(14, kind=Kind.REPLACEMENT, label="v1 → v2", version=2), before=before
+    )
     followed = replace(
-        make_entry(15), near="like “<b> & *x*”", sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after)
+        make_entry(15),
+        near="like “<b> & *x*”",
+        sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after),
     )
     busy = make_digest((*kinds, much, little, gone, replaced, followed))
     yield busy
     yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)
     yield replace(busy, occasion=Occasion.FIRST_DIGEST, abstracts=Abstracts.NONE)
-    yield replace(busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), announcements=2))
+    yield replace(
+        busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), announcements=2)
+    )
     yield make_digest([replaced], groups=(Group("New versions", 1, Form.MINOR),))
     yield make_digest([make_entry(number, abstract=ABSTRACT * 4) for number in range(1, 41)])
     yield from quiet_digests().values()
@@ -190,8 +221,13 @@ _KNOWN: dict[object, list[Any]] = {
     DigestView: [view_digest(SAMPLES[0])],
     PaperView: [view_papers(SAMPLES[0])[0]],
     QueryError: [QueryError("<b>", text="gpu AND", position=7, hint="x")],
-    SignupRequest: [SignupRequest((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))],
-    tuple[str, str, str, bool, str]: [("p-0", "x", "x", True, "unsubscribe"), ("team", "<i>", "x", False, "undo")],
+    SignupRequest: [
+        SignupRequest((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))
+    ],
+    tuple[str, str, str, bool, str]: [
+        ("p-0", "x", "x", True, "unsubscribe"),
+        ("team", "<i>", "x", False, "undo"),
+    ],
     Mapping[str, Sequence[str]]: [
         dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
     ],
@@ -220,7 +256,9 @@ def _vary(kind: Any) -> list[Any]:  # noqa: ANN401 - any dataclass
     """Return values of a dataclass in which one thing at a time is missing, different or alone."""
     hints, forms = get_type_hints(kind), dict[str, list[Any]]()
     for one in fields(kind):
-        forms[one.name] = list_samples(hints[one.name]) + [one.default] * (one.default is not MISSING)
+        forms[one.name] = list_samples(hints[one.name]) + [one.default] * (
+            one.default is not MISSING
+        )
     most, least = ({name: values[end] for name, values in forms.items()} for end in (0, -1))
     missing = [most | {name: value} for name, values in forms.items() for value in values[1:]]
     alone = [least | {name: values[0]} for name, values in forms.items()]

@@ -114,13 +114,19 @@ _LONGEST_SHORT_FORM = 12
 _MOST_READ = 100  # each sentence is compared with all others; no real abstract has this many
 _KEPT_ABSTRACTS = 256
 
-_KINDS: Final = {stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()}
-_SKIPPED = re.compile(r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly")
+_KINDS: Final = {
+    stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()
+}
+_SKIPPED = re.compile(
+    r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly"
+)
 """What may come between "we" and its verb."""
 
 _SIGNALS: Final[dict[str, list[str]]] = {}
 for _signal, _phrases in PHRASES.items():
-    for _phrase in re.sub(r"[a-z][\w'-]*(?!\})\b", lambda word: stem(word[0]), _phrases).split(", "):
+    for _phrase in re.sub(r"[a-z][\w'-]*(?!\})\b", lambda word: stem(word[0]), _phrases).split(
+        ", "
+    ):
         _SIGNALS.setdefault(_phrase, []).append(_signal)
 
 _LEANING = dict.fromkeys(("^moreover", "^finally", "^but", "^therefore", "that this"), "")
@@ -167,7 +173,9 @@ _HEADING = re.compile(
 """Text up to a full stop that ends no sentence: a short form, a heading, or the number of an entry in a list.
 A short form before a word of `_BEGINNING` ends one; some are short forms only before a number."""
 
-_FINDING = re.compile(rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b")
+_FINDING = re.compile(
+    rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b"
+)
 _SUBJECT = re.compile(
     r"(?i)\b(?:and |but |here ){0,3}(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
 )
@@ -226,9 +234,17 @@ def choose_snippet(
     ]
     best = max(range(len(read)), key=lambda at: (not read[at].leans, scores[at]))
     clear = [at for at, one in enumerate(read) if not one.leans or at == best + 1]
-    adding = [at for at in clear if len(read[at].words - read[best].words) >= _LEAST_NEW * len(read[at].words) > 0]
+    adding = [
+        at
+        for at in clear
+        if len(read[at].words - read[best].words) >= _LEAST_NEW * len(read[at].words) > 0
+    ]
     second = max(adding, key=lambda at: scores[at], default=best)
-    chosen = sorted({best, second} if sentences > 1 and scores[second] >= scores[best] - _WORST_SECOND else {best})
+    chosen = sorted(
+        {best, second}
+        if sentences > 1 and scores[second] >= scores[best] - _WORST_SECOND
+        else {best}
+    )
     return _mark(plain, marks, [(read[at].place, cuts[at]) for at in chosen])
 
 
@@ -259,7 +275,11 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
         signals = _find_phrases(sentence)
         finds = not signals.isdisjoint(("we find", "finds that", "results find"))
         says_we = not signals.isdisjoint(("we", "this paper"))
-        alike = [len(own & other) / max(1, min(len(own), len(other))) for other in words if other is not own]
+        alike = [
+            len(own & other) / max(1, min(len(own), len(other)))
+            for other in words
+            if other is not own
+        ]
         strengths: dict[str, float] = {
             "number": any(letter.isdigit() for letter in sentence),
             "formula": not set("=<>^≤≥±%").isdisjoint(sentence),
@@ -273,14 +293,19 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
             "most of title": shares[at] / most,
             "new words": min(1, len(own - named) / 15),
             "like others": sum(alike) / max(1, last),
-            "leans": any(start in signals and clear not in signals for start, clear in _LEANING.items()),
+            "leans": any(
+                start in signals and clear not in signals for start, clear in _LEANING.items()
+            ),
             "finds first": finds and not found_before,
             "found before": found_before,
             "we first": "we" in signals and not we_before,
             "no we yet": not (we_before or says_we),
         }
         measured.append(
-            {name: float(strength) for name, strength in (dict.fromkeys(signals, 1) | strengths).items()}
+            {
+                name: float(strength)
+                for name, strength in (dict.fromkeys(signals, 1) | strengths).items()
+            }
         )
         found_before, we_before = found_before or finds, we_before or says_we
     return measured
@@ -295,7 +320,9 @@ def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
     for place, text, signals in zip(places, texts, measure_sentences(title, texts), strict=True):
         words = _find_words(text)
         score = sum(WEIGHTS.get(name, 0) * strength for name, strength in signals.items())
-        leans = bool((signals["leans"] and len(words & named) < _LEAST_NAMED) or _OTHERS.search(text))
+        leans = bool(
+            (signals["leans"] and len(words & named) < _LEAST_NAMED) or _OTHERS.search(text)
+        )
         read.append(_Sentence(place, score, words, leans))
     return tuple(read)
 
@@ -303,7 +330,11 @@ def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
 def _find_phrases(sentence: str) -> set[str]:
     tokens = _TOKEN.findall(sentence.lower())
     stems = [stem(token) for token in tokens]
-    kinds = [_KINDS.get(one, one) for one, word in zip(stems, tokens, strict=True) if not _SKIPPED.fullmatch(word)]
+    kinds = [
+        _KINDS.get(one, one)
+        for one, word in zip(stems, tokens, strict=True)
+        if not _SKIPPED.fullmatch(word)
+    ]
     found: set[str] = set()
     for words in (stems, kinds):
         starts = ["^" + " ".join(words[:length]) for length in (1, 2, 3)]
@@ -315,7 +346,9 @@ def _find_phrases(sentence: str) -> set[str]:
 
 def _find_words(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about."""
-    return frozenset(stem(word) for word in map(str.lower, _CONTENT.findall(text)) if not _EMPTY.fullmatch(word))
+    return frozenset(
+        stem(word) for word in map(str.lower, _CONTENT.findall(text)) if not _EMPTY.fullmatch(word)
+    )
 
 
 def _cut(plain: str, sentence: Range, limit: int) -> Range:
@@ -324,9 +357,15 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
     if end - begin <= limit:
         return sentence
     room = limit - len(_AFTER)
-    verbs = ((match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end))
-    finding = next((at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin)
-    subjects = [subject.start() for subject in _SUBJECT.finditer(plain, begin + _LATE, finding + _LATE)]
+    verbs = (
+        (match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end)
+    )
+    finding = next(
+        (at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin
+    )
+    subjects = [
+        subject.start() for subject in _SUBJECT.finditer(plain, begin + _LATE, finding + _LATE)
+    ]
     if subjects := [start for start in subjects if start <= finding]:
         begin = next((start for start in subjects if end - start <= room), subjects[-1])
         if end - begin <= _LATE:  # too little without what it ends
@@ -335,9 +374,17 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
             return Range(begin, end)
         room -= len(_BEFORE)
     text = plain[begin:end]
-    cuts = [at for at in range(room, 0, -1) if text[at] == " " and " " in text[at + 1 : -_LEAST_DROPPED]]
-    tidy = [at for at in cuts if at > room * _LEAST_TIDY and not _UNTIDY.fullmatch(text[:at].rpartition(" ")[2])]
-    whole = [at for at in tidy if sum(map(text[:at].count, "([{")) <= sum(map(text[:at].count, ")]}"))]
+    cuts = [
+        at for at in range(room, 0, -1) if text[at] == " " and " " in text[at + 1 : -_LEAST_DROPPED]
+    ]
+    tidy = [
+        at
+        for at in cuts
+        if at > room * _LEAST_TIDY and not _UNTIDY.fullmatch(text[:at].rpartition(" ")[2])
+    ]
+    whole = [
+        at for at in tidy if sum(map(text[:at].count, "([{")) <= sum(map(text[:at].count, ")]}"))
+    ]
     cut = next(iter(whole or tidy or cuts), 0) or find_cut(text, room)
     return Range(begin, begin + len(text[:cut].rstrip(" ,;:-–—")))
 
@@ -351,7 +398,9 @@ def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
     return plain, marks
 
 
-def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
+def _mark(
+    plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]
+) -> tuple[Segment, ...]:
     """Return what is shown of each sentence as one run, with an ellipsis for what is missing."""
     parts: list[Segment] = []
     written, is_cut = 0, False
@@ -359,9 +408,13 @@ def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Rang
         begins_late = shown.start > sentence.start
         skips = bool(parts and not is_cut and plain[written : sentence.start].strip())
         gap = f"{_AFTER} " if skips and not begins_late else " " if parts else ""
-        parts.append(Segment(gap + (_BEFORE if begins_late and not is_cut else ""), is_marked=False))
+        parts.append(
+            Segment(gap + (_BEFORE if begins_late and not is_cut else ""), is_marked=False)
+        )
         written, is_cut = sentence.end, shown.end < sentence.end
-        edges = sorted({*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)})
+        edges = sorted(
+            {*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)}
+        )
         parts += [
             Segment(plain[start:end], any(mark.start <= start < mark.end for mark in marks))
             for start, end in pairwise(edges)

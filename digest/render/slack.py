@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Form, Links, Share
-from digest.model.subscriptions import Abstracts, Destination, DestinationKind
+from digest.model.subscriptions import Abstracts
 from digest.render.contexts import PostContext, SlackPageContext
 from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
 from digest.render.papers import PaperView
@@ -77,7 +78,9 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
     return payload
 
 
-def address_payload(payload: dict[str, Any], channel: str, key: str, about: dict[str, str]) -> dict[str, Any]:
+def address_payload(
+    payload: dict[str, Any], channel: str, key: str, about: dict[str, str]
+) -> dict[str, Any]:
     """Return a message for a channel, under a key that Slack takes once, with metadata by which it is found."""
     metadata = {"event_type": EVENT_TYPE, "event_payload": about}
     return {"channel": channel, **payload, "metadata": metadata, "client_msg_id": key}
@@ -140,7 +143,9 @@ class SlackParts:
         write = partial(self._write_page, share, delivery.parts - 1, links)
         if not delivery.part:
             write = partial(self._write_top, share, links)
-        return THREAD if delivery.part else TOP, write(find_most(share.shown, lambda count: write(count).fits))
+        return THREAD if delivery.part else TOP, write(
+            find_most(share.shown, lambda count: write(count).fits)
+        )
 
     def _write_top(self, share: Share, links: Links, count: int) -> Compiled:
         in_thread = self._digest.shown - share.end
@@ -241,7 +246,9 @@ def compile_blocks(rendered: str) -> Compiled:
         else:
             texts = _pack([strip_marks(line) for line in lines])
             # Slack folds long sections; what is folded is not seen.
-            blocks += [{"type": "section", "text": _write_mrkdwn(text), "expand": True} for text in texts]
+            blocks += [
+                {"type": "section", "text": _write_mrkdwn(text), "expand": True} for text in texts
+            ]
     return Compiled(" ".join(fallback), tuple(blocks))
 
 
@@ -317,7 +324,10 @@ def _find_refusals(compiled: Compiled) -> Iterator[str]:
         yield f"{len(compiled.blocks)} blocks, 1 to {MOST_BLOCKS} are allowed"
     if compiled.text_bytes > MOST_TEXT_BYTES:
         yield f"{compiled.text_bytes:,} bytes of text, {MOST_TEXT_BYTES:,} are allowed"
-    for text in (compiled.fallback, *(text for block in compiled.blocks for text in list_texts(block))):
+    for text in (
+        compiled.fallback,
+        *(text for block in compiled.blocks for text in list_texts(block)),
+    ):
         if len(text) > SECTION_TEXT:
             yield f"{len(text):,} characters in one line, {SECTION_TEXT:,} are allowed"
         if _MENTION.search(text):

@@ -55,14 +55,20 @@ class Templates:
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
         self.folders = (*(folder for folder in folders if folder != shipped), shipped)
         self._shipped = shipped
-        by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: jinja2.FileSystemLoader(shipped)}, delimiter=":")
+        by_prefix = jinja2.PrefixLoader(
+            {SHIPPED_PREFIX: jinja2.FileSystemLoader(shipped)}, delimiter=":"
+        )
         self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
         build = partial(_build_environment, self._plain)
         self._slack = build(finalize=slack_escape, link=link, Mrkdwn=Mrkdwn)
         self._by_suffixes = {
-            ESCAPED_SUFFIXES: build(autoescape=True, read_style=self._read_style, read_script=self._read_style),
+            ESCAPED_SUFFIXES: build(
+                autoescape=True, read_style=self._read_style, read_script=self._read_style
+            ),
             TEXT_SUFFIXES: build(styled=styled, link=styled_link, cut_line=cut_line),
-            MARKDOWN_SUFFIXES: build(finalize=markdown_escape, link=markdown_link, Markdown=Markdown),
+            MARKDOWN_SUFFIXES: build(
+                finalize=markdown_escape, link=markdown_link, Markdown=Markdown
+            ),
         }
 
     def names(self) -> list[str]:
@@ -174,7 +180,8 @@ class Templates:
     def _missing(self, name: str) -> TemplateError:
         looked = ", ".join(str(folder) for folder in self.folders)
         return TemplateError(
-            f"there is no template {name}", hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}."
+            f"there is no template {name}",
+            hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}.",
         )
 
     def _find_place(self, error: Exception) -> str:
@@ -187,7 +194,11 @@ class Templates:
 
 
 def _list_names(folders: Sequence[Path]) -> list[str]:
-    return [name for name in jinja2.FileSystemLoader(folders).list_templates() if name.endswith(_SUFFIXES)]
+    return [
+        name
+        for name in jinja2.FileSystemLoader(folders).list_templates()
+        if name.endswith(_SUFFIXES)
+    ]
 
 
 class _Unknown(jinja2.StrictUndefined):
@@ -218,8 +229,12 @@ def _build_environment(
         auto_reload=False,
     )
     environment.globals.update(known)
-    environment.filters.update(count_papers=partial(count, one="paper"), open_sentence=open_sentence)
-    environment.filters.update(starred=star_parts, marked=mark_parts, styled=style_parts, mrkdwn=write_mrkdwn)
+    environment.filters.update(
+        count_papers=partial(count, one="paper"), open_sentence=open_sentence
+    )
+    environment.filters.update(
+        starred=star_parts, marked=mark_parts, styled=style_parts, mrkdwn=write_mrkdwn
+    )
     return environment
 
 
@@ -235,4 +250,6 @@ def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     beside = package.parent / "templates"
     if beside.is_dir() and (package.parent / "pyproject.toml").is_file():
         return beside
-    raise TemplateError(f"the templates that belong to {package} are missing", hint="Install the package again.")
+    raise TemplateError(
+        f"the templates that belong to {package} are missing", hint="Install the package again."
+    )

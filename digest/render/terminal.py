@@ -16,7 +16,17 @@ from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
 from digest.render.papers import PaperView, style_parts
-from digest.render.text import END, LINK_END, LINK_START, STARTS, STYLE, Spans, apply_styles, show_segments, styled
+from digest.render.text import (
+    END,
+    LINK_END,
+    LINK_START,
+    STARTS,
+    STYLE,
+    Spans,
+    apply_styles,
+    show_segments,
+    styled,
+)
 
 NARROWEST = 40
 _FIELDS = {
@@ -41,7 +51,13 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
         snippet = view.style_snippet(width - len(_INDENT))
-        said = (view.change, view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
+        said = (
+            view.change,
+            view.short_authors,
+            view.place,
+            view.categories,
+            view.write_why(Abstracts.SHORT),
+        )
         about = styled(" · ".join(filter(None, said)), "dim")
         written = [
             f"  {view.id:<12}{style_parts(view.title_parts, 'bold')}",
@@ -72,7 +88,9 @@ def cut_around(text: str, spans: Spans, width: int) -> str:
 
     "" if nothing is marked.
     """
-    parts = [(clean_text(f"|{one.text}|")[1:-1], one.is_marked) for one in show_segments(text, spans)]
+    parts = [
+        (clean_text(f"|{one.text}|")[1:-1], one.is_marked) for one in show_segments(text, spans)
+    ]
     plain = "".join(part for part, _ in parts)
     first = sum(len(part) for part, _ in takewhile(lambda part: not (part[1] and part[0]), parts))
     if first == len(plain):
@@ -103,7 +121,9 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
 def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
     """Lay out what a template wrote for a terminal of `width` columns; see `lay_out`."""
     lines = [
-        part for line in _UNWANTED.sub("", rendered).rstrip("\n").split("\n") for part in lay_out(line, width)
+        part
+        for line in _UNWANTED.sub("", rendered).rstrip("\n").split("\n")
+        for part in lay_out(line, width)
     ]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

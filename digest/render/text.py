@@ -47,7 +47,13 @@ STARTS, END = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"},
 """They enclose styled text in a terminal's template."""
 
 _SEQUENCES = str.maketrans(
-    {"\x10": "\x1b[1m", "\x11": "\x1b[2m", "\x12": "\x1b[1;32m", "\x13": "\x1b[1;36m", END: "\x1b[0m"}
+    {
+        "\x10": "\x1b[1m",
+        "\x11": "\x1b[2m",
+        "\x12": "\x1b[1;32m",
+        "\x13": "\x1b[1;36m",
+        END: "\x1b[0m",
+    }
 )
 LINK_START = re.compile(f"{_URL}([^{_URL}{_URL_END}]*){_URL_END}")
 STYLE = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
@@ -95,17 +101,23 @@ def name_zone(local: datetime) -> str:
     if name.isalpha():
         return name
     hours, minutes = divmod(round(abs(offset).total_seconds() / 60), 60)
-    return f"UTC{'-' if offset < timedelta(0) else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
+    return f"UTC{'-' if offset < timedelta(0) else '+'}{hours}" + (
+        f":{minutes:02}" if minutes else ""
+    )
 
 
 def find_spans(entry: DigestEntry, field: Field) -> Spans:
     """Return the places of one field that met any clause, as raw offsets in order."""
-    return tuple(sorted({span for reason in entry.reasons for span in find_reason_spans(reason, field)}))
+    return tuple(
+        sorted({span for reason in entry.reasons for span in find_reason_spans(reason, field)})
+    )
 
 
 def find_reason_spans(reason: Reason, field: Field) -> Spans:
     """Return the places of one field that met one clause, as raw offsets."""
-    return tuple((span.start, span.end) for span in reason.spans if span.field is field and span.index == 0)
+    return tuple(
+        (span.start, span.end) for span in reason.spans if span.field is field and span.index == 0
+    )
 
 
 @lru_cache(_KEPT_TEXTS)
@@ -178,7 +190,11 @@ class Markdown(str):
 
 def markdown_escape(value: object) -> str:
     """Return a value as Markdown that shows exactly its text."""
-    return str(value) if isinstance(value, Markdown) else _MARKDOWN_SIGN.sub(r"\\\g<0>", clean_text(str(value)))
+    return (
+        str(value)
+        if isinstance(value, Markdown)
+        else _MARKDOWN_SIGN.sub(r"\\\g<0>", clean_text(str(value)))
+    )
 
 
 def markdown_link(url: str, label: str) -> Markdown:

@@ -51,7 +51,9 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "headline": view.headline,
         "introduction": view.introduction,
         "group_by": str(digest.group_by),
-        "groups": [{"title": one.title, "count": one.count, "form": str(one.form)} for one in digest.groups],
+        "groups": [
+            {"title": one.title, "count": one.count, "form": str(one.form)} for one in digest.groups
+        ],
         "coverage": {
             "sentence": view.coverage.sentence,
             "state": view.coverage.state,
@@ -66,10 +68,15 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
     }
     name = (DIGEST_EVENT, delivery.idempotency_key, digest.planned_at)
     ids = [str(entry.paper.id) for entry in digest.entries]
-    longest = data | {"papers": [], "rest": _describe_rest(sorted(ids, key=len, reverse=True), links)}
+    longest = data | {
+        "papers": [],
+        "rest": _describe_rest(sorted(ids, key=len, reverse=True), links),
+    }
     written = _choose_papers(digest, MOST_BYTES - len(_write_event(*name, longest)))
     left = [id_ for number, id_ in enumerate(ids, 1) if number not in written]
-    return _write_event(*name, data | {"papers": list(written.values()), "rest": _describe_rest(left, links)})
+    return _write_event(
+        *name, data | {"papers": list(written.values()), "rest": _describe_rest(left, links)}
+    )
 
 
 def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
@@ -95,7 +102,9 @@ def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> byte
         moment,
         {
             "headline": context.headline,
-            "alarms": [{"heading": alarm.heading, "detail": alarm.detail} for alarm in context.alarms],
+            "alarms": [
+                {"heading": alarm.heading, "detail": alarm.detail} for alarm in context.alarms
+            ],
             "installation": context.installation,
             "is_test": context.is_test,
         },
@@ -103,7 +112,13 @@ def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> byte
 
 
 def _write_event(name: str, key: str, moment: datetime, data: dict[str, Any]) -> bytes:
-    event = {"version": VERSION, "type": name, "id": key, "timestamp": write_moment(moment), "data": data}
+    event = {
+        "version": VERSION,
+        "type": name,
+        "id": key,
+        "timestamp": write_moment(moment),
+        "data": data,
+    }
     return _encode(event) + b"\n"
 
 
@@ -129,7 +144,10 @@ def _describe(view: PaperView) -> dict[str, Any]:
         "title": show_plain(paper.title),
         "title_tex": paper.title,
         "abstract_tex": paper.abstract,
-        "authors": [{"name": author.name, "affiliations": list(author.affiliations)} for author in paper.authors],
+        "authors": [
+            {"name": author.name, "affiliations": list(author.affiliations)}
+            for author in paper.authors
+        ],
         "categories": list(paper.categories),
         "submitted_at": write_moment(paper.published),
         "updated_at": write_moment(paper.updated),

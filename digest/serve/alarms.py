@@ -17,9 +17,9 @@ from digest.inspect.alarms import can_send_heartbeat
 from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.clock import write_with_zone
+from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
-from digest.model.subscriptions import Destination
 from digest.site import Site
 from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, mark_notified
 from digest.store.tokens import load_secret
@@ -68,23 +68,35 @@ def send_test(site: Site, destination: Destination) -> Receipt:
 def ping(config: Config) -> list[str]:
     """Request the ping address, which may be a secret; return what went wrong, in sentences."""
     try:
-        status = ask_status(config.alarms.ping_url, silence=_PING_SECONDS, choose_proxy=config.choose_proxy)
+        status = ask_status(
+            config.alarms.ping_url, silence=_PING_SECONDS, choose_proxy=config.choose_proxy
+        )
     except ExchangeError as error:
-        return [f"the ping failed: the ping address can't be reached: {error}. {error.hint}".strip()]
-    return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
+        return [
+            f"the ping failed: the ping address can't be reached: {error}. {error.hint}".strip()
+        ]
+    return (
+        [f"the ping failed: the ping address answered {status}"]
+        if status >= HTTPStatus.BAD_REQUEST
+        else []
+    )
 
 
 def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
     """Send several alarms in one message; return at which addresses that failed, in sentences."""
     content = _describe(site, claimed)
-    name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed)
+    name = " ".join(
+        f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed
+    )
     failures = []
     for place in site.config.alarms.to:
         try:
             _send(site, place, name, now, content)
         except DigestError as error:
             failures.append(f"the alarm could not be sent to {place}: {error.message}")
-    if len(failures) < len(site.config.alarms.to):  # they count as sent once any destination took them
+    if len(failures) < len(
+        site.config.alarms.to
+    ):  # they count as sent once any destination took them
         with site.store.begin() as conn:
             for alarm in claimed:
                 mark_notified(conn, alarm, now)
@@ -98,7 +110,9 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> tuple[str, list[tup
         if alarm.ended_at is None:
             views.append((f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail))
         else:
-            lasted = f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
+            lasted = (
+                f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
+            )
             views.append((f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
     first = next((alarm for alarm in claimed if alarm.ended_at is None), claimed[0])
     more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
@@ -113,7 +127,11 @@ def _cut(alarm: StoredAlarm) -> str:
 
 
 def _send(
-    site: Site, to: Destination, name: str, now: datetime, content: tuple[str, Sequence[tuple[str, str]]]
+    site: Site,
+    to: Destination,
+    name: str,
+    now: datetime,
+    content: tuple[str, Sequence[tuple[str, str]]],
 ) -> Receipt:
     """Send one message: a headline, and heading and details of each alarm. Without alarms it is a test."""
     from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render

@@ -17,9 +17,10 @@ from sqlalchemy import Connection
 
 from digest.config import Config
 from digest.match.rules import QUERY_LISTS, find_unread, find_unreadable, keep_readable
+from digest.model.destinations import DestinationKind
 from digest.model.errors import QueryError
 from digest.model.libraries import ZOTERO
-from digest.model.subscriptions import FILE, RETURNS_WITHIN, DestinationKind, Subscription, SubscriptionState
+from digest.model.subscriptions import FILE, RETURNS_WITHIN, Subscription, SubscriptionState
 from digest.plan import slots
 from digest.plan.step import make_waiting_due
 from digest.query import parse_query
@@ -88,7 +89,9 @@ def sync_config(site: Site) -> ConfigReport:
             futile += [(query.name, read.futility)] if read.futility else []
         except QueryError as error:
             problem = f"{error.message}\n{error.pointer()}\n{error.hint}".rstrip()
-            if query.name in site.config.query_names:  # the others are told with their subscriptions
+            if (
+                query.name in site.config.query_names
+            ):  # the others are told with their subscriptions
                 unreadable.append((query.name, problem))
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
@@ -97,7 +100,9 @@ def sync_config(site: Site) -> ConfigReport:
         stored = load_subscriptions(conn, names=spoilt, ended_since=now - RETURNS_WITHIN)
         before = {due.subscription.name: due for due in stored}
         wanted = [
-            _keep_readable(one, before[one.name].subscription, site.config) if one.name in before else one
+            _keep_readable(one, before[one.name].subscription, site.config)
+            if one.name in before
+            else one
             for one in site.config.subscriptions
         ]
         followed = set(chain.from_iterable(one.queries for one in wanted))
@@ -146,7 +151,9 @@ def _keep_readable(written: Subscription, before: Subscription, config: Config) 
     return keep_readable(written, before, _find_lost(written, config) | _find_lost(before, config))
 
 
-def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
+def _keep_unsubscribed(
+    conn: Connection, added: Sequence[str], now: datetime
+) -> tuple[tuple[str, str, str], ...]:
     """Keep people unsubscribed if a subscription comes back under another name, with the same saved queries."""
     kept_away = []
     for new in load_subscriptions(conn, names=added) if added else ():
@@ -155,7 +162,11 @@ def _keep_unsubscribed(conn: Connection, added: Sequence[str], now: datetime) ->
             for old in load_subscriptions(conn, names=left, include_ended=True) if left else ():
                 is_gone = old.state == SubscriptionState.ENDED
                 if is_gone and set(old.subscription.queries) == set(new.subscription.queries):
-                    how = f"unsubscribed from {old.subscription.name}, and this seems to be the same"
+                    how = (
+                        f"unsubscribed from {old.subscription.name}, and this seems to be the same"
+                    )
                     save_unsubscription(conn, destination, new.subscription.name, how=how, at=now)
-                    kept_away.append((str(destination), new.subscription.name, old.subscription.name))
+                    kept_away.append(
+                        (str(destination), new.subscription.name, old.subscription.name)
+                    )
     return tuple(kept_away)

@@ -71,7 +71,11 @@ def open_site(
 
 
 def open_client(
-    config: Config, gate: Gate, clock: Clock, *, on_request: Callable[[RequestLog], None] | None = None
+    config: Config,
+    gate: Gate,
+    clock: Clock,
+    *,
+    on_request: Callable[[RequestLog], None] | None = None,
 ) -> ArxivClient:
     """Return the client for the configured addresses; it says who asks and how to reach them."""
     arxiv = config.arxiv
@@ -98,7 +102,9 @@ class Heartbeat:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._worker = Worker(site.owner, __version__, socket.gethostname(), os.getpid(), site.clock.now())
+        self._worker = Worker(
+            site.owner, __version__, socket.gethostname(), os.getpid(), site.clock.now()
+        )
         self._lock = threading.Lock()
         self._is_over = False
 
@@ -119,7 +125,9 @@ class Heartbeat:
                 with self._site.store.begin() as conn:
                     delete_worker(conn, self._site.owner)
             except StoreError as error:
-                _log.warning("the database does not record that this process ends: %s", error.message)
+                _log.warning(
+                    "the database does not record that this process ends: %s", error.message
+                )
 
 
 @contextmanager
@@ -153,4 +161,7 @@ def poll_alone(site: Site) -> Iterator[str]:
                 with site.store.begin() as conn:
                     end_job(conn, site.owner, POLLING, SystemClock().now())
             except StoreError as error:
-                _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)
+                _log.warning(
+                    "other processes do not check arXiv until this one checks again: %s",
+                    error.message,
+                )

@@ -20,8 +20,8 @@ from digest.deliver.dispatch import LANES, Lane
 from digest.deliver.rules import Step
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
+from digest.model.destinations import DestinationKind
 from digest.model.errors import DigestError, StoreError
-from digest.model.subscriptions import DestinationKind
 from digest.serve.configuration import sync_config
 from digest.serve.installation import Heartbeat
 from digest.serve.steps import PassReport, Steps
@@ -65,7 +65,9 @@ TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
 _OF_FILE = ("path", "folder", "warnings", "origins", "given", "hidden", "choose_proxy")
 """What of the configuration says how it was read, or follows from it; all else is settings."""
 
-NEEDS_RESTART = tuple(one.name for one in fields(Config) if one.name not in (*TAKEN_OVER, *_OF_FILE))
+NEEDS_RESTART = tuple(
+    one.name for one in fields(Config) if one.name not in (*TAKEN_OVER, *_OF_FILE)
+)
 """What a reload names, since a process keeps it as it was when it began."""
 
 
@@ -198,11 +200,15 @@ class Jobs:
         try:
             config = load()
         except DigestError as error:
-            what, *_ = error.message.split("\n")  # of several mistakes how many; `digest doctor --quick` has each
+            what, *_ = error.message.split(
+                "\n"
+            )  # of several mistakes how many; `digest doctor --quick` has each
             _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
-        restart = [name for name in NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
+        restart = [
+            name for name in NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)
+        ]
         site.config = replace(site.config, **{name: getattr(config, name) for name in TAKEN_OVER})
         try:
             report = sync_config(site)
@@ -213,7 +219,9 @@ class Jobs:
         changed = {name: getattr(report, name) for name in ("added", "edited", "ended")}
         _log.info("the new digest.toml is in use", extra={"fields": changed})
         for sentence in (*report.doubts, *report.remarks):
-            _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
+            _log.warning(
+                "%s", " ".join(sentence.splitlines()[:2])
+            )  # without the place, which a line can't show
         if restart:
             _log.warning("restart `digest serve` for the changes in %s", ", ".join(restart))
 
@@ -275,7 +283,9 @@ class Schedule:
         first = {**dict.fromkeys(_AT_ONCE, now), "watch": now + _LONG_CHECK}
         self._add("heartbeat", self._beat, now)
         for job in self._jobs.values():
-            self._add(job.name, partial(self._run_job, job), first.get(job.name))  # others wait for being woken
+            self._add(
+                job.name, partial(self._run_job, job), first.get(job.name)
+            )  # others wait for being woken
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
@@ -309,7 +319,9 @@ class Schedule:
         return True
 
     def _add(self, name: str, run: Callable[[], None], first: datetime | None) -> None:
-        self._scheduler.add_job(run, "interval", seconds=self._every[name], id=name, next_run_time=first)
+        self._scheduler.add_job(
+            run, "interval", seconds=self._every[name], id=name, next_run_time=first
+        )
 
     def _run_job(self, job: Job) -> None:
         with nullcontext() if job.goes_beside else self._turn:
@@ -352,6 +364,8 @@ class Schedule:
         try:
             self._signs.beat(self.pulse.board.list_turns())
         except StoreError as error:
-            _log.warning("the database does not record that this process is alive: %s", error.message)
+            _log.warning(
+                "the database does not record that this process is alive: %s", error.message
+            )
         else:
             self.pulse.note_write()

@@ -18,7 +18,6 @@ from digest.match.step import MatchReport, match
 from digest.model.clock import write_with_zone
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import DestinationKind
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
 from digest.plan.restored import CLOCKS_DIFFER, accept_clock, record_all_as_sent
@@ -105,7 +104,9 @@ def run_pass(
         report.deliver = steps.deliver()
         steps.publish()
         steps.watch()
-        site.progress.end("deliver", report.deliver.describe(report.feeds.written, report.feeds.pages))
+        site.progress.end(
+            "deliver", report.deliver.describe(report.feeds.written, report.feeds.pages)
+        )
         with site.store.read() as conn:
             left = load_open_outbox(conn, site.clock.now())
             report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
@@ -120,7 +121,12 @@ class Steps:
     """
 
     def __init__(
-        self, site: Site, report: PassReport, *, poll_anyway: bool = False, patience: timedelta | None = None
+        self,
+        site: Site,
+        report: PassReport,
+        *,
+        poll_anyway: bool = False,
+        patience: timedelta | None = None,
     ) -> None:
         self.report = report
         self._site, self._poll_anyway, self._patience = site, poll_anyway, patience
@@ -135,7 +141,8 @@ class Steps:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
                 polled = PollReport(
-                    why_not=f"another process, {other}, is checking arXiv right now", is_cut_short=True
+                    why_not=f"another process, {other}, is checking arXiv right now",
+                    is_cut_short=True,
                 )
             else:
                 if site.store.path is None:
@@ -163,7 +170,9 @@ class Steps:
             progress.end("match", matched.describe())
         self.report.match = matched
         if matched.changes:
-            with self._site.store.begin() as conn:  # so that nothing is shown as waiting that was sent
+            with (
+                self._site.store.begin() as conn
+            ):  # so that nothing is shown as waiting that was sent
                 record_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
         return matched
 
@@ -175,7 +184,9 @@ class Steps:
             due_at = load_next_slot(conn, now)
         if due_at is None or due_at - now > longest:
             return
-        site.progress.begin("plan", f"waiting until {write_with_zone(due_at, site.config.zone, now)}")
+        site.progress.begin(
+            "plan", f"waiting until {write_with_zone(due_at, site.config.zone, now)}"
+        )
         site.clock.sleep((due_at - now).total_seconds())
         if self.poll().was_due:
             self.match()
@@ -199,7 +210,9 @@ class Steps:
         if self._site.branch is not None:
             delivered = deliver_in_rounds(self._site, self._site.branch)
         else:
-            delivered = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
+            delivered = deliver(
+                self._site, lanes=[lane] if lane else LANES, should_stop=should_stop
+            )
         hold_alike_refusals(self._site, delivered)
         return delivered
 
@@ -207,7 +220,7 @@ class Steps:
         """Write the feeds that are files, and the folders that are sites."""
         self.report.feeds = publish_feeds(self._site)
         places = [place for one in self._site.config.subscriptions for place in one.destinations]
-        if any(place.kind is DestinationKind.FILE and not place.is_pulled for place in places):
+        if any(place.is_site for place in places):
             from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders, and few have a site
 
             publish_sites(self._site, self.report.feeds)
@@ -238,7 +251,10 @@ def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | N
             )
         abandon_running(conn, now)
         if site.store.dialect == "sqlite":
-            waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
+            waits = {
+                kind: min(wait, ORPHANS_SETTLE)
+                for kind, wait in settling_times(site.config).items()
+            }
             release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)

@@ -111,7 +111,10 @@ class Pulse:
     @property
     def failures(self) -> list[str]:
         """Why the process does not do its work, in sentences; [] if it does."""
-        found = [f"the job {name} failed last time ({error})" for name, error in sorted(self.troubles.items())]
+        found = [
+            f"the job {name} failed last time ({error})"
+            for name, error in sorted(self.troubles.items())
+        ]
         for name, seconds in sorted(self.board.stuck.items()):
             found.append(f"the job {name} has been busy with one run for {seconds / 60:.0f} min")
         if self.age is None:
@@ -145,7 +148,9 @@ class Verb(StrEnum):
 
 def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: object) -> None:
     """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`."""
-    logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})
+    logging.getLogger(f"{LOGGER}.{verb}").log(
+        level, "%s.%s", verb, outcome, extra={"fields": fields}
+    )
 
 
 def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None = None) -> None:
@@ -187,7 +192,9 @@ class _LineFormatter(logging.Formatter):
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        return " ".join(f"{key}={_write_value(redact_field(key, value))}" for key, value in line.items())
+        return " ".join(
+            f"{key}={_write_value(redact_field(key, value))}" for key, value in line.items()
+        )
 
 
 def _write_value(value: object) -> str:
@@ -211,11 +218,17 @@ class Metrics:
         counter = partial(prometheus.Counter, registry=registry)
         gauge = partial(prometheus.Gauge, registry=registry)
         self._verb_seconds = prometheus.Histogram(
-            "digest_verb_seconds", "How long each verb took.", ["verb"], buckets=_VERB_SECONDS, registry=registry
+            "digest_verb_seconds",
+            "How long each verb took.",
+            ["verb"],
+            buckets=_VERB_SECONDS,
+            registry=registry,
         )
         self.papers = counter("digest_papers", "Changes found, by kind.", ["kind"])
         self.matches = counter("digest_matches", "Papers matched for subscriptions.")
-        self.deliveries = counter("digest_deliveries", "Deliveries that reached a state.", ["transport", "state"])
+        self.deliveries = counter(
+            "digest_deliveries", "Deliveries that reached a state.", ["transport", "state"]
+        )
         self._outbox = gauge("digest_outbox", "Deliveries waiting now.", ["state"])
         waited = "How long the oldest due delivery has waited."
         self._oldest_due = gauge("digest_outbox_oldest_due_seconds", waited)

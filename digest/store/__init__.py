@@ -9,4 +9,12 @@ from digest.store.engine import MigrationReport, Store, migrate, open_store
 from digest.store.gate import StoreGate, create_standalone
 from digest.store.workers import lock_worker
 
-__all__ = ["MigrationReport", "Store", "StoreGate", "create_standalone", "lock_worker", "migrate", "open_store"]
+__all__ = [
+    "MigrationReport",
+    "Store",
+    "StoreGate",
+    "create_standalone",
+    "lock_worker",
+    "migrate",
+    "open_store",
+]

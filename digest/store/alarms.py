@@ -139,22 +139,32 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
     forget = or_(alarms.c.sent_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
     conn.execute(delete(alarms).where(gone, forget))
-    conn.execute(update(alarms).where(gone, alarms.c.ended_at.is_(None)).values(ended_at=now, not_before=now))
+    conn.execute(
+        update(alarms).where(gone, alarms.c.ended_at.is_(None)).values(ended_at=now, not_before=now)
+    )
     for alarm in found:
         row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
         again = {"detail": alarm.detail, "ended_at": None}
         conn.execute(
-            dialect_insert(conn, alarms).values(row).on_conflict_do_update(index_elements=["name"], set_=again)
+            dialect_insert(conn, alarms)
+            .values(row)
+            .on_conflict_do_update(index_elements=["name"], set_=again)
         )
 
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
     failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
-    has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.sent_at < literal(failed_at, Moment))
+    has_failed_anew = and_(
+        alarms.c.name == str(AlarmName.FAILED), alarms.c.sent_at < literal(failed_at, Moment)
+    )
     is_unsent = or_(alarms.c.sent_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
-    take = update(alarms).where(alarms.c.not_before <= now, is_unsent).values(not_before=now + CLAIM)
-    return sorted(map(_read_alarm, conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since)
+    take = (
+        update(alarms).where(alarms.c.not_before <= now, is_unsent).values(not_before=now + CLAIM)
+    )
+    return sorted(
+        map(_read_alarm, conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since
+    )
 
 
 def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
@@ -180,7 +190,11 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
 
 def _find_overdue_slots(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     turns = subscriptions.c
-    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_IS_HEARD)
+    overdue = (
+        turns.next_due_at < before,
+        turns.cadence != str(CadenceKind.ANNOUNCEMENT),
+        *_IS_HEARD,
+    )
     for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
         longer = max(read_cadence(row.cadence).wait - USUAL_WAIT, timedelta(0))
         if row.next_due_at + longer < before:
@@ -195,12 +209,16 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[d
     for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_IS_HEARD):
         yield max(row.next_due_at, row.matched_at), row.name
     for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST, *_IS_HEARD):
-        due = leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at)
+        due = leave_quiet(
+            read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at
+        )
         if due < before:
             yield due, row.name
 
 
-def _find_waiting(conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause) -> Sequence[Any]:
+def _find_waiting(
+    conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause
+) -> Sequence[Any]:
     """Return subscriptions with what was matched for them before a moment and is not planned."""
     mine = subscriptions.c
     waiting = (
@@ -249,9 +267,14 @@ def load_held_deliveries(conn: Connection) -> Overdue | None:
 
 
 def _find_overdue(
-    conn: Connection, which: tuple[Any, ...], at: ColumnElement[datetime], order: ColumnElement[datetime]
+    conn: Connection,
+    which: tuple[Any, ...],
+    at: ColumnElement[datetime],
+    order: ColumnElement[datetime],
 ) -> Overdue | None:
-    named = select(deliveries.c.destination, at, deliveries.c.id, deliveries.c.last_error).where(*which)
+    named = select(deliveries.c.destination, at, deliveries.c.id, deliveries.c.last_error).where(
+        *which
+    )
     row = conn.execute(named.order_by(order, deliveries.c.id).limit(1)).one_or_none()
     number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
     return None if row is None else Overdue(number, row[0], row[1], row[2], row[3] or "")

@@ -8,11 +8,23 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, case, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    and_,
+    case,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
@@ -50,7 +62,12 @@ _MAY_BECOME = {
 }
 """The states from which a delivery that was not sent may come to a state in which it waits or ends."""
 
-_OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
+_OPEN_TO_ANSWERS = (
+    DeliveryState.SENDING,
+    DeliveryState.UNKNOWN,
+    DeliveryState.READY,
+    DeliveryState.HELD,
+)
 """States in which even a late answer under the last claim counts: nobody has claimed it since."""
 
 ASKED = (DestinationKind.SLACK,)
@@ -88,7 +105,11 @@ def load_message(conn: Connection, delivery_id: int) -> Message | None:
 
 def load_bare(conn: Connection) -> list[Delivery]:
     """Return the deliveries that may have arrived and whose bytes are not here."""
-    is_bare = (ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.UNKNOWN, deliveries.c.body.is_(None))
+    is_bare = (
+        ACTIVE_DELIVERY,
+        deliveries.c.state == DeliveryState.UNKNOWN,
+        deliveries.c.body.is_(None),
+    )
     return load_deliveries_of(conn, conn.execute(select(deliveries).where(*is_bare)).all())
 
 
@@ -118,7 +139,11 @@ def begin_sending(
         deliveries.c.token == delivery.token,
         deliveries.c.state == DeliveryState.CLAIMED,
     )
-    known = (deliveries.c.attempts, deliveries.c.remote_address, deliveries.c.body.is_(None).label("is_bare"))
+    known = (
+        deliveries.c.attempts,
+        deliveries.c.remote_address,
+        deliveries.c.body.is_(None).label("is_bare"),
+    )
     row = conn.execute(select(*known).where(*mine).with_for_update()).one_or_none()
     if row is None:
         return DeliveryState.READY
@@ -160,14 +185,18 @@ def mark_sent(
     """
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
     step = Transition(DeliveryState.SENT, now, receipt.detail, known)
-    is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
+    is_tried = conn.execute(
+        select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)
+    ).first()
     if not is_tried or not change_state(conn, delivery.id, step, out_of, token=delivery.token):
         return False
     latest = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id).scalar_subquery()
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
-    if delivery.refusal in PROBED:  # it is well again: the next is due, and each place goes on by itself
+    if (
+        delivery.refusal in PROBED
+    ):  # it is well again: the next is due, and each place goes on by itself
         is_alike = and_(REFUSED_DELIVERY, deliveries.c.refusal == delivery.refusal)
         theirs = update(deliveries).where(is_alike, goes_same_way(delivery, delivery.refusal))
         is_held = deliveries.c.state == DeliveryState.HELD
@@ -270,7 +299,13 @@ def claim_unknown(
 
 
 def settle_unknown(
-    conn: Connection, delivery: Delivery, to: DeliveryState, reason: str, now: datetime, *, is_missing: bool
+    conn: Connection,
+    delivery: Delivery,
+    to: DeliveryState,
+    reason: str,
+    now: datetime,
+    *,
+    is_missing: bool,
 ) -> bool:
     """Send an unknown delivery again (`READY`), or leave it to the operator (`HELD`).
 
@@ -301,7 +336,9 @@ class HeldDeliveries:
 
 def load_held(conn: Connection) -> HeldDeliveries:
     """Return what is held."""
-    latest = and_(attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts)
+    latest = and_(
+        attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts
+    )
     found = (
         select(deliveries.c.id, deliveries.c.destination, attempts.c.outcome)
         .outerjoin(attempts, latest)
@@ -332,7 +369,12 @@ def retry_delivery(
     """
     row = require_delivery(conn, delivery_id)
     place = Destination.parse(row.destination)
-    if not anyway and place.kind in ASKED and row.body is not None and may_have_arrived(conn, delivery_id):
+    if (
+        not anyway
+        and place.kind in ASKED
+        and row.body is not None
+        and may_have_arrived(conn, delivery_id)
+    ):
         to, is_taken = DeliveryState.UNKNOWN, _check_first(conn, row, now)
     else:
         to, is_taken = DeliveryState.READY, _send_again(conn, row, now)
@@ -391,11 +433,17 @@ def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
 
 
 def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
+    is_as_read = (
+        deliveries.c.id == row.id,
+        deliveries.c.state == row.state,
+        deliveries.c.token == row.token,
+    )
     move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
     if conn.execute(move).rowcount != 1:
         return False
-    doubtful = update(attempts).where(attempts.c.delivery_id == row.id, attempts.c.outcome == IN_DOUBT)
+    doubtful = update(attempts).where(
+        attempts.c.delivery_id == row.id, attempts.c.outcome == IN_DOUBT
+    )
     conn.execute(doubtful.values(outcome=DeliveryState.UNKNOWN))
     return True
 
@@ -408,7 +456,9 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     if not change_state(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
-    revive = update(deliveries).where(is_later_part(row.digest_id, row.destination, row.part), never_tried)
+    revive = update(deliveries).where(
+        is_later_part(row.digest_id, row.destination, row.part), never_tried
+    )
     conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
     return True
 
@@ -421,12 +471,19 @@ def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
             and_(REFUSED_DELIVERY, deliveries.c.created_at <= until),
         )
     )
-    ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
+    ended = {
+        "state": DeliveryState.SUPPRESSED,
+        "ended_at": at,
+        "lease_until": None,
+        "last_error": TAKEN_AS_SENT,
+    }
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
     for chunk in in_chunks(ids):
         open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
         close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
-        conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
+        conn.execute(
+            close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT)
+        )
     return len(ids)
 
 
@@ -471,9 +528,12 @@ def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, l
     require_delivery(conn, delivery_id)
     found = conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
     (stored,) = _read_deliveries(conn, found)
-    tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
+    tries = (
+        select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
+    )
     return stored, [
-        Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail) for row in conn.execute(tries)
+        Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail)
+        for row in conn.execute(tries)
     ]
 
 
@@ -495,7 +555,9 @@ def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
     """Return a delivery's row; raise `UnknownName` if there is none."""
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
     if row is None:
-        raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")
+        raise UnknownName(
+            f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them."
+        )
     return row
 
 

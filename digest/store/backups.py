@@ -142,7 +142,9 @@ class Violation:
 
 def load_violations(conn: Connection) -> list[Violation]:
     """Ask a database for every invariant; return those that do not hold, none if all is well."""
-    counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
+    counts = {
+        name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()
+    }
     return [
         *(Violation(name, count) for name, count in counts.items() if count),
         *(_find_damage(conn) if conn.dialect.name == "sqlite" else ()),
@@ -163,7 +165,9 @@ def _find_damage(conn: Connection) -> Iterator[Violation]:
         yield Violation(f"the file is whole ({said[0]})", len(said))
     orphans = conn.exec_driver_sql("PRAGMA foreign_key_check").all()
     if orphans:
-        yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
+        yield Violation(
+            f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans)
+        )
 
 
 def load_sent_until(conn: Connection) -> datetime | None:
@@ -201,7 +205,9 @@ def back_up(
             hint=f"Run: pg_dump --format=custom --file=digest.dump '{store.url_masked.replace(':***@', '@')}'",
         )
     if path.exists() and not replace:
-        raise StoreError(f"{path} exists already", hint="Name another file, or add --force to write over it.")
+        raise StoreError(
+            f"{path} exists already", hint="Name another file, or add --force to write over it."
+        )
     with _unfinished(path) as copy:
         report("copy", 0)
         _copy_file(store.path, copy)
@@ -239,7 +245,9 @@ def _unfinished(path: Path) -> Iterator[Path]:
 def _copy_file(path: Path, copy: Path) -> None:
     """Copy a SQLite database as one state, which others may be writing to, into an empty file."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30)
+        ) as connection:
             connection.execute("VACUUM INTO ?", (str(copy),))
     except sqlite3.DatabaseError as error:
         raise StoreError(
@@ -248,7 +256,9 @@ def _copy_file(path: Path, copy: Path) -> None:
         ) from error
 
 
-def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None = None) -> dict[str, int]:
+def _finish(
+    copy: Path, name: str, change: Callable[[Connection], None] | None = None
+) -> dict[str, int]:
     """Check all of a copy, change it in one transaction if asked, and wait until it is on the disk as one file."""
     with closing(open_store(f"sqlite:///{copy}")) as store, store.begin() as conn:
         _refuse_violations(conn, name)
@@ -293,14 +303,18 @@ def copy_store(source: Store, url: str, report: Callable[[str, int], None]) -> d
         for table in metadata.sorted_tables:
             rows, through = select(table).order_by(*table.primary_key.columns), 0
             report(table.name, through)
-            for batch in out.execute(rows.execution_options(yield_per=PORTION)).mappings().partitions():
+            for batch in (
+                out.execute(rows.execution_options(yield_per=PORTION)).mappings().partitions()
+            ):
                 into.execute(insert(table), [dict(row) for row in batch])
                 through += len(batch)
                 report(table.name, through)
         _set_sequences(into)
         before, after = count_rows(out), count_rows(into)
         if before != after:
-            raise StoreError(f"the copy does not hold what was copied: {after}", hint="Nothing was changed.")
+            raise StoreError(
+                f"the copy does not hold what was copied: {after}", hint="Nothing was changed."
+            )
         _refuse_violations(into, "what was copied")
         return after
 
@@ -318,16 +332,26 @@ def _refuse_filled(conn: Connection, where: str) -> None:
 
 def _refuse_violations(conn: Connection, what: str) -> None:
     if violations := load_violations(conn):
-        broken = "; ".join(f"{violation.name}: broken {violation.count:,}×" for violation in violations)
-        raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
+        broken = "; ".join(
+            f"{violation.name}: broken {violation.count:,}×" for violation in violations
+        )
+        raise StoreError(
+            f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong."
+        )
 
 
 def _set_sequences(conn: Connection) -> None:
     for table in (table for table in metadata.sorted_tables if "id" in table.columns):
-        sequence = conn.execute(text(f"SELECT pg_get_serial_sequence('{table.name}', 'id')")).scalar()
+        sequence = conn.execute(
+            text(f"SELECT pg_get_serial_sequence('{table.name}', 'id')")
+        ).scalar()
         if sequence is not None:
             highest = conn.execute(select(func.max(table.c.id))).scalar()
-            conn.execute(text(f"SELECT setval('{sequence}', {highest or 1}, {str(highest is not None).lower()})"))
+            conn.execute(
+                text(
+                    f"SELECT setval('{sequence}', {highest or 1}, {str(highest is not None).lower()})"
+                )
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,10 +406,14 @@ def restore_backup(
             hint="Restore with pg_restore, then run `digest db restored`. `digest help backups` says how.",
         )
     if not backup.is_file():
-        raise StoreError(f"there is no backup at {backup}", hint="Name one that `digest db backup` has written.")
+        raise StoreError(
+            f"there is no backup at {backup}", hint="Name one that `digest db backup` has written."
+        )
     path = Path(parsed.database or "").resolve()
     if path.exists() and path.samefile(backup):
-        raise StoreError(f"{backup} is the database itself", hint="Name one that `digest db backup` has written.")
+        raise StoreError(
+            f"{backup} is the database itself", hint="Name one that `digest db backup` has written."
+        )
     with lock_file(path), _unfinished(path) as copy:
         report("copy", 0)
         _copy_file(backup, copy)
@@ -404,7 +432,9 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
     """Put a file where the database is, whose log goes aside with it; return where that is kept."""
     kept = path.with_name(f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}")
     if kept.exists():
-        raise StoreError(f"{kept} exists already", hint="Nothing was changed. Run the command again in a second.")
+        raise StoreError(
+            f"{kept} exists already", hint="Nothing was changed. Run the command again in a second."
+        )
     for suffix in ("", *_LOGS):
         old = path.with_name(path.name + suffix)
         if old.exists():

@@ -11,7 +11,14 @@ from sqlalchemy import Connection, Row, func, select, tuple_, update
 from digest.model.announcements import Change, Kind, StoredChange, find_announcement
 from digest.model.papers import Paper
 from digest.store.dialect import dialect_insert, in_chunks, select_by
-from digest.store.papers import STORED, load_versions, move_latest, save_papers, save_texts, write_paper
+from digest.store.papers import (
+    STORED,
+    load_versions,
+    move_latest,
+    save_papers,
+    save_texts,
+    write_paper,
+)
 from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
 
@@ -25,7 +32,10 @@ def allocate_changes(conn: Connection, count: int) -> int:
     too: a reader that sees change N sees every change before it. A sequence would not promise that.
     """
     advance = (
-        update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
+        update(marks)
+        .where(marks.c.name == STORED)
+        .values(value=marks.c.value + count)
+        .returning(marks.c.value)
     )
     return int(conn.execute(advance).scalar_one()) - count + 1
 
@@ -49,7 +59,10 @@ def save_changes(
     if not changes:
         return ()
     keys = save_papers(conn, changes)
-    rows = [write_paper(change.paper, keys[change.paper.id], hash_text(change.paper)) for change in changes]
+    rows = [
+        write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
+        for change in changes
+    ]
     texts, came_back = save_texts(conn, rows)
     move_latest(conn, changes, keys, texts, as_of)
     first = allocate_changes(conn, len(changes))
@@ -101,21 +114,31 @@ def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
     while rows:
         yield from _assemble(conn, rows)
         last = rows[-1]
-        rows = conn.execute(page.where(tuple_(*order) < (last.month, last.number, last.paper_id))).all()
+        rows = conn.execute(
+            page.where(tuple_(*order) < (last.month, last.number, last.paper_id))
+        ).all()
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
     first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after).scalar_subquery()
-    found = select(changes_table).where(changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST)
+    found = select(changes_table).where(
+        changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST
+    )
     return _assemble(conn, conn.execute(found.order_by(changes_table.c.id)).all())
 
 
-def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:
+def load_earlier_changes(
+    conn: Connection, paper_keys: Iterable[int]
+) -> dict[int, tuple[StoredChange, ...]]:
     """Return every change of some papers by paper key, oldest first."""
     history: dict[int, tuple[StoredChange, ...]] = {}
     for chunk in in_chunks(paper_keys):
-        found = select(changes_table).where(changes_table.c.paper_id.in_(chunk)).order_by(changes_table.c.id)
+        found = (
+            select(changes_table)
+            .where(changes_table.c.paper_id.in_(chunk))
+            .order_by(changes_table.c.id)
+        )
         for change in _assemble(conn, conn.execute(found).all()):
             history[change.paper_key] = (*history.get(change.paper_key, ()), change)
     return history

@@ -156,9 +156,13 @@ class Keys(TypeDecorator[Collection[int]]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return an array if the database has them."""
-        return dialect.type_descriptor(ARRAY(BigInteger()) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(
+            ARRAY(BigInteger()) if dialect.name == "postgresql" else Text()
+        )
 
-    def process_bind_param(self, value: Collection[int] | None, dialect: Dialect) -> list[int] | str:
+    def process_bind_param(
+        self, value: Collection[int] | None, dialect: Dialect
+    ) -> list[int] | str:
         """Return the keys as the driver takes them, in growing order."""
         keys = sorted(value or ())
         return keys if dialect.name == "postgresql" else json.dumps(keys)
@@ -206,7 +210,9 @@ def select_by(
     conn: Connection, found: Select[Any], column: ColumnElement[Any], values: Iterable[Any]
 ) -> list[Row[Any]]:
     """Return the rows of a query in which a column has one of these values, however many they are."""
-    return [row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))]
+    return [
+        row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))
+    ]
 
 
 def pack(ids: Iterable[int]) -> bytes:
@@ -248,7 +254,9 @@ def be_patient(conn: Connection) -> None:
         conn.execute(sql(f"SET LOCAL {name} = 0"))
 
 
-def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:
+def _connect(
+    _dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]
+) -> Session[Any]:
     import psycopg  # noqa: PLC0415 - an extra: SQLite works without
 
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
@@ -274,8 +282,9 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
 
 def _leave_standby(context: ExceptionContext) -> None:
     """Drop every connection to a server that takes no writes any more, so that the primary is found again."""
-    wants_to_write = context.connection is None or not context.connection.get_execution_options().get(
-        "postgresql_readonly"
+    wants_to_write = (
+        context.connection is None
+        or not context.connection.get_execution_options().get("postgresql_readonly")
     )
     if wants_to_write and getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True

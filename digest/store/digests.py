@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection, Row, bindparam, exists, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
+from digest.model.destinations import Destination
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import (
     Coverage,
@@ -29,7 +30,6 @@ from digest.model.messages import (
 from digest.model.papers import Field, Paper, Reason, Span
 from digest.model.subscriptions import (
     Abstracts,
-    Destination,
     DueSubscription,
     Grouping,
     Subscription,
@@ -50,7 +50,12 @@ _PLANNED_SINCE = select(subscriptions.c.id, subscriptions.c.last_planned_at).whe
     is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
 )
 _HAD_SINCE = (
-    select(*(digests.c[name] for name in ("subscription_id", "planned_at", "occasion", "papers", "content")))
+    select(
+        *(
+            digests.c[name]
+            for name in ("subscription_id", "planned_at", "occasion", "papers", "content")
+        )
+    )
     .where(is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
     .order_by(digests.c.id)
 )
@@ -99,7 +104,9 @@ class DigestDraft:
     consumed: Collection[int]
 
 
-def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetime) -> dict[int, int]:
+def save_digests(
+    conn: Connection, drafts: Sequence[DigestDraft], *, at: datetime
+) -> dict[int, int]:
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
     There is at most one for each subscription; call it in the transaction that moves their next due times.
@@ -127,7 +134,9 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
         }
         for draft in drafts
     ]
-    keep = dialect_insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
+    keep = dialect_insert(conn, digests).on_conflict_do_nothing(
+        index_elements=["subscription_id", "slot"]
+    )
     kept = conn.execute(keep.returning(digests.c.subscription_id, digests.c.id), rows)
     ids = {row.subscription_id: row.id for row in kept}
     stored = [draft for draft in drafts if draft.subscription_id in ids]
@@ -157,7 +166,9 @@ def load_frozen(
     """
     found = (
         _NAMED.where(
-            subscriptions.c.name == subscription, digests.c.occasion != Occasion.LETTER, digests.c.id > after
+            subscriptions.c.name == subscription,
+            digests.c.occasion != Occasion.LETTER,
+            digests.c.id > after,
         )
         .order_by(digests.c.id.asc() if after else digests.c.id.desc())
         .limit(limit)
@@ -166,7 +177,9 @@ def load_frozen(
     return [(row, json.loads(row.content)) for row in rows]
 
 
-def load_site_digests(conn: Connection, subscription: str, destination: Destination) -> list[Frozen]:
+def load_site_digests(
+    conn: Connection, subscription: str, destination: Destination
+) -> list[Frozen]:
     """Return the digests of a subscription that a folder shows, newest first.
 
     These are those it got, and those planned before it was a destination; not the first digests of others.
@@ -180,7 +193,9 @@ def load_site_digests(conn: Connection, subscription: str, destination: Destinat
     return [one for one in found if states.get(one[0].id, one[0].slot[:4]) not in _NOT_THERE]
 
 
-def load_earlier_digests(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
+def load_earlier_digests(
+    conn: Connection, since: Mapping[int, datetime]
+) -> dict[int, list[EarlierDigest]]:
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
     Digests are opened only of those who had any: as a rule nobody had since the last announcement went out.
@@ -227,7 +242,11 @@ def load_summaries(
 
 def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int]) -> None:
     rows = [
-        {"of_digest": ids[draft.subscription_id], "of_run": run_id, "of_subscription": draft.subscription_id}
+        {
+            "of_digest": ids[draft.subscription_id],
+            "of_run": run_id,
+            "of_subscription": draft.subscription_id,
+        }
         for draft in drafts
         for run_id in set(draft.consumed)
     ]
@@ -236,7 +255,9 @@ def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, 
         matches.c.subscription_id == bindparam("of_subscription"),
         matches.c.digest_id.is_(None),
     )
-    if rows and conn.execute(take.values(digest_id=bindparam("of_digest")), rows).rowcount != len(rows):
+    if rows and conn.execute(take.values(digest_id=bindparam("of_digest")), rows).rowcount != len(
+        rows
+    ):
         raise StoreBusy(
             "another process has already planned some of these matches",
             hint="Nothing is lost. This run plans the rest.",
@@ -280,7 +301,9 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
         "groups": [astuple(group) for group in digest.groups],
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
-    return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat())
+    return json.dumps(
+        frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat()
+    )
 
 
 def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
@@ -338,7 +361,9 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
         abstracts=Abstracts(frozen["abstracts"]),
         remark=frozen["remark"],
         is_nearest=frozen["is_nearest"],
-        unchecked=tuple(map(UncheckedTurn.parse, frozen.get("unchecked", ()))),  # none in those of before
+        unchecked=tuple(
+            map(UncheckedTurn.parse, frozen.get("unchecked", ()))
+        ),  # none in those of before
     )
 
 
@@ -363,7 +388,10 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
 
 
 def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
-    days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("announcement", "since")}
+    days = {
+        name: frozen[name] and date.fromisoformat(frozen[name])
+        for name in ("announcement", "since")
+    }
     moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in _MOMENTS}
     return Coverage(**{**frozen, **days, **moments})
 
@@ -423,7 +451,9 @@ def load_subscription_lines(
             awaits_check=rows[due.id].awaits_after is not None,
             paused_until=due.paused_until if due.state == SubscriptionState.PAUSED else None,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
-            days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
+            days=tuple(
+                DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())
+            ),
             is_personal=due.is_personal,
         )
         for due in live
@@ -441,29 +471,49 @@ def load_waiting(conn: Connection) -> dict[int, int]:
         matches.c.digest_id.is_(None),
         matches.c.match_run_id > mine.plan_after,
     )
-    papers = select(func.coalesce(func.sum(matches.c.papers), 0)).where(*is_waiting).scalar_subquery()
+    papers = (
+        select(func.coalesce(func.sum(matches.c.papers), 0)).where(*is_waiting).scalar_subquery()
+    )
     found = (
         select(mine.id, papers)
-        .where(mine.state != SubscriptionState.ENDED, is_sent_for(), or_(OPEN_TURN, exists().where(*is_waiting)))
+        .where(
+            mine.state != SubscriptionState.ENDED,
+            is_sent_for(),
+            or_(OPEN_TURN, exists().where(*is_waiting)),
+        )
         .order_by(mine.next_due_at, mine.id)
     )
     return {id_: int(number) for id_, number in conn.execute(found)}
 
 
-def find_new_destinations(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:
+def find_new_destinations(
+    conn: Connection, due: DueSubscription, written: Subscription
+) -> list[Destination]:
     """Return the destinations that digest.toml names for a subscription and that it never had."""
     active = {destination_key(place) for place in due.subscription.destinations}
     new = [place for place in written.destinations if destination_key(place) not in active]
-    had = {destination_key(place.destination) for place in load_statuses(conn, due.id)} if new else set[str]()
+    had = (
+        {destination_key(place.destination) for place in load_statuses(conn, due.id)}
+        if new
+        else set[str]()
+    )
     return [place for place in new if destination_key(place) not in had]
 
 
-def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:
+def find_first_digests(
+    conn: Connection, written: Iterable[Subscription]
+) -> dict[str, Subscription]:
     """Return the active subscriptions to which digest.toml adds a place, for a first digest there."""
     dues = {
-        due.subscription.name: due for due in load_subscriptions(conn) if due.state == SubscriptionState.ACTIVE
+        due.subscription.name: due
+        for due in load_subscriptions(conn)
+        if due.state == SubscriptionState.ACTIVE
     }
-    begun = [(one, dues[one.name]) for one in written if one.has_digests and one.look_back and one.name in dues]
+    begun = [
+        (one, dues[one.name])
+        for one in written
+        if one.has_digests and one.look_back and one.name in dues
+    ]
     return {
         one.name: one
         for one, due in begun
@@ -480,7 +530,9 @@ def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[
     return {row.subscription_id: row for row in rows}
 
 
-def _load_states(conn: Connection, digest_ids: Collection[int]) -> dict[int, tuple[DeliveryState, ...]]:
+def _load_states(
+    conn: Connection, digest_ids: Collection[int]
+) -> dict[int, tuple[DeliveryState, ...]]:
     found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
     states: dict[int, tuple[DeliveryState, ...]] = {}
     for row in select_by(conn, found, deliveries.c.digest_id, digest_ids):
@@ -492,7 +544,9 @@ def _load_match_counts(
     conn: Connection, ids: Collection[int], since: datetime
 ) -> tuple[dict[int, int], dict[int, dict[date, int]]]:
     """Return papers that wait for a digest, and papers per UTC day since a moment, by subscription."""
-    will_be_planned = (matches.c.digest_id.is_(None)) & (matches.c.match_run_id > subscriptions.c.plan_after)
+    will_be_planned = (matches.c.digest_id.is_(None)) & (
+        matches.c.match_run_id > subscriptions.c.plan_after
+    )
     found = (
         select(
             matches.c.subscription_id,

@@ -45,7 +45,14 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import POOL, be_patient, dialect_insert, lock_advisory, metadata, open_postgresql
+from digest.store.dialect import (
+    POOL,
+    be_patient,
+    dialect_insert,
+    lock_advisory,
+    metadata,
+    open_postgresql,
+)
 from digest.store.schema import gate, installation, marks
 
 _OURS = (IntegrityError, ProgrammingError)
@@ -60,11 +67,15 @@ _BUSY = (
     "statement timeout",  # who wants a row may wait for several others, one after the other
 )
 
-_MAKE_ROOM = "Make room on its disk. Nothing stored is lost. Running processes then continue by themselves."
+_MAKE_ROOM = (
+    "Make room on its disk. Nothing stored is lost. Running processes then continue by themselves."
+)
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database, and often says something else than that."""
 
-_MADE_BEFORE = "If it was made before the first release, move the file away: `digest run` makes it anew."
+_MADE_BEFORE = (
+    "If it was made before the first release, move the file away: `digest run` makes it anew."
+)
 
 _HINTS = {
     "is full": _MAKE_ROOM,
@@ -120,7 +131,9 @@ def explaining(where: str, path: Path | None = None) -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise StoreBusy("every connection to the database is taken", hint="Use fewer workers.") from error
+        raise StoreBusy(
+            "every connection to the database is taken", hint="Use fewer workers."
+        ) from error
     except _OURS:
         raise
     except (OperationalErrorFailures, InterfaceError, DatabaseError) as error:
@@ -148,7 +161,9 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
             hint="Try again. If it lasts, find the process that locks it, or what slows it down.",
         )
     if path is not None and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _ROOM:
-        return StoreError(f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM)
+        return StoreError(
+            f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM
+        )
     hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
 
@@ -350,7 +365,9 @@ def _set_mode(connection: SqliteConnection, statement: str) -> None:
         try:
             connection.execute(statement).close()
         except OperationalError:
-            connection.execute("BEGIN IMMEDIATE").close()  # here it does, as long as busy_timeout says
+            connection.execute(
+                "BEGIN IMMEDIATE"
+            ).close()  # here it does, as long as busy_timeout says
             connection.execute("ROLLBACK").close()
         else:
             return
@@ -400,7 +417,9 @@ def check_revision(revision: str, where: str) -> None:
     if revision == head:
         return
     if not revision:
-        raise SchemaMismatch(f"the database {where} has no tables yet", hint="`digest run` makes them.")
+        raise SchemaMismatch(
+            f"the database {where} has no tables yet", hint="`digest run` makes them."
+        )
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",
@@ -453,10 +472,14 @@ def _make_tables(conn: Connection) -> None:
     if conn.dialect.name == "postgresql":
         # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
-    conn.execute(insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")])
+    conn.execute(
+        insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")]
+    )
     insert_gate(conn)
     made_at = SystemClock().now()
-    conn.execute(insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at))
+    conn.execute(
+        insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at)
+    )
 
 
 def insert_gate(conn: Connection) -> None:

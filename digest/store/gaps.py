@@ -75,7 +75,10 @@ def load_open_gaps(conn: Connection) -> list[Gap]:
 def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
     """Return missing ids with what became of them, the newest first."""
     found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
-    return [GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason) for row in conn.execute(found)]
+    return [
+        GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason)
+        for row in conn.execute(found)
+    ]
 
 
 def count_gaps(conn: Connection) -> dict[GapState, int]:
@@ -86,9 +89,13 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 
 def close_found_gaps(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
-    is_stored = exists().where(papers.c.month == gaps.c.month, papers.c.number == gaps.c.number, HAS_USUAL_ID)
+    is_stored = exists().where(
+        papers.c.month == gaps.c.month, papers.c.number == gaps.c.number, HAS_USUAL_ID
+    )
     version = func.substr(forgotten.c.papers, SLOT * gaps.c.number + 1, 1)
-    is_packed = exists().where(forgotten.c.archive == "", forgotten.c.month == gaps.c.month, version > b"\0")
+    is_packed = exists().where(
+        forgotten.c.archive == "", forgotten.c.month == gaps.c.month, version > b"\0"
+    )
     found = (
         update(gaps)
         .where(gaps.c.state != GapState.FOUND, is_stored | is_packed)
@@ -111,7 +118,11 @@ def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: date
 
 
 def _is_open(gap: Gap) -> tuple[ColumnElement[bool], ...]:
-    return gaps.c.month == gap.id.month, gaps.c.number == gap.id.number, gaps.c.state == GapState.OPEN
+    return (
+        gaps.c.month == gap.id.month,
+        gaps.c.number == gap.id.number,
+        gaps.c.state == GapState.OPEN,
+    )
 
 
 def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it

@@ -118,7 +118,10 @@ class StoreGate:
         try:
             self._write_release(grant, outcome)
         except StoreError as error:
-            _log.warning("the end of a request was not recorded; the next waits for its lease: %s", error.message)
+            _log.warning(
+                "the end of a request was not recorded; the next waits for its lease: %s",
+                error.message,
+            )
 
     def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
@@ -172,7 +175,11 @@ class StoreGate:
             row = _look(conn, self._clock)
         seconds = row.breaker_until - row.now
         if seconds > patience:
-            asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
+            asked = (
+                "blocked this client"
+                if row.breaker_reason == RequestOutcome.REFUSED
+                else "asked for a pause"
+            )
             said = f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest"
             raise ArxivThrottled(said, hint=GOES_ON, retry_after=seconds)
         if patience <= 0:
@@ -209,7 +216,9 @@ def is_current(conn: Connection, token: int) -> bool:
     return conn.execute(held).scalar() == token
 
 
-def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
+def free_gate(
+    conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False
+) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
     Its last request may have lived until a moment ago, so the spacing starts now; so it does if the clock has
@@ -218,14 +227,20 @@ def free_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passe
     `passers_by` frees what a passer-by left as well, if it is known that none is about.
     """
     now = _now(clock)
-    is_beyond = gate.c.next_at > now + LEASE  # no grant waits so long: the clock was put right since
+    is_beyond = (
+        gate.c.next_at > now + LEASE
+    )  # no grant waits so long: the clock was put right since
     free = update(gate).where(gate.c.name == engine.GATE, or_(gate.c.lease_until > now, is_beyond))
     if not passers_by:
         free = free.where(gate.c.holder.not_like(f"{PASSER_BY}%"))
     next_at = case((is_beyond, now + spacing), else_=later(gate.c.next_at, now + spacing))
     conn.execute(free.values(lease_until=now, next_at=next_at))
-    if not (passers_by or clock.is_simulated):  # what keeps no database may have asked just before there was one
-        unused = update(gate).where(gate.c.name == engine.GATE, gate.c.token == 0, gate.c.next_at == 0)
+    if not (
+        passers_by or clock.is_simulated
+    ):  # what keeps no database may have asked just before there was one
+        unused = update(gate).where(
+            gate.c.name == engine.GATE, gate.c.token == 0, gate.c.next_at == 0
+        )
         conn.execute(unused.values(next_at=now + spacing))
 
 
@@ -255,4 +270,6 @@ def _now(clock: Clock | None) -> ColumnElement[float]:
 
 
 def _look(conn: Connection, clock: Clock | None) -> Row[Any]:
-    return conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)).one()
+    return conn.execute(
+        select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)
+    ).one()

@@ -8,13 +8,24 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    delete,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 
+from digest.model.destinations import Destination
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import (
     ActiveRevision,
-    Destination,
     QueryOutcome,
     SubscriptionState,
     Timing,
@@ -53,7 +64,9 @@ _PENDING = (
 )
 
 _SLOT_COLUMNS = tuple(subscriptions.c[name] for name in ("id", "name", "plan_after"))
-_STATE = tuple(subscriptions.c[name] for name in ("next_due_at", "last_slot", "awaits_after", "unchecked"))
+_STATE = tuple(
+    subscriptions.c[name] for name in ("next_due_at", "last_slot", "awaits_after", "unchecked")
+)
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
 _WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
 
@@ -97,13 +110,22 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
         )
 
 
-def begin_match_run(conn: Connection, *, from_change: int, to_change: int, at: datetime, occasion: str) -> int:
+def begin_match_run(
+    conn: Connection, *, from_change: int, to_change: int, at: datetime, occasion: str
+) -> int:
     """Begin a match run over the changes above `from_change` up to `to_change`; return its id."""
-    run = {"from_change": from_change, "to_change": to_change, "matched_at": at, "occasion": occasion}
+    run = {
+        "from_change": from_change,
+        "to_change": to_change,
+        "matched_at": at,
+        "occasion": occasion,
+    }
     return int(conn.execute(insert(match_runs).returning(match_runs.c.id), run).scalar_one())
 
 
-def save_query_matches(conn: Connection, match_run_id: int, outcomes: Mapping[int, QueryOutcome]) -> None:
+def save_query_matches(
+    conn: Connection, match_run_id: int, outcomes: Mapping[int, QueryOutcome]
+) -> None:
     """Keep what a run means to each saved query, by revision id: the seen feed."""
     rows = [
         {
@@ -116,12 +138,19 @@ def save_query_matches(conn: Connection, match_run_id: int, outcomes: Mapping[in
         for revision_id, outcome in sorted(outcomes.items())
     ]
     if rows:
-        mark_matched(conn, {id_ for one in outcomes.values() for id_ in (*one.new, *one.changed, *one.gone)})
+        mark_matched(
+            conn, {id_ for one in outcomes.values() for id_ in (*one.new, *one.changed, *one.gone)}
+        )
         conn.execute(insert(query_matches), rows)
 
 
 def save_matches(
-    conn: Connection, match_run_id: int, chosen: Mapping[int, Collection[int]], *, at: datetime, occasion: str
+    conn: Connection,
+    match_run_id: int,
+    chosen: Mapping[int, Collection[int]],
+    *,
+    at: datetime,
+    occasion: str,
 ) -> None:
     """Keep what a run brings to each subscription.
 
@@ -146,12 +175,16 @@ def save_matches(
         conn.execute(insert(matches), rows)
 
 
-def load_pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0) -> list[MatchRow]:
+def load_pending_matches(
+    conn: Connection, subscription_id: int, plan_after: int = 0
+) -> list[MatchRow]:
     """Return the matches of a subscription in no digest yet, oldest first, of match runs after `plan_after`."""
     return load_pending_of_many(conn, {subscription_id: plan_after}).get(subscription_id, [])
 
 
-def load_pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
+def load_pending_of_many(
+    conn: Connection, plan_after: Mapping[int, int]
+) -> dict[int, list[MatchRow]]:
     """Return the same of several subscriptions, by subscription; those without any are missing.
 
     `plan_after` says after which match run those of each subscription count.
@@ -181,7 +214,9 @@ def load_undue_subscriptions(conn: Connection) -> list[int]:
     return list(conn.execute(found).scalars())
 
 
-def load_feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
+def load_feed_matches(
+    conn: Connection, subscription_id: int, *, span: timedelta, at_least: int
+) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
 
     That is everything within a span before the latest, and as much from before as it takes for that many papers.
@@ -206,7 +241,9 @@ def load_seen_changes(
 ) -> frozenset[int]:
     """Return which of these changes a subscription was matched with; with `in_digest`, had in a digest."""
     rows = find_rows(conn, subscription_id, set(change_ids))
-    return frozenset(id_ for id_, (_, digest_id, _) in rows.items() if digest_id is not None or not in_digest)
+    return frozenset(
+        id_ for id_, (_, digest_id, _) in rows.items() if digest_id is not None or not in_digest
+    )
 
 
 def find_rows(
@@ -234,10 +271,14 @@ def find_rows(
 
 def had_before(change_ids: Collection[int]) -> ColumnElement[bool]:
     """Return the condition that a match run had one of these changes before it."""
-    return (match_runs.c.to_change >= min(change_ids)) & (match_runs.c.from_change < max(change_ids))
+    return (match_runs.c.to_change >= min(change_ids)) & (
+        match_runs.c.from_change < max(change_ids)
+    )
 
 
-def load_seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:
+def load_seen_versions(
+    conn: Connection, subscription_id: int, paper_keys: Iterable[int]
+) -> dict[int, Seen]:
     """Return the highest version a subscription had in a digest, by paper key; papers it never had are missing.
 
     Of that version it is the text it had last.
@@ -251,7 +292,9 @@ def load_seen_versions(conn: Connection, subscription_id: int, paper_keys: Itera
     return seen
 
 
-def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> frozenset[int]:
+def load_seen_papers(
+    conn: Connection, subscription_id: int, paper_keys: Iterable[int]
+) -> frozenset[int]:
     """Return which of these papers a subscription was ever matched with, by whichever of their changes."""
     told = _changes_of(conn, paper_keys)
     return frozenset(told[id_][0] for id_ in load_seen_changes(conn, subscription_id, told))
@@ -272,12 +315,17 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
         )
         .order_by(subscriptions.c.id, subscription_queries.c.position)
     )
-    return [FirstDigest(row.subscription_id, row.look_back, read_revision(row)) for row in conn.execute(found)]
+    return [
+        FirstDigest(row.subscription_id, row.look_back, read_revision(row))
+        for row in conn.execute(found)
+    ]
 
 
 def owe_first_digest(conn: Connection, subscription_id: int) -> None:
     """Let a subscription have one more first digest, of what it did not have yet."""
-    owed = update(subscription_queries).where(subscription_queries.c.subscription_id == subscription_id)
+    owed = update(subscription_queries).where(
+        subscription_queries.c.subscription_id == subscription_id
+    )
     conn.execute(owed.values(first_digest_run_id=None))
 
 
@@ -294,7 +342,10 @@ def load_unplanned_first_digests(conn: Connection) -> list[int]:
     found = (
         select(matches.c.subscription_id, subscription_destinations.c.destination)
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
-        .join(subscription_destinations, subscription_destinations.c.subscription_id == matches.c.subscription_id)
+        .join(
+            subscription_destinations,
+            subscription_destinations.c.subscription_id == matches.c.subscription_id,
+        )
         .where(
             UNPLANNED_FIRST_DIGEST,
             matches.c.match_run_id > subscriptions.c.plan_after,
@@ -367,16 +418,30 @@ def split_sent(
             continue
         _keep(conn, subscription_id, row, kept, paper_of)
         beside = begin_match_run(
-            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.ALREADY_SENT
+            conn,
+            from_change=told[0] - 1,
+            to_change=told[-1],
+            at=row.matched_at,
+            occasion=Occasion.ALREADY_SENT,
         )
-        save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
-        conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=pack(row.brought)))
+        save_matches(
+            conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion
+        )
+        conn.execute(
+            update(matches)
+            .where(matches.c.match_run_id == beside)
+            .values(brought=pack(row.brought))
+        )
         runs.append(beside)
     return runs
 
 
 def _keep(
-    conn: Connection, subscription_id: int, row: MatchRow, kept: Sequence[int], paper_of: Mapping[int, int]
+    conn: Connection,
+    subscription_id: int,
+    row: MatchRow,
+    kept: Sequence[int],
+    paper_of: Mapping[int, int],
 ) -> None:
     papers = len({paper_of[id_] for id_ in kept})
     mine = _is_waiting(subscription_id, row)
@@ -426,7 +491,9 @@ def load_due_slots(
     A subscription that is paused counts again once its pause is over. `lock` keeps other processes from them until
     the transaction ends, and leaves out what others keep.
     """
-    is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    is_back = and_(
+        subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now
+    )
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     order = (subscriptions.c.next_due_at, subscriptions.c.id)
     columns = (*_SLOT_COLUMNS, _EXCLUDES, *_STATE, *_WRITTEN)
@@ -494,7 +561,9 @@ def find_recorded(
     """
     found = (
         every_revision()
-        .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
+        .add_columns(
+            *(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone"))
+        )
         .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
         .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
         .where(had_before(change_ids))
@@ -505,5 +574,7 @@ def find_recorded(
     return [
         (row.match_run_id, read_revision(row))
         for row in conn.execute(found)
-        if any(set(change_ids).intersection(unpack(blob)) for blob in (row.new, row.changed, row.gone))
+        if any(
+            set(change_ids).intersection(unpack(blob)) for blob in (row.new, row.changed, row.gone)
+        )
     ]

@@ -35,9 +35,9 @@ from sqlalchemy import (
 )
 
 from digest import __version__
+from digest.model.destinations import TRAITS, Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
-from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
@@ -120,11 +120,13 @@ _IS_BUSY = exists().where(
     _IS_OF_PLACE,
     _OTHER.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
 )
+_PACED = tuple(kind for kind, traits in TRAITS.items() if traits.is_paced)
+
 _IS_CLAIMABLE = (
     ACTIVE_DELIVERY,
     deliveries.c.state == DeliveryState.READY,
     *_IS_NEXT,
-    not_(and_(_KIND.in_(SLACK_KINDS), _IS_BUSY)),
+    not_(and_(_KIND.in_(_PACED), _IS_BUSY)),
 )
 """Ready, next in its order, and its destination is free if that takes one at a time."""
 
@@ -184,8 +186,15 @@ def change_state(
     outcome = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
     conn.execute(update(attempts).where(*undecided).values(outcome))
     if step.to in _ENDS_LATER_PARTS:
-        behind = (is_later_part(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
-        ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
+        behind = (
+            is_later_part(row.digest_id, row.destination, row.part),
+            deliveries.c.state.in_(_ENDS_WITH_IT),
+        )
+        ended = {
+            "state": step.to,
+            "ended_at": step.now,
+            "last_error": f"part {row.part + 1} was not sent: {said}",
+        }
         conn.execute(update(deliveries).where(*behind).values(ended))
     if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
         # They wait for the operator's word about it, and nothing else there waits for them.
@@ -339,7 +348,9 @@ def renew_claims(
             deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
             tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
         )
-        .order_by(deliveries.c.id)  # in the order in which marks lock them: neither waits for the other
+        .order_by(
+            deliveries.c.id
+        )  # in the order in which marks lock them: neither waits for the other
         .with_for_update(of=deliveries)
         .cte("held")
     )
@@ -397,10 +408,15 @@ def release_claims(
 def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
     """Return deliveries from rows of the table, with what the other side calls their places and parents."""
     unknown = sorted({row.destination for row in rows if not row.remote_address})
-    known = select_by(conn, select(destination_addresses), destination_addresses.c.destination, unknown)
+    known = select_by(
+        conn, select(destination_addresses), destination_addresses.c.destination, unknown
+    )
     addresses = {row.destination: row.remote_address for row in known}
     columns = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.remote_id)
-    first, later_ones = select(*columns).where(deliveries.c.part == 0), {row.digest_id for row in rows if row.part}
+    first, later_ones = (
+        select(*columns).where(deliveries.c.part == 0),
+        {row.digest_id for row in rows if row.part},
+    )
     firsts = select_by(conn, first, deliveries.c.digest_id, sorted(later_ones))
     parents = {(row.digest_id, row.destination): row.remote_id for row in firsts}
     return [
@@ -437,7 +453,7 @@ def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
     """Keep the first to each destination that takes one message at a time."""
     kept, met = [], set()
     for delivery in taken:
-        if delivery.destination.kind in SLACK_KINDS and _find_destination(delivery) in met:
+        if delivery.destination.traits.is_paced and _find_destination(delivery) in met:
             continue
         met.add(_find_destination(delivery))
         kept.append(delivery)
@@ -461,13 +477,20 @@ def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> d
         forget = partial(forget_unmatched, at=now, limit=PORTION)
         _delete_all(store, forget, today - timedelta(unmatched_days))
         with store.read() as conn:
-            is_shared = any(one.release != __version__ and not one.is_gone for one in load_workers(conn))
+            is_shared = any(
+                one.release != __version__ and not one.is_gone for one in load_workers(conn)
+            )
         if not is_shared:  # a release before may not find what is packed
             _delete_all(store, partial(pack_forgotten, limit=PORTION), today - PACKED_AFTER)
-    return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
+    return {
+        kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days))
+        for kind, days in KEPT_DAYS.items()
+    }
 
 
-def _delete_all(store: Store, delete_portion: Callable[[Connection, datetime], int], before: datetime) -> int:
+def _delete_all(
+    store: Store, delete_portion: Callable[[Connection, datetime], int], before: datetime
+) -> int:
     total, last = 0, PORTION
     while last == PORTION:
         with store.begin() as conn:
@@ -496,7 +519,9 @@ def _delete_deliveries(conn: Connection, before: datetime) -> int:
     )
     digest_ids = conn.execute(old).scalars().all()
     theirs = deliveries.c.digest_id.in_(digest_ids)
-    conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
+    conn.execute(
+        delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs)))
+    )
     conn.execute(delete(deliveries).where(theirs))
     return len(digest_ids)
 
@@ -544,12 +569,18 @@ def load_open_outbox(conn: Connection, now: datetime) -> Outbox:
 
 def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
     is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
-    doubtful = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, is_doubtful)
+    doubtful = select(func.count(), func.min(deliveries.c.not_before)).where(
+        ACTIVE_DELIVERY, is_doubtful
+    )
     is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
-    due = select(func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
+    due = select(func.min(deliveries.c.not_before)).where(
+        ACTIVE_DELIVERY, *is_due, not_(waits_for_held())
+    )
     return Outbox(counts, conn.execute(due).scalar(), Waits(*conn.execute(doubtful).one()))
 
 
-def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
+def _count_states(
+    conn: Connection, which: ColumnElement[bool] | TextClause
+) -> dict[DeliveryState, int]:
     by_state = select(deliveries.c.state, func.count()).where(which).group_by(deliveries.c.state)
     return {DeliveryState(state): count for state, count in conn.execute(by_state)}

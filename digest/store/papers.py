@@ -11,7 +11,20 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, case, delete, exists, func, null, select, true, tuple_, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    null,
+    select,
+    true,
+    tuple_,
+    update,
+)
 
 from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.errors import StoreBusy
@@ -19,7 +32,15 @@ from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId, Author, Paper
 from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks, select_by, upsert
 from digest.store.schema import changes as changes_table
-from digest.store.schema import cursors, forgotten, forgotten_days, marks, papers, poll_runs, versions
+from digest.store.schema import (
+    cursors,
+    forgotten,
+    forgotten_days,
+    marks,
+    papers,
+    poll_runs,
+    versions,
+)
 
 _BATCH = 1_000
 """Papers read at once: a month has twenty thousand."""
@@ -81,7 +102,12 @@ def load_stored_span(conn: Connection) -> StoredSpan | None:
         poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
     )
     first = conn.execute(since).scalar()
-    if cursor is None or cursor.last_complete_at is None or first is None or load_newest_paper(conn) is None:
+    if (
+        cursor is None
+        or cursor.last_complete_at is None
+        or first is None
+        or load_newest_paper(conn) is None
+    ):
         return None
     if forgotten := load_mark(conn, FORGOTTEN):
         kept = select(func.min(changes_table.c.found_at)).where(changes_table.c.id > forgotten)
@@ -132,7 +158,9 @@ def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
     """Return the announcement that brought the papers with lower ids of its month, by a paper's key, if any."""
     earlier = papers.alias()
     is_before = (earlier.c.month == papers.c.month) & (earlier.c.number < papers.c.number)
-    found = select(papers.c.id, func.max(earlier.c.announcement).label("day")).join(earlier, is_before)
+    found = select(papers.c.id, func.max(earlier.c.announcement).label("day")).join(
+        earlier, is_before
+    )
     rows = select_by(conn, found.group_by(papers.c.id), papers.c.id, keys)
     return {row.id: row.day for row in rows if row.day}
 
@@ -143,7 +171,10 @@ def assign_announcements(conn: Connection, announcements: Mapping[int, date]) ->
     is_new = (changes_table.c.paper_id == bindparam("key")) & (changes_table.c.kind == Kind.NEW)
     if rows:
         conn.execute(
-            update(papers).where(papers.c.id == bindparam("key")).values(announcement=bindparam("of")), rows
+            update(papers)
+            .where(papers.c.id == bindparam("key"))
+            .values(announcement=bindparam("of")),
+            rows,
         )
         conn.execute(update(changes_table).where(is_new).values(announced_on=bindparam("of")), rows)
 
@@ -157,7 +188,9 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
     return counts + Counter({row[0]: row[1] for row in conn.execute(packed)})
 
 
-def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
+def load_newest_paper(
+    conn: Connection, *, is_harvested: bool = False
+) -> tuple[ArxivId, date | None] | None:
     """Return the paper announced last of all that are stored, with its datestamp; None if none is.
 
     If `is_harvested`, only of those that a harvest has shown with their datestamps: another one must show them
@@ -166,7 +199,9 @@ def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[
     newest = select(papers.c.arxiv_id, papers.c.datestamp).where(papers.c.archive == "")
     if is_harvested:
         newest = newest.where(papers.c.datestamp.is_not(None))
-    row = conn.execute(newest.order_by(papers.c.month.desc(), papers.c.number.desc()).limit(1)).one_or_none()
+    row = conn.execute(
+        newest.order_by(papers.c.month.desc(), papers.c.number.desc()).limit(1)
+    ).one_or_none()
     return (ArxivId.parse(row.arxiv_id), row.datestamp) if row else None
 
 
@@ -249,7 +284,9 @@ def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Fo
         for row in rows
         if row.forgotten_at is not None
     }
-    others = asked.keys() - {row.arxiv_id for row in rows}  # a paper that came again has both, and its row counts
+    others = asked.keys() - {
+        row.arxiv_id for row in rows
+    }  # a paper that came again has both, and its row counts
     packed = load_packed(conn, {(asked[text].archive, asked[text].month) for text in others})
     for id_ in map(asked.__getitem__, others):
         start = SLOT * id_.number
@@ -259,10 +296,15 @@ def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Fo
     return found
 
 
-def load_packed(conn: Connection, months: Iterable[tuple[str, int]]) -> dict[tuple[str, int], bytes]:
+def load_packed(
+    conn: Connection, months: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], bytes]:
     """Return what is packed of archives ("" for ids of today) and months; look into `papers` before."""
     of_month = tuple_(forgotten.c.archive, forgotten.c.month)
-    return {(row.archive, row.month): row.papers for row in select_by(conn, select(forgotten), of_month, months)}
+    return {
+        (row.archive, row.month): row.papers
+        for row in select_by(conn, select(forgotten), of_month, months)
+    }
 
 
 def list_packed(packed: bytes) -> set[int]:
@@ -284,15 +326,27 @@ def pack_forgotten(conn: Connection, before: datetime, limit: int) -> int:
         _CAN_BE_PACKED,
         papers.c.arxiv_id.not_in([str(found[0]) for found in newest if found]),
     )
-    is_due = papers.c.id.in_(due.limit(limit)) & (papers.c.forgotten_at < before)  # it may come again right now
+    is_due = papers.c.id.in_(due.limit(limit)) & (
+        papers.c.forgotten_at < before
+    )  # it may come again right now
     rows = conn.execute(delete(papers).where(is_due).returning(papers)).all()
-    packed = {key: bytearray(old) for key, old in load_packed(conn, {(r.archive, r.month) for r in rows}).items()}
+    packed = {
+        key: bytearray(old)
+        for key, old in load_packed(conn, {(r.archive, r.month) for r in rows}).items()
+    }
     for row in rows:
         whole, start = packed.setdefault((row.archive, row.month), bytearray()), SLOT * row.number
         whole.extend(bytes(max(0, start + SLOT - len(whole))))
-        whole[start : start + SLOT] = bytes([row.forgotten_version, *bytes.fromhex(row.forgotten_hash[:_BEGUN])])
+        whole[start : start + SLOT] = bytes(
+            [row.forgotten_version, *bytes.fromhex(row.forgotten_hash[:_BEGUN])]
+        )
     for (archive, month), whole in packed.items():
-        upsert(conn, forgotten, {"archive": archive, "month": month, "papers": whole}, {"papers": whole})
+        upsert(
+            conn,
+            forgotten,
+            {"archive": archive, "month": month, "papers": whole},
+            {"papers": whole},
+        )
     for day, number in Counter(row.announcement for row in rows if row.announcement).items():
         more = {"papers": forgotten_days.c.papers + number}
         upsert(conn, forgotten_days, {"announcement": day, "papers": number}, more)
@@ -307,19 +361,27 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     """
     matched = load_mark(conn, MATCHED, lock=True)  # nobody gives a first digest meanwhile
     is_due = (changes_table.c.id > load_mark(conn, FORGOTTEN)) & (changes_table.c.id <= matched)
-    old = select(changes_table.c.id, changes_table.c.paper_id).where(is_due, changes_table.c.found_at < before)
+    old = select(changes_table.c.id, changes_table.c.paper_id).where(
+        is_due, changes_table.c.found_at < before
+    )
     rows = conn.execute(old.order_by(changes_table.c.id).limit(limit)).all()
     if not rows:
         return 0
     is_later = (changes_table.c.paper_id == papers.c.id) & (changes_table.c.id > rows[-1].id)
     unmatched = select(papers.c.id).where(papers.c.is_kept.is_(False), ~exists().where(is_later))
-    keys = conn.execute(unmatched.where(papers.c.id.in_({row.paper_id for row in rows}))).scalars().all()
+    keys = (
+        conn.execute(unmatched.where(papers.c.id.in_({row.paper_id for row in rows})))
+        .scalars()
+        .all()
+    )
     latest = versions.c.id == papers.c.latest_version_id
     found = (versions.c.version, func.substr(versions.c.content_hash, 1, _BEGUN))
     version, begun = (select(column).where(latest).scalar_subquery() for column in found)
     forget = update(papers).where(papers.c.id.in_(keys))
     conn.execute(
-        forget.values(latest_version_id=None, forgotten_version=version, forgotten_hash=begun, forgotten_at=at)
+        forget.values(
+            latest_version_id=None, forgotten_version=version, forgotten_hash=begun, forgotten_at=at
+        )
     )
     conn.execute(delete(changes_table).where(changes_table.c.paper_id.in_(keys)))
     conn.execute(delete(versions).where(versions.c.paper_id.in_(keys)))
@@ -387,7 +449,9 @@ def save_papers(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, in
     return keys
 
 
-def save_texts(conn: Connection, rows: Sequence[dict[str, Any]]) -> tuple[dict[int, int], list[int]]:
+def save_texts(
+    conn: Connection, rows: Sequence[dict[str, Any]]
+) -> tuple[dict[int, int], list[int]]:
     """Insert the texts never stored; return the keys of all by paper, and which of them are texts that came back.
 
     What came back may have been written with other accents or blanks, which count as the same text: it
@@ -456,6 +520,8 @@ def count_papers(conn: Connection) -> int:
     """Return how many papers are stored, or were before they were forgotten."""
     stored = int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
     for archive, month, packed in conn.execute(select(forgotten)).all():
-        rows = select(papers.c.number).where(_CAN_BE_PACKED, papers.c.month == month, papers.c.archive == archive)
+        rows = select(papers.c.number).where(
+            _CAN_BE_PACKED, papers.c.month == month, papers.c.archive == archive
+        )
         stored += len(list_packed(packed).difference(conn.execute(rows).scalars()))
     return stored

@@ -15,13 +15,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
+from digest.model.destinations import OWN_FEED
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     FILE,
     RETURNS_WITHIN,
     ActiveRevision,
-    Destination,
-    DestinationKind,
     SubscriptionState,
     Wording,
 )
@@ -73,7 +72,7 @@ def load_subscription_feeds(conn: Connection) -> list[SubscriptionFeed]:
     found = (
         select(subscriptions, places.state.label("place_state"), places.since.label("place_since"))
         .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(places.destination == str(Destination(DestinationKind.FEED)))
+        .where(places.destination == str(OWN_FEED))
         .order_by(subscriptions.c.name)
     )
     return [_read_feed(row) for row in conn.execute(found)]
@@ -166,25 +165,37 @@ def sync_queries(
     `queries` says the text as written, the canonical one and the problem, "" for none, by name.
     """
     lock_advisory(conn, _SYNCING)  # replicas that start together read the same file
-    stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
+    stored = {
+        row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))
+    }
     known = {
-        name: row for name, row in stored.items() if row.state == ACTIVE or row.ended_at >= at - RETURNS_WITHIN
+        name: row
+        for name, row in stored.items()
+        if row.state == ACTIVE or row.ended_at >= at - RETURNS_WITHIN
     }
     wanted = {name: _keep_meaning(query, known.get(name)) for name, query in queries.items()}
     added = [name for name in wanted if name not in known]
     returned = [name for name in wanted if name in known and known[name].state != ACTIVE]
     rewritten = [
-        name for name, row in known.items() if name in wanted and (row.text, row.problem) != wanted[name][::2]
+        name
+        for name, row in known.items()
+        if name in wanted and (row.text, row.problem) != wanted[name][::2]
     ]
     edited = [name for name in wanted if name in known and known[name].canonical != wanted[name][1]]
-    ended = sorted(name for name, row in known.items() if name not in wanted and row.state == ACTIVE)
+    ended = sorted(
+        name for name, row in known.items() if name not in wanted and row.state == ACTIVE
+    )
     _start(conn, [name for name in added if name not in stored], origin, at)
-    _set_state(conn, [stored[name].id for name in (*added, *returned) if name in stored], ACTIVE, None)
+    _set_state(
+        conn, [stored[name].id for name in (*added, *returned) if name in stored], ACTIVE, None
+    )
     _set_state(conn, [stored[name].id for name in ended], ENDED, at)
     _end_revisions(conn, [stored[name].revision_id for name in returned], None)
     _end_revisions(conn, [stored[name].revision_id for name in (*edited, *ended)], at)
     _add_revisions(conn, {name: wanted[name] for name in (*added, *edited)}, origin, at)
-    _rewrite(conn, {stored[name].revision_id: wanted[name] for name in rewritten if name not in edited})
+    _rewrite(
+        conn, {stored[name].revision_id: wanted[name] for name in rewritten if name not in edited}
+    )
     changed = {*rewritten, *edited}.difference(returned)
     return SyncReport(
         added=(*added, *returned),
@@ -196,7 +207,9 @@ def sync_queries(
             for name in edited
             if known[name].text != wanted[name][0] and not wanted[name][2]
         },
-        used_as_before=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
+        used_as_before=tuple(
+            name for name, (_, canonical, problem) in wanted.items() if problem and canonical
+        ),
     )
 
 
@@ -214,7 +227,16 @@ def load_queries(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)
     return [
-        StoredQuery(row.id, row.name, row.origin, row.text, row.canonical, row.problem, row.number, row.created_at)
+        StoredQuery(
+            row.id,
+            row.name,
+            row.origin,
+            row.text,
+            row.canonical,
+            row.problem,
+            row.number,
+            row.created_at,
+        )
         for row in conn.execute(found)
     ]
 
@@ -224,7 +246,11 @@ def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayC
 
     What the first check stored as known is older, and is not counted: no subscription gets it either.
     """
-    which = (saved_queries.c.name == name, saved_queries.c.origin == FILE, match_runs.c.matched_at >= since)
+    which = (
+        saved_queries.c.name == name,
+        saved_queries.c.origin == FILE,
+        match_runs.c.matched_at >= since,
+    )
     found = (
         select(query_matches.c.new, match_runs.c.matched_at)
         .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
@@ -237,7 +263,9 @@ def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayC
     counts, known = Counter[date](), set[int]()
     for chunk in in_chunks(id_ for _, ids in entered for id_ in ids):
         known.update(
-            conn.scalars(select(changes.c.id).where(changes.c.id.in_(chunk), changes.c.kind == Kind.KNOWN))
+            conn.scalars(
+                select(changes.c.id).where(changes.c.id.in_(chunk), changes.c.kind == Kind.KNOWN)
+            )
         )
     for day, ids in entered:
         counts[day] += len({*ids} - known)
@@ -246,8 +274,12 @@ def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayC
 
 def current_revision() -> Select[tuple[Any, ...]]:
     """Return the query for saved queries, each with its present revision; see `read_revision`."""
-    latest = select(func.max(query_revisions.c.number)).where(query_revisions.c.query_id == saved_queries.c.id)
-    return every_revision().where(query_revisions.c.number == latest.correlate(saved_queries).scalar_subquery())
+    latest = select(func.max(query_revisions.c.number)).where(
+        query_revisions.c.query_id == saved_queries.c.id
+    )
+    return every_revision().where(
+        query_revisions.c.number == latest.correlate(saved_queries).scalar_subquery()
+    )
 
 
 def every_revision() -> Select[tuple[Any, ...]]:
@@ -290,7 +322,11 @@ def choose_text(row: Row[Any]) -> str:
 def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:
     """Return a query with what it meant before as its canonical text, if what is written can't be read."""
     text, canonical, problem = query
-    return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
+    return (
+        (text, present.canonical, problem)
+        if problem and present is not None
+        else (text, canonical, problem)
+    )
 
 
 def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> None:
@@ -339,7 +375,10 @@ def _add_revisions(
 
 def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> None:
     """Another way of writing the same query is the same revision, and so is a way that can't be read."""
-    rows = [{"revision": id_, "written": text, "why": problem} for id_, (text, _, problem) in queries.items()]
+    rows = [
+        {"revision": id_, "written": text, "why": problem}
+        for id_, (text, _, problem) in queries.items()
+    ]
     if rows:
         rewriting = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
         conn.execute(rewriting.values(text=bindparam("written"), problem=bindparam("why")), rows)
@@ -383,7 +422,9 @@ def load_asked_queries(conn: Connection) -> list[AskedQuery]:
         AskedQuery(
             canonical=text,
             since=(since := min(present.created_at for present, *_ in histories)),
-            earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),
+            earlier=tuple(
+                row.canonical for history in histories for row in _before(history) if row.canonical
+            ),
             replaced=tuple(ended.get(since, ())),
         )
         for text, histories in sorted(asking.items())

@@ -10,7 +10,18 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, not_, or_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    delete,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
@@ -55,7 +66,9 @@ def quarantine_entries(
     for chunk in in_chunks([*map(str, readable), *rows]):
         conn.execute(delete(quarantine).where(quarantine.c.name.in_(chunk)))
     if rows:
-        conn.execute(insert(quarantine).values(run_id=run_id, page=page, seen_at=at), [*rows.values()])
+        conn.execute(
+            insert(quarantine).values(run_id=run_id, page=page, seen_at=at), [*rows.values()]
+        )
 
 
 def log_request(conn: Connection, request: Mapping[str, object]) -> None:
@@ -121,7 +134,12 @@ def start_run(
 
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
-    row = {"source": source, "started_at": at, "query_key": query_key, "outcome": RunOutcome.RUNNING}
+    row = {
+        "source": source,
+        "started_at": at,
+        "query_key": query_key,
+        "outcome": RunOutcome.RUNNING,
+    }
     begin = insert(poll_runs).values(row | begun)
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
@@ -131,7 +149,14 @@ def note_progress(conn: Connection, run_id: int, **figures: Any) -> None:  # noq
     conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(**figures))
 
 
-def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **figures: Any) -> bool:  # noqa: ANN401 - any column's
+def finish_run(
+    conn: Connection,
+    run_id: int,
+    *,
+    outcome: str,
+    at: datetime,
+    **figures: Any,  # noqa: ANN401 - any column's
+) -> bool:
     """End a run, with the figures of `PollRun`; return False if it had been given up meanwhile."""
     finish = (
         update(poll_runs)
@@ -147,7 +172,10 @@ def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10)
     found = select(*columns).order_by(poll_runs.c.id.desc()).limit(limit)
     if source is not None:
         found = found.where(poll_runs.c.source == source)
-    return [PollRun(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in conn.execute(found).mappings()]
+    return [
+        PollRun(**{**row, "outcome": RunOutcome(row["outcome"])})
+        for row in conn.execute(found).mappings()
+    ]
 
 
 def load_first_start(conn: Connection) -> datetime | None:
@@ -157,7 +185,9 @@ def load_first_start(conn: Connection) -> datetime | None:
 
 def load_last_start(conn: Connection) -> datetime | None:
     """Return when arXiv was asked last, with or without success (UTC); None for never."""
-    return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)).scalar()
+    return conn.execute(
+        select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)
+    ).scalar()
 
 
 def load_last_check(conn: Connection) -> int:
@@ -231,7 +261,9 @@ def load_last_checks(conn: Connection, source: str) -> LastChecks:
     New papers of a search do not count: a second check soon after would prove nothing.
     """
     ended = (
-        select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
+        select(
+            poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap
+        )
         .where(
             poll_runs.c.source == source,
             poll_runs.c.finished_at.is_not(None),
@@ -245,7 +277,10 @@ def load_last_checks(conn: Connection, source: str) -> LastChecks:
     failed = list(takewhile(lambda row: row.outcome in _FAILED, rows))
     complete = rows[len(failed)] if len(failed) < len(rows) else None
     brought_news = (
-        source == Source.HARVEST and complete is not None and complete.new > 0 and not complete.is_bootstrap
+        source == Source.HARVEST
+        and complete is not None
+        and complete.new > 0
+        and not complete.is_bootstrap
     )
     return LastChecks(
         complete=load_cursor(conn, source).last_complete_at,

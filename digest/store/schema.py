@@ -249,7 +249,9 @@ matches = dialect.table(
     dialect.moment("matched_at"),
     dialect.blob("brought"),
     Index(None, "subscription_id", "digest_id"),
-    dialect.partial_index("ix_matches_first_digests", "subscription_id", where=UNPLANNED_FIRST_DIGEST),
+    dialect.partial_index(
+        "ix_matches_first_digests", "subscription_id", where=UNPLANNED_FIRST_DIGEST
+    ),
     sqlite_with_rowid=False,
 )
 
@@ -293,7 +295,9 @@ deliveries = dialect.table(
     dialect.text("refusal", nullable=True),
     dialect.moment("held_at", nullable=True),
     UniqueConstraint("digest_id", "destination", "part"),
-    dialect.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
+    dialect.partial_index(
+        "ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY
+    ),
     dialect.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
     dialect.partial_index(
         "ix_deliveries_refused",
@@ -404,7 +408,9 @@ subscription_queries = dialect.table(
     dialect.number("position"),
     dialect.big("first_digest_run_id", nullable=True),
     dialect.moment("added_at"),
-    dialect.partial_index("ix_subscription_queries_first_digest", "subscription_id", where=FIRST_DIGEST_TO_COME),
+    dialect.partial_index(
+        "ix_subscription_queries_first_digest", "subscription_id", where=FIRST_DIGEST_TO_COME
+    ),
 )
 
 subscription_destinations = dialect.table(
@@ -491,7 +497,10 @@ library_papers = dialect.table(
     "library_papers",
     dialect.reference("library_id", "libraries.id", primary_key=True),
     dialect.number("position", primary_key=True),
-    *(dialect.text(name) for name in ("arxiv_id", "doi", "title", "abstract", "collection", "opinion")),
+    *(
+        dialect.text(name)
+        for name in ("arxiv_id", "doi", "title", "abstract", "collection", "opinion")
+    ),
     dialect.moment("asked_at", nullable=True),
 )
 

@@ -24,16 +24,14 @@ from sqlalchemy import (
     update,
 )
 
+from digest.model.destinations import Destination, DestinationKind, mail_to, normalise_address
 from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
-    Destination,
-    DestinationKind,
     SubscriberState,
     SubscriptionState,
-    normalise_address,
 )
 from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable, upsert
 from digest.store.schema import (
@@ -123,7 +121,9 @@ def destination_key(destination: Destination | str) -> str:
     try:
         return str(Destination(given.kind, normalise_address(given.address)))
     except UsageError:
-        return str(Destination(given.kind, given.address.casefold()))  # odd, and all the same somebody's
+        return str(
+            Destination(given.kind, given.address.casefold())
+        )  # odd, and all the same somebody's
 
 
 def load_aliases(conn: Connection, destination: Destination) -> list[str]:
@@ -139,7 +139,9 @@ def load_aliases(conn: Connection, destination: Destination) -> list[str]:
         destination_addresses.c.remote_address == remote,
         destination_addresses.c.destination.startswith(f"{DestinationKind.SLACK}:"),
     )
-    return sorted({key, str(Destination(DestinationKind.SLACK, remote)), *conn.execute(same).scalars()})
+    return sorted(
+        {key, str(Destination(DestinationKind.SLACK, remote)), *conn.execute(same).scalars()}
+    )
 
 
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
@@ -163,7 +165,9 @@ def unblock_destination(conn: Connection, destination: Destination, until: datet
 def remember_address(conn: Connection, destination: Destination, remote_address: str) -> None:
     """Keep what the other side calls a destination."""
     known = {"remote_address": make_storable(remote_address)}
-    upsert(conn, destination_addresses, {"destination": destination_key(destination), **known}, known)
+    upsert(
+        conn, destination_addresses, {"destination": destination_key(destination), **known}, known
+    )
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:
@@ -193,7 +197,9 @@ def load_statuses(conn: Connection, subscription_id: int) -> list[DestinationSta
         .order_by(places.position, places.id)
     )
     return [
-        DestinationStatus(Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since)
+        DestinationStatus(
+            Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since
+        )
         for row in conn.execute(found)
     ]
 
@@ -206,7 +212,9 @@ class DestinationState(StrEnum):
     DISABLED = "disabled"
 
 
-_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
+_PLACES = select(
+    subscription_destinations.c.subscription_id, subscription_destinations.c.destination
+).where(
     is_among(subscription_destinations.c.subscription_id, "ids"),
     subscription_destinations.c.state == DestinationState.ACTIVE,
 )
@@ -226,9 +234,11 @@ def _is_sent(place: str) -> bool:
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
     """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
-    key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(_MAIL)
+    key = destination_key(mail_to(address)).removeprefix(_MAIL)
     row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
-    conn.execute(dialect_insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
+    conn.execute(
+        dialect_insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row
+    )
     person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
     known = select(consents.c.id).where(
         consents.c.subscriber_id == person.id, consents.c.subscription == subscription
@@ -244,16 +254,22 @@ def save_unsubscription(
     key = destination_key(destination)
     person_id = _lock_person(conn, key)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
-    leaving = dialect_insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
+    leaving = (
+        dialect_insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
+    )
     is_first = conn.execute(leaving, row).first() is not None
     ids = _subscriptions_of(conn, key, subscription)
     conn.execute(
         update(subscription_destinations)
-        .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE)
+        .where(
+            _is_destination(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE
+        )
         .values(state=DestinationState.UNSUBSCRIBED, reason=how, since=at)
     )
     waiting = deliveries.c.destination == key
-    suppress_waiting(conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at)
+    suppress_waiting(
+        conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at
+    )
     # A subscription that nobody receives any more has no next turn.
     idle = set(ids) - find_sent(conn, ids)
     conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
@@ -284,7 +300,9 @@ def load_last_refusals(
         deliveries.c.created_at >= literal(row.place_since, Moment),
     )
     last = select(deliveries.c.refusal).where(*theirs, deliveries.c.state.in_(ended))
-    return row.name, list(conn.execute(last.order_by(deliveries.c.id.desc()).limit(number)).scalars())
+    return row.name, list(
+        conn.execute(last.order_by(deliveries.c.id.desc()).limit(number)).scalars()
+    )
 
 
 def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
@@ -315,13 +333,20 @@ def save_resubscription(
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
     still_left = load_unsubscribed(conn, key)
-    ids = [] if EVERYTHING in still_left else _subscriptions_of(conn, key, subscription, but=still_left)
+    ids = (
+        []
+        if EVERYTHING in still_left
+        else _subscriptions_of(conn, key, subscription, but=still_left)
+    )
     idle = set(ids) - find_sent(conn, ids)
     restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
     conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
     conn.execute(
         update(subscription_destinations)
-        .where(_is_destination(key, ids), subscription_destinations.c.state == DestinationState.UNSUBSCRIBED)
+        .where(
+            _is_destination(key, ids),
+            subscription_destinations.c.state == DestinationState.UNSUBSCRIBED,
+        )
         .values(state=DestinationState.ACTIVE, reason=how, since=at)
     )
     is_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
@@ -335,11 +360,15 @@ def save_resubscription(
 
 def load_unsubscribed(conn: Connection, destination: Destination | str) -> frozenset[str]:
     """Return the names of the subscriptions a destination left, `EVERYTHING` among them if it left for good."""
-    left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
+    left = select(suppressions.c.subscription).where(
+        suppressions.c.destination == destination_key(destination)
+    )
     return frozenset(conn.execute(left).scalars())
 
 
-def load_undoable(conn: Connection, destination: Destination | str, subscription: str) -> datetime | None:
+def load_undoable(
+    conn: Connection, destination: Destination | str, subscription: str
+) -> datetime | None:
     """Return since when (UTC) a destination gets nothing for the one reason that it left this subscription."""
     key, places = destination_key(destination), subscription_destinations.c
     found = (
@@ -401,11 +430,16 @@ def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     return "its reader wants no letters" if LETTERS in load_unsubscribed(conn, destination) else ""
 
 
-def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collection[str] = ()) -> list[int]:
+def _subscriptions_of(
+    conn: Connection, key: str, subscription: str, but: Collection[str] = ()
+) -> list[int]:
     """Return which subscriptions a destination leaves, or comes back to, but those of some names."""
     found = (
         select(subscriptions.c.id)
-        .join(subscription_destinations, subscription_destinations.c.subscription_id == subscriptions.c.id)
+        .join(
+            subscription_destinations,
+            subscription_destinations.c.subscription_id == subscriptions.c.id,
+        )
         .where(subscription_destinations.c.destination == key, subscriptions.c.name.not_in(but))
     )
     if subscription != EVERYTHING:
@@ -431,7 +465,13 @@ def log_consent(
     conn: Connection, subscriber_id: int, subscription: str, event: str, *, how: str, at: datetime
 ) -> None:
     """Keep what a person agreed to, and how."""
-    row = {"subscriber_id": subscriber_id, "subscription": subscription, "event": event, "how": how, "at": at}
+    row = {
+        "subscriber_id": subscriber_id,
+        "subscription": subscription,
+        "event": event,
+        "how": how,
+        "at": at,
+    }
     conn.execute(insert(consents), row)
 
 
@@ -478,7 +518,9 @@ def count_waiting(conn: Connection, subscription_id: int) -> int:
     return int(conn.execute(waiting).scalar_one())
 
 
-def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, at: datetime) -> int:
+def suppress_waiting(
+    conn: Connection, which: ColumnElement[bool], reason: str, at: datetime
+) -> int:
     """Suppress every delivery of some digests or destinations that waits or failed; return how many.
 
     A delivery that a process is about to begin is among them: the first to change its row wins.
@@ -510,9 +552,13 @@ def requeue_ended(
         which,
         not_(may_have_arrived),
     )
-    conn.execute(requeue.values(state=DeliveryState.READY, last_error="", ended_at=None, not_before=at))
+    conn.execute(
+        requeue.values(state=DeliveryState.READY, last_error="", ended_at=None, not_before=at)
+    )
 
 
 def of_subscriptions(ids: list[int]) -> ColumnElement[bool]:
     """Return the condition that a delivery carries a digest of one of these subscriptions."""
-    return deliveries.c.digest_id.in_(select(digests.c.id).where(digests.c.subscription_id.in_(ids)))
+    return deliveries.c.digest_id.in_(
+        select(digests.c.id).where(digests.c.subscription_id.in_(ids))
+    )

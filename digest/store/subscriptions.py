@@ -27,16 +27,14 @@ from sqlalchemy import (
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
+from digest.model.destinations import FEED_SUFFIXES, OWN_FEED, Destination, DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
-    FEED_SUFFIXES,
     RETURNS_WITHIN,
     Abstracts,
     ActiveRevision,
-    Destination,
-    DestinationKind,
     DueSubscription,
     Grouping,
     Subscription,
@@ -46,7 +44,14 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
-from digest.store.queries import ACTIVE, NEVER, SyncReport, current_revision, load_newest_match_run, read_revision
+from digest.store.queries import (
+    ACTIVE,
+    NEVER,
+    SyncReport,
+    current_revision,
+    load_newest_match_run,
+    read_revision,
+)
 from digest.store.runs import load_last_check
 from digest.store.schema import (
     NEWEST_MATCH_RUN,
@@ -112,7 +117,9 @@ def load_subscriptions(
 def load_followers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
     found = select(subscription_queries.c.subscription_id)
-    return sorted({row[0] for row in select_by(conn, found, subscription_queries.c.query_id, query_ids)})
+    return sorted(
+        {row[0] for row in select_by(conn, found, subscription_queries.c.query_id, query_ids)}
+    )
 
 
 def load_with_new_destinations(conn: Connection) -> list[int]:
@@ -128,21 +135,32 @@ def load_with_new_destinations(conn: Connection) -> list[int]:
 def claim_new_destinations(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
     """Take the places of a subscription that came later, for their first digest; no other process gets them."""
     places = subscription_destinations.c
-    take = update(subscription_destinations).where(places.subscription_id == subscription_id, places.is_new)
-    taken = conn.execute(take.values(is_new=False).returning(places.destination, places.state)).all()
-    return tuple(Destination.parse(row.destination) for row in taken if row.state == DestinationState.ACTIVE)
+    take = update(subscription_destinations).where(
+        places.subscription_id == subscription_id, places.is_new
+    )
+    taken = conn.execute(
+        take.values(is_new=False).returning(places.destination, places.state)
+    ).all()
+    return tuple(
+        Destination.parse(row.destination) for row in taken if row.state == DestinationState.ACTIVE
+    )
 
 
 def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
     """Move a subscription's next turn; None is for one that only an event makes due."""
     conn.execute(
-        update(subscriptions).where(subscriptions.c.id == subscription_id).values(next_due_at=next_due_at)
+        update(subscriptions)
+        .where(subscriptions.c.id == subscription_id)
+        .values(next_due_at=next_due_at)
     )
 
 
 def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
     """Return when the next subscription is due after a moment."""
-    is_later = (subscriptions.c.state == SubscriptionState.ACTIVE, subscriptions.c.next_due_at > after)
+    is_later = (
+        subscriptions.c.state == SubscriptionState.ACTIVE,
+        subscriptions.c.next_due_at > after,
+    )
     later = select(func.min(subscriptions.c.next_due_at)).where(*is_later)
     return conn.execute(later).scalar()
 
@@ -214,7 +232,12 @@ def resume_subscription(
 
 def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> int:
     """End a subscription: waiting deliveries are suppressed, history stays. Returns how many were."""
-    values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
+    values = {
+        "state": SubscriptionState.ENDED,
+        "ended_at": at,
+        "next_due_at": None,
+        "paused_until": None,
+    }
     values["awaits_after"] = None
     _change(conn, subscription_id, _LIVE, values)
     return suppress_waiting(conn, of_subscriptions([subscription_id]), HAS_ENDED, at)
@@ -238,9 +261,14 @@ def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
 
 
 def _change(
-    conn: Connection, subscription_id: int, states: Sequence[SubscriptionState], values: dict[str, Any]
+    conn: Connection,
+    subscription_id: int,
+    states: Sequence[SubscriptionState],
+    values: dict[str, Any],
 ) -> bool:
-    change = update(subscriptions).where(subscriptions.c.id == subscription_id, subscriptions.c.state.in_(states))
+    change = update(subscriptions).where(
+        subscriptions.c.id == subscription_id, subscriptions.c.state.in_(states)
+    )
     return conn.execute(change.values(values)).rowcount == 1
 
 
@@ -288,7 +316,9 @@ def _active_links() -> Select[tuple[Any, ...]]:
     )
 
 
-def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any]]) -> DueSubscription:
+def _read_one(
+    row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any]]
+) -> DueSubscription:
     revisions: tuple[ActiveRevision, ...] = tuple(read_revision(link) for link in links)
     return DueSubscription(
         id=row.id,
@@ -342,7 +372,11 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
 
 
 def sync_subscriptions(
-    conn: Connection, wanted: Sequence[Subscription], origin: str, at: datetime, schedule: SlotSchedule
+    conn: Connection,
+    wanted: Sequence[Subscription],
+    origin: str,
+    at: datetime,
+    schedule: SlotSchedule,
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
@@ -364,7 +398,9 @@ class SlotSchedule(Protocol):
         """Return the next turn of one that is new or rescheduled; None if only an event makes it due."""
         ...
 
-    def realign_due(self, subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+    def realign_due(
+        self, subscription: Subscription, due_at: datetime, now: datetime, taken: str
+    ) -> datetime:
         """Return when the turn said to be due at a moment is due by its quiet hours as they are now."""
         ...
 
@@ -383,14 +419,20 @@ class _Syncing:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         own = select(subscriptions).where(subscriptions.c.origin == origin)
         others = select(subscriptions).where(subscriptions.c.origin != origin)
-        named = select_by(conn, others, subscriptions.c.name, [subscription.name for subscription in wanted])
+        named = select_by(
+            conn, others, subscriptions.c.name, [subscription.name for subscription in wanted]
+        )
         self._stored = {row.name: row for row in (*conn.execute(own), *named)}
         ids = [row.id for row in self._stored.values()]
         self._places = _by_subscription(conn, subscription_destinations, "destination", ids)
         self._links = _by_subscription(conn, subscription_queries, "query_id", ids)
-        found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
+        found = select(saved_queries).where(
+            saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin
+        )
         self._query_ids: dict[str, int] = {row.name: row.id for row in conn.execute(found)}
-        self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
+        self._leaves = {
+            (row.destination, row.subscription): row for row in conn.execute(select(suppressions))
+        }
         self._dropped: list[DroppedMatches] = []
         self._newest_run = load_newest_match_run(conn)
 
@@ -446,7 +488,9 @@ class _Syncing:
         values["next_due_at"] = None
         if _needs_digests(self._places[key]):
             due_at = self._schedule.next_due(subscription, since, taken, None)
-            values["next_due_at"] = due_at and max(due_at, self._at)  # nobody is told of turns while it was away
+            values["next_due_at"] = due_at and max(
+                due_at, self._at
+            )  # nobody is told of turns while it was away
         self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
 
@@ -456,18 +500,30 @@ class _Syncing:
         has_moved = self._sync_destinations(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)
         values = {
-            name: value for name, value in list_settings(subscription).items() if getattr(row, name) != value
+            name: value
+            for name, value in list_settings(subscription).items()
+            if getattr(row, name) != value
         }
         has_destination = _needs_digests(self._places.get(row.id, {}))
-        values |= self._choose_turn(subscription, row, values, had=had_destination, has=has_destination)
+        values |= self._choose_turn(
+            subscription, row, values, had=had_destination, has=has_destination
+        )
         if values:
-            self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
+            self._conn.execute(
+                update(subscriptions).where(subscriptions.c.id == row.id).values(values)
+            )
         if not {"library", "not_like"}.isdisjoint(values):
             forget_days(self._conn, subscriptions.c.id == row.id)
         return bool(values) or has_moved or has_relinked
 
     def _choose_turn(
-        self, subscription: Subscription, row: Row[Any], edits: Mapping[str, Any], *, had: bool, has: bool
+        self,
+        subscription: Subscription,
+        row: Row[Any],
+        edits: Mapping[str, Any],
+        *,
+        had: bool,
+        has: bool,
     ) -> dict[str, Any]:
         """Return what changes of the next turn: rescheduled, begun with a first destination, or none any more."""
         turn: dict[str, Any] = {}
@@ -479,7 +535,9 @@ class _Syncing:
             pass  # what was due by the old text is sent now; the new text is for later turns
         elif "cadence" in edits or not had or row.next_due_at is None:
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
-            turn["next_due_at"] = self._schedule.next_due(subscription, self._at, row.last_slot, paused_until)
+            turn["next_due_at"] = self._schedule.next_due(
+                subscription, self._at, row.last_slot, paused_until
+            )
         elif "quiet_hours" in edits:
             turn["next_due_at"] = self._schedule.realign_due(
                 subscription, row.next_due_at, self._at, row.last_slot
@@ -495,27 +553,48 @@ class _Syncing:
         """Return what is stored of a destination named from now on: who left is not written to for that."""
         left = self._leaves.get((destination, EVERYTHING)) or self._leaves.get((destination, name))
         if left is not None:
-            return {"state": DestinationState.UNSUBSCRIBED, "reason": left.reason, "since": left.since}
+            return {
+                "state": DestinationState.UNSUBSCRIBED,
+                "reason": left.reason,
+                "since": left.since,
+            }
         return {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
 
-    def _sync_destinations(self, key: int, subscription: Subscription, *, is_late: bool = False) -> bool:
+    def _sync_destinations(
+        self, key: int, subscription: Subscription, *, is_late: bool = False
+    ) -> bool:
         places = self._places.setdefault(key, {})
-        named = {destination_key(destination): n for n, destination in enumerate(subscription.destinations)}
+        named = {
+            destination_key(destination): n
+            for n, destination in enumerate(subscription.destinations)
+        }
         writes: list[tuple[str, dict[str, Any]]] = []
         for destination, position in named.items():
             place = places.get(destination)
             values: dict[str, Any] = {"position": position, "is_joined": False}
-            if place is None or (place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED):
+            if place is None or (
+                place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED
+            ):
                 values |= self._begin_destination(destination, subscription.name)
             if place is None:
                 values["is_new"] = is_late and subscription.look_back > 0
             if place is None or any(place[name] != value for name, value in values.items()):
                 writes.append((destination, values))
         gone = {"state": DestinationState.DISABLED, "reason": NOT_NAMED, "since": self._at}
-        others = {name: place for name, place in places.items() if name not in named and not place["is_joined"]}
-        dropped = [name for name, place in others.items() if place["state"] == DestinationState.ACTIVE]
+        others = {
+            name: place
+            for name, place in places.items()
+            if name not in named and not place["is_joined"]
+        }
+        dropped = [
+            name for name, place in others.items() if place["state"] == DestinationState.ACTIVE
+        ]
         # Who left before can undo that on a page, which must not bring back whom the file no longer names.
-        left = [name for name, place in others.items() if place["state"] == DestinationState.UNSUBSCRIBED]
+        left = [
+            name
+            for name, place in others.items()
+            if place["state"] == DestinationState.UNSUBSCRIBED
+        ]
         writes += [(destination, gone) for destination in (*dropped, *left)]
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
@@ -526,14 +605,19 @@ class _Syncing:
 
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
         links = self._links.setdefault(key, {})
-        named = {self._query_id(name, subscription): n for n, name in enumerate(subscription.queries)}
+        named = {
+            self._query_id(name, subscription): n for n, name in enumerate(subscription.queries)
+        }
         # One that is still to come is for whatever the subscription follows by then.
         is_new = subscription.name not in self._stored
         is_awaited = is_new or any(link["first_digest_run_id"] is None for link in links.values())
         first_digest = None if is_awaited and subscription.look_back > 0 else NO_FIRST_DIGEST
         fresh = {"first_digest_run_id": first_digest, "added_at": self._at}
         writes = [
-            (query_id, {"position": position} if query_id in links else {"position": position, **fresh})
+            (
+                query_id,
+                {"position": position} if query_id in links else {"position": position, **fresh},
+            )
             for query_id, position in named.items()
             if query_id not in links or links[query_id]["position"] != position
         ]
@@ -541,7 +625,9 @@ class _Syncing:
         dropped = links.keys() - named.keys()
         if dropped:
             mine = subscription_queries.c.subscription_id == key
-            unlink = delete(subscription_queries).where(mine, subscription_queries.c.query_id.in_(dropped))
+            unlink = delete(subscription_queries).where(
+                mine, subscription_queries.c.query_id.in_(dropped)
+            )
             self._conn.execute(unlink)
         return bool(writes or dropped)
 
@@ -567,17 +653,25 @@ class _Syncing:
                 place = (table.c.subscription_id == key) & (table.c[part] == name)
                 self._conn.execute(update(table).where(place).values(values))
             else:
-                self._conn.execute(insert(table).values({"subscription_id": key, part: name, **values}))
+                self._conn.execute(
+                    insert(table).values({"subscription_id": key, part: name, **values})
+                )
             stored[name] = stored.get(name, {}) | values
 
     def _end_others(self, names: Collection[str]) -> tuple[str, ...]:
         others = [
             row
             for row in self._stored.values()
-            if row.origin == self._origin and row.name not in names and row.state != SubscriptionState.ENDED
+            if row.origin == self._origin
+            and row.name not in names
+            and row.state != SubscriptionState.ENDED
         ]
         for row in sorted(others, key=lambda row: row.name):
-            papers = count_waiting(self._conn, row.id) if _needs_digests(self._places.get(row.id, {})) else 0
+            papers = (
+                count_waiting(self._conn, row.id)
+                if _needs_digests(self._places.get(row.id, {}))
+                else 0
+            )
             self._note_dropped(
                 DroppedMatches(row.name, "", end_subscription(self._conn, row.id, self._at), papers)
             )
@@ -653,8 +747,11 @@ def is_sent_for() -> ColumnElement[bool]:
     return exists().where(
         places.subscription_id == subscriptions.c.id,
         places.state == DestinationState.ACTIVE,
-        places.destination != str(Destination(DestinationKind.FEED)),
-        *(not_(places.destination.ilike(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
+        places.destination != str(OWN_FEED),
+        *(
+            not_(places.destination.ilike(f"{DestinationKind.FILE}:%{suffix}"))
+            for suffix in FEED_SUFFIXES
+        ),
     )
 
 
@@ -683,8 +780,14 @@ def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
     """Store the smallest nearness in the top tenth of an announcement, by subscription."""
     keep = dialect_insert(conn, near_days)
     told = {"least": keep.excluded.least}
-    rows = [{"announced_on": day, "subscription_id": key, "least": value} for key, value in least.items()]
+    rows = [
+        {"announced_on": day, "subscription_id": key, "least": value}
+        for key, value in least.items()
+    ]
     if rows:
         conn.execute(
-            keep.on_conflict_do_update(index_elements=["announced_on", "subscription_id"], set_=told), rows
+            keep.on_conflict_do_update(
+                index_elements=["announced_on", "subscription_id"], set_=told
+            ),
+            rows,
         )

@@ -53,7 +53,9 @@ def keep_calling(act: Callable[[], bool | None], seconds: float) -> Iterator[Non
                 if act():
                     return
             except StoreError as error:
-                _log.warning("the database does not record that this process is alive: %s", error.message)
+                _log.warning(
+                    "the database does not record that this process is alive: %s", error.message
+                )
 
     thread = threading.Thread(target=live, name="signs", daemon=True)
     thread.start()
@@ -81,7 +83,9 @@ class JobTurn:
     @property
     def is_under_way(self) -> bool:
         """Whether it is at a turn."""
-        return self.began_at is not None and (self.ended_at is None or self.ended_at < self.began_at)
+        return self.began_at is not None and (
+            self.ended_at is None or self.ended_at < self.began_at
+        )
 
 
 def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
@@ -104,7 +108,11 @@ def load_job_turns(conn: Connection) -> list[JobTurn]:
 def load_trouble(conn: Connection, job: str) -> str:
     """Return what went wrong in the last turn of a job, of the worker at work that met it last; "" for nothing."""
     failed = (job_turns.c.job == job, job_turns.c.trouble != "", is_living(job_turns.c.owner))
-    found = select(job_turns.c.trouble).where(*failed).order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)
+    found = (
+        select(job_turns.c.trouble)
+        .where(*failed)
+        .order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)
+    )
     return str(conn.execute(found.limit(1)).scalar() or "")
 
 
@@ -117,12 +125,20 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
     began, ended = job_turns.c.began_at, job_turns.c.ended_at
     is_under_way = began.is_not(None) & or_(ended.is_(None), ended < began)
     busy = select(job_turns.c.owner).where(
-        job_turns.c.job == job + _ALONE, job_turns.c.owner != owner, is_under_way, is_living(job_turns.c.owner)
+        job_turns.c.job == job + _ALONE,
+        job_turns.c.owner != owner,
+        is_under_way,
+        is_living(job_turns.c.owner),
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
         begun = {"began_at": at, "ended_at": None}
-        upsert(conn, job_turns, {"owner": owner, "job": job + _ALONE, "turns": 0, "trouble": "", **begun}, begun)
+        upsert(
+            conn,
+            job_turns,
+            {"owner": owner, "job": job + _ALONE, "turns": 0, "trouble": "", **begun},
+            begun,
+        )
     return other or ""
 
 
@@ -163,7 +179,9 @@ def _take_lock(handle: int, lock: Path) -> None:
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.pwrite(handle, f"{os.getpid():<20}".encode(), 0)  # in place: a full disk has no room for more
+        os.pwrite(
+            handle, f"{os.getpid():<20}".encode(), 0
+        )  # in place: a full disk has no room for more
     except BlockingIOError:
         pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
         raise AnotherWorker(

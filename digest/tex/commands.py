@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
 from digest.tex.symbols import MATH_ACCENTS, RAISED, SYMBOLS, TEXT_ACCENTS, compose, shift
-from digest.tex.tokens import DROPPED, PieceKind, Role, TexPiece, TexSetting, Token, environment_name
+from digest.tex.tokens import (
+    DROPPED,
+    PieceKind,
+    Role,
+    TexPiece,
+    TexSetting,
+    Token,
+    environment_name,
+)
 from digest.tex.units import write_chemistry, write_ion, write_number, write_quantity, write_unit
 
 if TYPE_CHECKING:
@@ -21,19 +29,31 @@ Command: TypeAlias = "Callable[[Reader, Token, TexSetting], list[TexPiece]]"
 Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
 """Reads the rest of the group, and returns the pieces for it and for what came before the command."""
 
-_SetTwo: TypeAlias = "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
+_SetTwo: TypeAlias = (
+    "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
+)
 """Sets two parts as one. It gets the start of the first, the command, the end of the second, and both as read."""
 
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
-_LETTER_COMMAND = re.compile(r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])")
+_LETTER_COMMAND = re.compile(
+    r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])"
+)
 _NAME_BEFORE_UMLAUT = re.compile(r"(?<![^\s(~{-])[A-Z][bcdfghj-np-tvwxz]{0,4}\Z")
 """`Schr\\" odinger` is a name, and `G\\" odel`; `Planck\\" era` ends a quotation."""
 _LONGEST_BEFORE_UMLAUT = 6
-_VERBATIM = re.compile(rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1")
+_VERBATIM = re.compile(
+    rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1"
+)
 _NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
 _LINES = frozenset({"overline", "underline", "underbar"})
 _SHORT, _SHORT_UNDER_LINE = 3, 8
-_SPOKEN = {"widehat": "hat", "Hat": "hat", "widetilde": "tilde", "widecheck": "check", "overrightarrow": "vec"}
+_SPOKEN = {
+    "widehat": "hat",
+    "Hat": "hat",
+    "widetilde": "tilde",
+    "widecheck": "check",
+    "overrightarrow": "vec",
+}
 
 _FORMULAS = frozenset(
     {
@@ -55,8 +75,26 @@ _TABLES = {
 }
 _WORDS = frozenset(
     {
-        *("abstract", "itemize", "enumerate", "description", "center", "quote", "quotation", "document"),
-        *("flushleft", "theorem", "thm", "lemma", "proposition", "corollary", "conjecture", "definition"),
+        *(
+            "abstract",
+            "itemize",
+            "enumerate",
+            "description",
+            "center",
+            "quote",
+            "quotation",
+            "document",
+        ),
+        *(
+            "flushleft",
+            "theorem",
+            "thm",
+            "lemma",
+            "proposition",
+            "corollary",
+            "conjecture",
+            "definition",
+        ),
         *("proof", "remark", "small"),
     }
 )
@@ -109,7 +147,9 @@ def _enclose(
 ) -> list[TexPiece]:
     """Return the pieces of an argument between one sign for its command and one for its end."""
     end = reader.offset
-    last = TexPiece(max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1])
+    last = TexPiece(
+        max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1]
+    )
     return [token.symbol(signs[0], setting, roles[0]), *pieces, last]
 
 
@@ -129,7 +169,9 @@ def _read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list
 
 def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool:
     if opening == "\\":
-        return _LETTER_COMMAND.match(reader.text, reader.text.index("\\", reader.offset)) is not None
+        return (
+            _LETTER_COMMAND.match(reader.text, reader.text.index("\\", reader.offset)) is not None
+        )
     if not opening.isalpha():
         return False
     if not reader.has_blank() or name.isalpha():
@@ -137,16 +179,29 @@ def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool
     # `R\' enyi` is an accent; `plane\" potential` is a quotation mark that some program escaped.
     if name == '"':
         first = max(token.start - _LONGEST_BEFORE_UMLAUT, 0)
-        return opening in "aou" and _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
+        return (
+            opening in "aou"
+            and _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
+        )
     return len(compose(opening, TEXT_ACCENTS[name])) == 1
 
 
-def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
+def _read_accented_group(
+    reader: Reader, token: Token, name: str, setting: TexSetting
+) -> list[TexPiece]:
     broken = _BROKEN_NAME.match(reader.text, reader.offset)
     if broken and name + broken[1] in SYMBOLS:
         # Some converter took `\beta` for the accent `\b` and wrote `\b{eta}`.
         reader.take_raw()
-        return [TexPiece(token.start, broken.end(), PieceKind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
+        return [
+            TexPiece(
+                token.start,
+                broken.end(),
+                PieceKind.SYMBOL,
+                SYMBOLS[name + broken[1]][0],
+                setting.tags,
+            )
+        ]
     pieces = reader.read_argument(setting._replace(is_formula=False)) or []
     letter = _join_text(pieces)
     if not letter and name in ("^", "~"):
@@ -162,9 +217,13 @@ def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSe
     return [_accented(reader, token, letter, name, setting)]
 
 
-def _accented(reader: Reader, token: Token, letter: str, name: str, setting: TexSetting) -> TexPiece:
+def _accented(
+    reader: Reader, token: Token, letter: str, name: str, setting: TexSetting
+) -> TexPiece:
     composed = compose(letter, TEXT_ACCENTS[name])
-    return TexPiece(token.start, reader.offset, PieceKind.SYMBOL, composed, setting.tags, Role.VARIABLE)
+    return TexPiece(
+        token.start, reader.offset, PieceKind.SYMBOL, composed, setting.tags, Role.VARIABLE
+    )
 
 
 def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -183,17 +242,27 @@ def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> l
     if len(letters) == 1 and pieces[: len(bases)] == bases and _keeps_its_meaning(scripts):
         role = bases[0].role
         accented = compose(text, MATH_ACCENTS[name])
-        return [TexPiece(token.start, bases[-1].end, PieceKind.SYMBOL, accented, bases[0].tags, role), *scripts]
+        return [
+            TexPiece(token.start, bases[-1].end, PieceKind.SYMBOL, accented, bases[0].tags, role),
+            *scripts,
+        ]
     longest = _SHORT_UNDER_LINE if name in _LINES else _SHORT
     if not scripts and 1 < len(letters) <= longest and "".join(letters).isalnum():
         accented = "".join(compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text))
-        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE)]
+        return [
+            TexPiece(
+                token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE
+            )
+        ]
     return _enclose(reader, token, setting, (f"{_SPOKEN.get(name, name)}(", ")"), pieces)
 
 
 def _keeps_its_meaning(scripts: Sequence[TexPiece]) -> bool:
     r"""Whether `\bar{B_s}` may be read as `\bar{B}_s`; the mean of a square is not the square of a mean."""
-    return all(piece.kind is PieceKind.SUBSCRIPT or set(piece.text) <= _NEUTRAL_SCRIPTS for piece in scripts)
+    return all(
+        piece.kind is PieceKind.SUBSCRIPT or set(piece.text) <= _NEUTRAL_SCRIPTS
+        for piece in scripts
+    )
 
 
 def _clusters(text: str) -> list[str]:
@@ -318,11 +387,19 @@ def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece
 
 def _is_tie(text: str, place: int) -> bool:
     before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if not before or not after or before in " \t\n(<>=/~|[" or after in " \t\n" or _is_in_address(text, place):
+    if (
+        not before
+        or not after
+        or before in " \t\n(<>=/~|["
+        or after in " \t\n"
+        or _is_in_address(text, place)
+    ):
         return False
     if after.isdigit() or after in "+-.":
         return _TIE.match(text, place) is not None
-    is_order_of_growth = after == "(" and before.isalpha() and not text[place - 2 : place - 1].isalpha()
+    is_order_of_growth = (
+        after == "(" and before.isalpha() and not text[place - 2 : place - 1].isalpha()
+    )
     return not is_order_of_growth
 
 
@@ -349,7 +426,10 @@ def _in_words(tag: str = "") -> Command:
         pieces = reader.read_argument(setting._replace(is_formula=False, face="").with_tag(tag))
         if pieces is None:
             return reader.print_command(token)
-        return [piece._replace(role=Role.WORD) if piece.kind is not PieceKind.BLANK else piece for piece in pieces]
+        return [
+            piece._replace(role=Role.WORD) if piece.kind is not PieceKind.BLANK else piece
+            for piece in pieces
+        ]
 
     return read_words
 
@@ -362,7 +442,9 @@ def _raw_between(opening: str, closing: str) -> Command:
         pieces = reader.take_raw(setting.tags)
         if pieces is None:
             return reader.print_command(token)
-        return _enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
+        return _enclose(
+            reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD)
+        )
 
     return read_raw
 
@@ -470,9 +552,13 @@ def _read_two(set_two: _SetTwo) -> Command:
 
 
 def _divide(set_two: _SetTwo) -> Divider:
-    def divide(reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting) -> list[TexPiece]:
+    def divide(
+        reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting
+    ) -> list[TexPiece]:
         below = reader.read(reader.end, setting)
-        return set_two(above[0].start if above else token.start, token, reader.offset, setting, above, below)
+        return set_two(
+            above[0].start if above else token.start, token, reader.offset, setting, above, below
+        )
 
     return divide
 
@@ -504,7 +590,9 @@ def _bracket(opening: str, closing: str, middle: str = "") -> Command:
             return reader.print_command(token)
         pieces = reader.read_argument(setting) or []
         while middle and reader.closing() is not None:
-            pieces.append(TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, middle, role=Role.BAR))
+            pieces.append(
+                TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, middle, role=Role.BAR)
+            )
             pieces += reader.read_argument(setting) or ()
         return _enclose(reader, token, setting, (opening, closing), pieces)
 
@@ -516,12 +604,16 @@ def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting)
     if pieces is None:
         return [token.symbol("√", setting, Role.VARIABLE)]
-    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{shift(degree, RAISED) or degree}√"
+    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(
+        degree
+    ) or f"{shift(degree, RAISED) or degree}√"
     inside = arrange(pieces)
     bases = [piece for piece in inside if piece.role is not Role.SCRIPT]
     is_single = (
         len(bases) == 1
-        and (not is_several_letters(bases[0]) or bases[0].text == "Hz")  # `fT/√Hz`, the one unit under a root
+        and (
+            not is_several_letters(bases[0]) or bases[0].text == "Hz"
+        )  # `fT/√Hz`, the one unit under a root
         and all(piece.kind is PieceKind.SUBSCRIPT for piece in inside if piece.role is Role.SCRIPT)
     )
     if is_single:
@@ -531,7 +623,12 @@ def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
 
 def _stack(kind: PieceKind) -> _SetTwo:
     def set_stack(
-        start: int, _: Token, end: int, setting: TexSetting, beside: list[TexPiece], base: list[TexPiece]
+        start: int,
+        _: Token,
+        end: int,
+        setting: TexSetting,
+        beside: list[TexPiece],
+        base: list[TexPiece],
     ) -> list[TexPiece]:
         together = _STACKED.get((_printed(beside), _printed(base)))
         if together:
@@ -562,7 +659,9 @@ def _read_modulus(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     return [blank, *_enclose(reader, token, setting, ("(mod ", ")"), pieces)]
 
 
-def _divide_lines(reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting) -> list[TexPiece]:
+def _divide_lines(
+    reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting
+) -> list[TexPiece]:
     below = reader.read(reader.end, setting)
     comma = token.symbol(",", setting, Role.PUNCTUATION)
     return [*above, comma, TexPiece(token.end, token.end, PieceKind.BLANK, " "), *below]
@@ -580,7 +679,10 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("emph textit textsl", _in_words("i")),
     **_named("textbf", _in_words("b")),
     **_named("texttt", _in_words("code")),
-    **_named("text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline", _in_words()),
+    **_named(
+        "text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline",
+        _in_words(),
+    ),
     **_named("enquote", _raw_between("“", "”")),
     **_named("footnote thanks", _raw_between(" (", ")")),
     **_named("url path nolinkurl", _read_as_typed),
@@ -593,12 +695,16 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("ang", _convert("{}°".format)),
     **_named("unit si", _convert(write_unit)),
     **_named("SI qty SIlist qtylist", _convert(write_quantity, 2)),
-    **_named("SIrange qtyrange", _convert(lambda first, last, unit: write_quantity(f"{first}–{last}", unit), 3)),
+    **_named(
+        "SIrange qtyrange",
+        _convert(lambda first, last, unit: write_quantity(f"{first}–{last}", unit), 3),
+    ),
     **_named("isotope", _read_isotope),
     **_named("xspace", lambda reader, token, setting: []),  # noqa: ARG005 - a Command
     **_named("href textcolor", _read_second_argument),
     **_named(
-        "cite citep citet citealt citealp citeauthor citeyear autocite parencite textcite", _raw_between("[", "]")
+        "cite citep citet citealt citealp citeauthor citeyear autocite parencite textcite",
+        _raw_between("[", "]"),
     ),
     **_named("ref cref Cref autoref pageref", _raw_between("[", "]")),
     **_named("eqref", _raw_between("(", ")")),
@@ -606,12 +712,16 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
     **_named("hspace", _drop_dimension),
     **_named("quad qquad enspace thinspace newline linebreak par hfill item", _print_blank),
-    **_named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", _print_nothing),
     **_named(
-        "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag", _print_nothing
+        "tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", _print_nothing
     ),
     **_named(
-        "noindent centering protect relax allowbreak nobreakdash smash negthinspace mathstrut", _print_nothing
+        "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag",
+        _print_nothing,
+    ),
+    **_named(
+        "noindent centering protect relax allowbreak nobreakdash smash negthinspace mathstrut",
+        _print_nothing,
     ),
     **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
     **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
@@ -621,10 +731,15 @@ TEXT_COMMANDS: dict[str, Command] = {
 """Commands of text, which formulas may hold, too."""
 
 DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
-    **dict.fromkeys(("it", "em", "sl", "mit", "itshape"), lambda setting: _declare(setting, "", "i")),
+    **dict.fromkeys(
+        ("it", "em", "sl", "mit", "itshape"), lambda setting: _declare(setting, "", "i")
+    ),
     **dict.fromkeys(("bf", "bfseries"), lambda setting: _declare(setting, "bold", "b")),
     **dict.fromkeys(("tt", "ttfamily"), lambda setting: _declare(setting, "upright", "code")),
-    **dict.fromkeys(("rm", "sf", "sc", "scshape", "normalfont"), lambda setting: _declare(setting, "upright", "")),
+    **dict.fromkeys(
+        ("rm", "sf", "sc", "scshape", "normalfont"),
+        lambda setting: _declare(setting, "upright", ""),
+    ),
     "cal": lambda setting: _declare(setting, "calligraphic", ""),
     "frak": lambda setting: _declare(setting, "fraktur", ""),
 }
@@ -637,11 +752,14 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("mathbb Bbb mathds mathbbm", _read_with(face="blackboard")),
     **_named("mathcal mathscr", _read_with(face="calligraphic")),
     **_named("mathfrak EuFrak", _read_with(face="fraktur")),
-    **_named("ensuremath mathbin mathrel mathord mathclose mathopen overbrace underbrace", _read_with()),
+    **_named(
+        "ensuremath mathbin mathrel mathord mathclose mathopen overbrace underbrace", _read_with()
+    ),
     **_named("operatorname mathop", _read_name),
     **_named("left right middle", _read_delimiter),
     **_named(
-        "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm", _print_nothing
+        "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm",
+        _print_nothing,
     ),
     **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two(_set_fraction)),
     **_named("binom dbinom tbinom", _read_two(_set_binomial)),

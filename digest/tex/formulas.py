@@ -26,7 +26,9 @@ _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
 
 
-def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by: str = "") -> list[TexPiece]:
+def arrange(
+    pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by: str = ""
+) -> list[TexPiece]:
     """Set a formula, or one that is raised or lowered (`is_script`) and keeps blanks between words only.
 
     An operator keeps the blanks it was typed with, on both sides or on neither. One without a left operand
@@ -60,7 +62,9 @@ def find_requested_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
     return None
 
 
-def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece]) -> list[TexPiece]:
+def make_script(
+    kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece]
+) -> list[TexPiece]:
     """Raise or lower `pieces`: in Unicode if each character has such a form, else `^(…)`, `_(…)`.
 
     What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
@@ -86,11 +90,17 @@ def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece
     return [TexPiece(start, end, kind, plain, role=Role.SCRIPT, inside=inside)]
 
 
-def make_fraction(start: int, end: int, above: Sequence[TexPiece], below: Sequence[TexPiece]) -> TexPiece:
+def make_fraction(
+    start: int, end: int, above: Sequence[TexPiece], below: Sequence[TexPiece]
+) -> TexPiece:
     """Make a fraction of two parts; `arrange` sets it when it knows what is beside it."""
     over, under = arrange(above), arrange(below)
     slash = TexPiece(
-        over[-1].end if over else start, under[0].start if under else end, PieceKind.SYMBOL, "/", role=Role.BAR
+        over[-1].end if over else start,
+        under[0].start if under else end,
+        PieceKind.SYMBOL,
+        "/",
+        role=Role.BAR,
     )
     inside = (
         *_enclose(over, start, slash.start, needed=_is_sum(over)),
@@ -100,7 +110,9 @@ def make_fraction(start: int, end: int, above: Sequence[TexPiece], below: Sequen
     return TexPiece(start, end, PieceKind.FRACTION, "", role=Role.NUMBER, inside=inside)
 
 
-def _enclose(pieces: Sequence[TexPiece], start: int, end: int, *, needed: bool) -> Sequence[TexPiece]:
+def _enclose(
+    pieces: Sequence[TexPiece], start: int, end: int, *, needed: bool
+) -> Sequence[TexPiece]:
     if not needed:
         return pieces
     opening = TexPiece(start, max(start, pieces[0].start), PieceKind.SYMBOL, "(", role=Role.OPEN)
@@ -110,14 +122,22 @@ def _enclose(pieces: Sequence[TexPiece], start: int, end: int, *, needed: bool) 
 
 def _is_sum(pieces: Sequence[TexPiece]) -> bool:
     """Whether a slash beside the pieces would take hold of a part of them only."""
-    return any(piece.role in _INFIX or piece.role is Role.NAME or piece.text == "/" for piece in pieces[1:])
+    return any(
+        piece.role in _INFIX or piece.role is Role.NAME or piece.text == "/" for piece in pieces[1:]
+    )
 
 
 def _is_product(pieces: Sequence[TexPiece]) -> bool:
-    factors = [piece for piece in pieces if piece.role is not Role.SCRIPT and piece.kind is not PieceKind.BLANK]
+    factors = [
+        piece
+        for piece in pieces
+        if piece.role is not Role.SCRIPT and piece.kind is not PieceKind.BLANK
+    ]
     if len(factors) == 1:
         return is_several_letters(factors[0]) and not _DIFFERENTIAL.fullmatch(factors[0].text)
-    return len(factors) > 1 and not (factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE)
+    return len(factors) > 1 and not (
+        factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE
+    )
 
 
 def is_several_letters(piece: TexPiece) -> bool:
@@ -137,7 +157,11 @@ def _expand_fractions(pieces: Sequence[TexPiece], *, is_script: bool) -> list[Te
 
 
 def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: bool) -> bool:
-    before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not PieceKind.BLANK)
+    before = (
+        piece
+        for piece in reversed(pieces[max(0, place - 2) : place])
+        if piece.kind is not PieceKind.BLANK
+    )
     after = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not PieceKind.BLANK)
     left, right = next(before, None), next(after, None)
     if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
@@ -157,7 +181,11 @@ def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:
         if bracketed is None:
             continue
         following = pieces[place + 1] if place + 1 < len(pieces) else None
-        after = followed_by if following is None else following.text[:1] * (following.role is not Role.SCRIPT)
+        after = (
+            followed_by
+            if following is None
+            else following.text[:1] * (following.role is not Role.SCRIPT)
+        )
         # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
         has_script = any(part.role is Role.SCRIPT for part in piece.inside)
         is_word = bracketed[2].isalpha() and not after.isalnum() and not has_script
@@ -186,8 +214,12 @@ class _Row:
             is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
             is_typed = has_blank_after or self.blank is not None
             is_spaced = not is_last and (is_typed or role is Role.RELATION)
-            if self.pieces and self._wants_blank(piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced):
-                blank = self.blank or TexPiece(piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE)
+            if self.pieces and self._wants_blank(
+                piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced
+            ):
+                blank = self.blank or TexPiece(
+                    piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE
+                )
                 self.pieces.append(blank._replace(text=" "))
             self.left_role = Role.OPEN if role is Role.SCRIPT else role
             self.left_is_symbol = piece.kind is not PieceKind.TEXT

@@ -26,7 +26,13 @@ from digest.tex.commands import (
     read_ligature,
     read_tie,
 )
-from digest.tex.formulas import NO_BLANK_AFTER, NO_BLANK_BEFORE, arrange, find_requested_blank, make_script
+from digest.tex.formulas import (
+    NO_BLANK_AFTER,
+    NO_BLANK_BEFORE,
+    arrange,
+    find_requested_blank,
+    make_script,
+)
 from digest.tex.symbols import (
     BLACKBOARD,
     BLANK_SWALLOWING,
@@ -197,7 +203,15 @@ class Reader(TokenCursor):
     def _read_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
             return self._read_formula_run(token, setting)
-        return [TexPiece(token.start, token.end, PieceKind.TEXT, self.text[token.start : token.end], setting.tags)]
+        return [
+            TexPiece(
+                token.start,
+                token.end,
+                PieceKind.TEXT,
+                self.text[token.start : token.end],
+                setting.tags,
+            )
+        ]
 
     def _read_formula_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces: list[TexPiece] = []
@@ -211,7 +225,9 @@ class Reader(TokenCursor):
                 pieces.append(TexPiece(start, end, PieceKind.BLANK, " ", setting.tags, Role.LOOSE))
             elif part.lastindex == 4:  # noqa: PLR2004 - as above
                 primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
-                pieces.append(TexPiece(start, end, PieceKind.SYMBOL, primes, setting.tags, Role.SCRIPT))
+                pieces.append(
+                    TexPiece(start, end, PieceKind.SYMBOL, primes, setting.tags, Role.SCRIPT)
+                )
             elif _COMPOUND.match(self.text, start, token.end):
                 pieces.append(TexPiece(start, end, PieceKind.TEXT, "-", setting.tags, Role.INFIX))
             else:
@@ -238,7 +254,10 @@ class Reader(TokenCursor):
 
     def _starts_with_command(self) -> bool:
         r"""Whether the group just opened is TeX: `{\it x}`, `{\AA}`; `{1,2}` and `_{\rm b}` are text."""
-        is_script = self.at > 1 and self.tokens[self.at - 2].kind in (TokenKind.RAISE, TokenKind.LOWER)
+        is_script = self.at > 1 and self.tokens[self.at - 2].kind in (
+            TokenKind.RAISE,
+            TokenKind.LOWER,
+        )
         return self.peek_character() == "\\" and not is_script
 
     def _read_dollar(self, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -255,7 +274,9 @@ class Reader(TokenCursor):
         self.at = closing + (end - start)
         return pieces
 
-    def read_formula(self, closing: int, setting: TexSetting, start: int, end: int) -> list[TexPiece]:
+    def read_formula(
+        self, closing: int, setting: TexSetting, start: int, end: int
+    ) -> list[TexPiece]:
         """Read the formula that ends before the token `closing`; with its delimiters it is `start` to `end`."""
         pieces = self.read(closing, TexSetting(is_formula=True, tags=setting.tags))
         if setting.is_formula:
@@ -320,7 +341,9 @@ def _set_letters(start: int, end: int, letters: str, setting: TexSetting) -> Tex
 
 def _set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
     if setting.face == "blackboard":
-        return TexPiece(start, end, PieceKind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
+        return TexPiece(
+            start, end, PieceKind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER
+        )
     tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
     return TexPiece(start, end, PieceKind.TEXT, digits, tags, Role.NUMBER)
 
@@ -328,7 +351,9 @@ def _set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPi
 def _set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     replaced = _REPLACED.get(sign, sign)
     kind = PieceKind.TEXT if replaced == sign else PieceKind.SYMBOL
-    return TexPiece(start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE))
+    return TexPiece(
+        start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE)
+    )
 
 
 def _set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[TexPiece]:
@@ -337,11 +362,20 @@ def _set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[Te
     A blank that is asked for at its edge is kept, as one within it is: `$9\,$TeV`, `RX$~$J1713.7`.
     """
     first = None if before in NO_BLANK_AFTER or before.isspace() else find_requested_blank(pieces)
-    last = None if after in NO_BLANK_BEFORE or after.isspace() else find_requested_blank(reversed(pieces))
+    last = (
+        None
+        if after in NO_BLANK_BEFORE or after.isspace()
+        else find_requested_blank(reversed(pieces))
+    )
     row = arrange(pieces, followed_by="" if last else after)
     if not row:
         return [last] if first and last else []
-    if not last and row[-1].text == _MINUS and after.isalpha() and (len(row) > 1 or before.isalpha()):
+    if (
+        not last
+        and row[-1].text == _MINUS
+        and after.isalpha()
+        and (len(row) > 1 or before.isalpha())
+    ):
         # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
         row[-1] = row[-1]._replace(text="-")
     return [piece for piece in (first, *row, last) if piece] if first or last else row
@@ -394,7 +428,9 @@ def _is_edge(before: str, after: str) -> bool:
 
     Both belong to words. Greek letters, and raised and lowered signs, part words by themselves.
     """
-    if not after.isalnum() or not (before.isalnum() or (before > "\x7f" and unicodedata.combining(before))):
+    if not after.isalnum() or not (
+        before.isalnum() or (before > "\x7f" and unicodedata.combining(before))
+    ):
         return False
     return not (LEVELS[before] or LEVELS[after])
 
@@ -411,7 +447,9 @@ def _write_part(piece: TexPiece) -> str:
     return f"{text[0]}({inside})" if text[1] == "(" else text[0] + inside
 
 
-def _mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Sequence[tuple[int, int]]) -> list[TexPiece]:
+def _mark_edges(
+    text: str, pieces: Iterable[TexPiece], formulas: Sequence[tuple[int, int]]
+) -> list[TexPiece]:
     r"""Return the pieces of a text that show, and those that mark edges.
 
     Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.

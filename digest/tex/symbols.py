@@ -99,7 +99,9 @@ bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆
 
 OPENING = "langle ⟨ lfloor ⌊ lceil ⌈ lbrace { lbrack [ lparen ( lvert | lVert ‖ ulcorner ⌜ llbracket ⟦ lq ‘"
 
-CLOSING = "rangle ⟩ rfloor ⌋ rceil ⌉ rbrace } rbrack ] rparen ) rvert | rVert ‖ urcorner ⌝ rrbracket ⟧"
+CLOSING = (
+    "rangle ⟩ rfloor ⌋ rceil ⌉ rbrace } rbrack ] rparen ) rvert | rVert ‖ urcorner ⌝ rrbracket ⟧"
+)
 
 LETTERS = """
 ss ß ae æ AE Æ oe œ OE Œ o ø O Ø l ł L Ł aa å AA Å i ı j ȷ dh ð DH Ð dj đ DJ Đ th þ TH Þ ng ŋ NG Ŋ SS ẞ
@@ -139,7 +141,9 @@ IONS = {
     **{f"{element}I": f"{element} I" for element in ("H", "He")},
     **{
         "".join(ion): " ".join(ion)
-        for ion in product(("H", "He", "C", "N", "O", "Ne", "Mg", "Al", "Si", "S", "Ca", "Fe"), _ION_STAGES)
+        for ion in product(
+            ("H", "He", "C", "N", "O", "Ne", "Mg", "Al", "Si", "S", "Ca", "Fe"), _ION_STAGES
+        )
     },
     "NV": "N V",
     "OVI": "O VI",
@@ -157,7 +161,12 @@ ONLY_IN_FORMULAS = frozenset(
 )
 """Outside formulas authors use these names for things of their own, which nobody can guess."""
 
-BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater", "textendash", "textemdash"}
+BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {
+    "textless",
+    "textgreater",
+    "textendash",
+    "textemdash",
+}
 """Outside formulas, a blank after these names only ends the name: `S\\o ren`. After other names, authors mean it:
 `\\alpha particles`."""
 
@@ -231,7 +240,9 @@ def _name_symbols() -> dict[str, tuple[str, Role]]:
 
 CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
 FRAKTUR = _block(_UPPER, 0x1D504, "CℭHℌIℑRℜZℨ") | _block(_LOWER, 0x1D51E)
-BLACKBOARD = _block(_UPPER, 0x1D538, "CℂHℍNℕPℙQℚRℝZℤ") | _block(_LOWER, 0x1D552) | _block(_DIGITS, 0x1D7D8)
+BLACKBOARD = (
+    _block(_UPPER, 0x1D538, "CℂHℍNℕPℙQℚRℝZℤ") | _block(_LOWER, 0x1D552) | _block(_DIGITS, 0x1D7D8)
+)
 BOLD = (
     _block(_UPPER, 0x1D400)
     | _block(_LOWER, 0x1D41A)
@@ -253,7 +264,9 @@ SYMBOLS_IN_TEXT = {name: symbol for name, symbol in SYMBOLS.items() if name not 
 SYMBOLS_IN_TEXT["deg"] = ("°", Role.VARIABLE)
 """The same outside formulas."""
 
-CHARACTER_ROLES = {symbol: role for symbol, role in SYMBOLS.values() if len(symbol) == 1 and not symbol.isalnum()}
+CHARACTER_ROLES = {
+    symbol: role for symbol, role in SYMBOLS.values() if len(symbol) == 1 and not symbol.isalnum()
+}
 CHARACTER_ROLES |= dict.fromkeys("+-=<>*/−&", Role.INFIX) | dict.fromkeys("([{", Role.OPEN)
 CHARACTER_ROLES |= dict.fromkeys(")]}!", Role.CLOSE) | dict.fromkeys(",;.?", Role.PUNCTUATION)
 CHARACTER_ROLES |= {"|": Role.BAR, ":": Role.BAR, ":=": Role.INFIX}

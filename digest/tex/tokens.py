@@ -239,7 +239,9 @@ def _find_ends(text: str, token: Token) -> tuple[str, str]:
     """Name what a token opens, and what it closes; "" for nothing."""
     if token.kind in (TokenKind.OPEN, TokenKind.CLOSE):
         return ("{", "") if token.kind is TokenKind.OPEN else ("", "{")
-    written = text[token.start : token.end] if token.kind in (TokenKind.ESCAPE, TokenKind.NAME) else ""
+    written = (
+        text[token.start : token.end] if token.kind in (TokenKind.ESCAPE, TokenKind.NAME) else ""
+    )
     if written in ("\\begin", "\\end") and (named := environment_name(text, token)):
         return (named[0], "") if written == "\\begin" else ("", named[0])
     return written if written in _BRACKETS.values() else "", _BRACKETS.get(written, "")
@@ -311,7 +313,11 @@ class TokenCursor:
     def skip_character(self, characters: str) -> bool:
         """Move past the next character if it is one of these."""
         token = self.peek()
-        if token is None or token.kind is not TokenKind.RUN or self.text[token.start] not in characters:
+        if (
+            token is None
+            or token.kind is not TokenKind.RUN
+            or self.text[token.start] not in characters
+        ):
             return False
         self.skip_to(token.start + 1)
         return True
@@ -346,7 +352,9 @@ class TokenCursor:
         """What comes after the last token, as it was typed, without what is never printed."""
         rest = _PLAIN.finditer(self.text, self.tokens[-1].end if self.tokens else 0)
         kinds = (TokenKind.RUN, TokenKind.SURROGATE)
-        return join_text(self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest)
+        return join_text(
+            self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest
+        )
 
     def as_typed(self, first: int, last: int, tags: Tags = ()) -> list[TexPiece]:
         """The tokens from `first` to before `last`, as they were typed."""
@@ -408,4 +416,6 @@ def _is_money(text: str, start: int, end: int) -> bool:
     if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
         return True
     # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
-    return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
+    return (
+        _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
+    )

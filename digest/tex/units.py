@@ -48,7 +48,9 @@ def _shift_found(found: re.Match[str], table: dict[str, str]) -> str:
 
 def write_chemistry(written: str) -> str:
     """Return a formula of chemistry: "SO4^2-" as "SO₄²⁻", and "->" as an arrow."""
-    named = _COMMAND.sub(lambda found: SYMBOLS.get(found[1], (found[1],))[0], written.replace("$", ""))
+    named = _COMMAND.sub(
+        lambda found: SYMBOLS.get(found[1], (found[1],))[0], written.replace("$", "")
+    )
     pointed = _ARROW.sub(lambda found: _ARROWS[found[1]], named)
     raised = _RAISED.sub(lambda found: _shift_found(found, RAISED), pointed)
     return _LOWERED.sub(lambda found: _shift_found(found, LOWERED), raised)
@@ -70,7 +72,9 @@ def write_unit(written: str) -> str:
 def write_number(written: str) -> str:
     """Return a number: "1.5e-3" as "1.5×10⁻³", "3+-1" as "3 ± 1"."""
     signed = _NUMBER_SIGN.sub(lambda found: _NUMBER_SIGNS[found[1]], written)
-    return _EXPONENT.sub(lambda found: f"{found[1] and found[1] + '×'}10{shift(found[2], RAISED)}", signed)
+    return _EXPONENT.sub(
+        lambda found: f"{found[1] and found[1] + '×'}10{shift(found[2], RAISED)}", signed
+    )
 
 
 def write_quantity(number: str, unit: str) -> str:

@@ -127,7 +127,9 @@ def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:
 def _write_html(cuts: Iterator[_Cut]) -> str:
     written: list[str] = []
     for is_marked, group in groupby(cuts, key=lambda cut: cut.is_marked):
-        inner = "".join(_write_tagged(tags, run) for tags, run in groupby(group, key=lambda cut: cut.piece.tags))
+        inner = "".join(
+            _write_tagged(tags, run) for tags, run in groupby(group, key=lambda cut: cut.piece.tags)
+        )
         written.append(f"<mark>{inner}</mark>" if is_marked and inner else inner)
     return "".join(written)
 
@@ -139,12 +141,16 @@ def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
             written.append(_write_text("".join([cut.text for cut in run])))
         else:
             for cut in run:
-                inside = _write_html(_Cut(piece, piece.text, is_marked=False) for piece in cut.piece.inside)
+                inside = _write_html(
+                    _Cut(piece, piece.text, is_marked=False) for piece in cut.piece.inside
+                )
                 written.append(f"<{element}>{inside}</{element}>")
     inner = "".join(written)
     if not tags or not inner.strip():
         return inner
-    return "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
+    return (
+        "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
+    )
 
 
 def _write_text(text: str) -> str:

@@ -45,7 +45,10 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     maker = make_links(conn, site.config)
     archive = maker.archive_token(name)
     is_kept = load_token(conn, secrets.token_hash(archive)) is not None
-    earlier, later = load_frozen(conn, name, before=digest_id), load_frozen(conn, name, after=digest_id)
+    earlier, later = (
+        load_frozen(conn, name, before=digest_id),
+        load_frozen(conn, name, after=digest_id),
+    )
     return Links(
         home=site.config.web.base_url,
         refs=make_refs_url(site.config),
@@ -67,7 +70,9 @@ def show_archive(request: Request) -> Response:
     shell, asked = shell_of(request), request.query_params
     search, before = asked.get("q", "").strip(), asked.get("before", "0")
     if not before.isdecimal() or len(before) > 18:  # noqa: PLR2004 - digits of a number that databases take
-        raise UsageError("This address names no digest to go on from.", hint="Begin with the newest ones.")
+        raise UsageError(
+            "This address names no digest to go on from.", hint="Begin with the newest ones."
+        )
     with shell.site.store.read() as conn:
         found = load_token(conn, secrets.token_hash(request.path_params["token"]))
         names = [found.subscription] if found and found.purpose is TokenPurpose.ARCHIVE else []
@@ -81,7 +86,9 @@ def show_archive(request: Request) -> Response:
     return answer
 
 
-def _list_past(conn: Connection, site: Site, due: DueSubscription, search: str, before: int) -> ArchiveContext:
+def _list_past(
+    conn: Connection, site: Site, due: DueSubscription, search: str, before: int
+) -> ArchiveContext:
     name, maker, query, problem = due.subscription.name, make_links(conn, site.config), None, None
     try:
         query = read_text(search) if search else None
@@ -99,7 +106,9 @@ def _list_past(conn: Connection, site: Site, due: DueSubscription, search: str, 
         search=search,
         problem=problem,
         go_on="?" + urlencode(asked | {"before": go_on}) if go_on else "",
-        is_public=any(one.name == name and one.archive is Archive.PUBLIC for one in site.config.subscriptions),
+        is_public=any(
+            one.name == name and one.archive is Archive.PUBLIC for one in site.config.subscriptions
+        ),
         home=site.config.web.base_url,
     )
 
@@ -109,7 +118,9 @@ def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str],
     maker, base = make_links(conn, site.config), site.config.web.base_url.rstrip("/")
     public = (one for one in site.config.subscriptions if one.archive is Archive.PUBLIC)
     found = [(one.title, maker.archive_token(one.name)) for one in public]
-    return tuple((title, f"{base}/a/{it}") for title, it in found if load_token(conn, secrets.token_hash(it)))
+    return tuple(
+        (title, f"{base}/a/{it}") for title, it in found if load_token(conn, secrets.token_hash(it))
+    )
 
 
 def serve_robots(request: Request) -> Response:

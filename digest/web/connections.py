@@ -53,7 +53,9 @@ class Connection(H11Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether no answer is under way."""
-        return getattr(self.cycle, "response_complete", True)  # there is none before the first request
+        return getattr(
+            self.cycle, "response_complete", True
+        )  # there is none before the first request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Take a place. If there are too many, close the oldest that waits for its client, or else this one."""
@@ -72,7 +74,11 @@ class Searches:
     """
 
     def __init__(self) -> None:
-        self._count, self._threads, self._turns = 0, CapacityLimiter(SEARCHES), asyncio.Semaphore(SEARCHES)
+        self._count, self._threads, self._turns = (
+            0,
+            CapacityLimiter(SEARCHES),
+            asyncio.Semaphore(SEARCHES),
+        )
         self._networks: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def run(self, endpoint: Callable[[Request], Response], request: Request) -> Response:
@@ -91,7 +97,9 @@ class Searches:
         self._count += 1
         try:
             async with of_network, self._turns:
-                if any([await request.is_disconnected() for _ in range(2)]):  # the first look may meet the body
+                if any(
+                    [await request.is_disconnected() for _ in range(2)]
+                ):  # the first look may meet the body
                     return Response(status_code=204)  # which nobody reads
                 return await to_thread.run_sync(endpoint, request, limiter=self._threads)
         finally:

@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from digest.model.clock import write_day
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
 from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId, Paper
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.people.stored import STORED
 from digest.people.unsubscription import (
     ONE_CLICK,
@@ -35,7 +35,14 @@ from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
-from digest.web.feeds import CACHE_CONTROL, FeedCache, is_unmodified, make_etag, prefers_page, write_http_date
+from digest.web.feeds import (
+    CACHE_CONTROL,
+    FeedCache,
+    is_unmodified,
+    make_etag,
+    prefers_page,
+    write_http_date,
+)
 from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
 
 if TYPE_CHECKING:
@@ -61,7 +68,10 @@ _WORDS = {
     ),
     405: ("This page opens only from the form.", "Start on the first page."),
     408: ("The request took too long to arrive.", "Try again."),
-    410: ("This feed is no longer published.", "Ask the operator of this service for its new address."),
+    410: (
+        "This feed is no longer published.",
+        "Ask the operator of this service for its new address.",
+    ),
     413: ("The request is too large.", ""),
     500: ("Something went wrong here.", "The error was recorded. Try again later."),
     503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
@@ -115,11 +125,17 @@ class Pages:
         return HTMLResponse(self.renderer.render_web(name, context), status)
 
     def fail(
-        self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        message: str = "",
+        hint: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status if none are given."""
         usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
-        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self.home)
+        context = ErrorContext(
+            status, message or usual, hint if message else usual_hint, home=self.home
+        )
         try:
             body = self.renderer.render_web("error.html", context)
         except TemplateError:
@@ -178,7 +194,11 @@ async def serve_feed(request: Request) -> Response:
     if is_unmodified(request.headers, found.etag, found.updated):
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(found.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=found.media_type)
+        return Response(
+            found.packed,
+            headers=headers | {"Content-Encoding": "gzip"},
+            media_type=found.media_type,
+        )
     return Response(found.body, headers=headers, media_type=found.media_type)
 
 
@@ -253,14 +273,24 @@ def confirm_unsubscribe(request: Request) -> Response:
         if answer == "undo":
             unsubscription = resubscribe_by_link(conn, token, at=at)
         else:
-            unsubscription = unsubscribe_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
+            unsubscription = unsubscribe_by_link(
+                conn, token, how=ONE_CLICK if is_click else PAGE, at=at
+            )
     if unsubscription is None and is_click:
-        return shell.pages.show("unsubscribed.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
-    return _show_unsubscription(request, unsubscription, is_back=answer == "undo", is_earlier=answer == "undo")
+        return shell.pages.show(
+            "unsubscribed.html", UnsubscribeContext("", home=shell.site.config.web.base_url)
+        )
+    return _show_unsubscription(
+        request, unsubscription, is_back=answer == "undo", is_earlier=answer == "undo"
+    )
 
 
 def _show_unsubscription(
-    request: Request, unsubscription: Unsubscription | None, *, is_back: bool = False, is_earlier: bool = False
+    request: Request,
+    unsubscription: Unsubscription | None,
+    *,
+    is_back: bool = False,
+    is_earlier: bool = False,
 ) -> Response:
     shell = shell_of(request)
     if unsubscription is None:
@@ -316,7 +346,9 @@ def serve_reference(request: Request) -> Response:
     return answer_cached(request, write([paper], with_abstracts=True).encode(), media_type, headers)
 
 
-def answer_cached(request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> Response:
+def answer_cached(
+    request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None
+) -> Response:
     """Answer with what seldom changes, with 304 if the reader has it, by its tag: no date shows edits."""
     etag = make_etag(body)
     kept = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}

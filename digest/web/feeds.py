@@ -127,7 +127,9 @@ class FeedCache:
         self._copies: dict[tuple[object, ...], FeedCopy] = {}
         self._hashes: dict[tuple[str, int], str] = {}
 
-    async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
+    async def find(
+        self, token: str, suffix: str, *, is_page: bool = False
+    ) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND."""
         hashed = secrets.token_hash(token)
         await self._refresh(monotonic(), hashed)
@@ -202,12 +204,20 @@ class FeedCache:
                 return None
             feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))
         addresses = [maker.write_feed_url(token, form) or f"{token}.{form}" for form in MEDIA_TYPES]
-        body = _write_page(site, feed, *addresses) if suffix == _PAGE else site.renderer.render_feed(feed, suffix)
+        body = (
+            _write_page(site, feed, *addresses)
+            if suffix == _PAGE
+            else site.renderer.render_feed(feed, suffix)
+        )
         media_type = MEDIA_TYPES.get(suffix, "text/html; charset=utf-8")
-        return FeedCopy(make_etag(body), feed.updated, media_type, body, gzip.compress(body, mtime=0))
+        return FeedCopy(
+            make_etag(body), feed.updated, media_type, body, gzip.compress(body, mtime=0)
+        )
 
 
 def _write_page(site: Site, feed: Feed, atom: str, json: str) -> bytes:
-    papers = tuple(PaperView(one.entry, number) for number, one in enumerate(feed.entries[:_PAGE_ENTRIES], 1))
+    papers = tuple(
+        PaperView(one.entry, number) for number, one in enumerate(feed.entries[:_PAGE_ENTRIES], 1)
+    )
     context = FeedContext(clean_text(feed.title), papers, atom, json, home=site.config.web.base_url)
     return site.renderer.render_web("feed.html", context).encode()

@@ -32,7 +32,9 @@ _ONE_CLICK_PART = re.compile(
     rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
 )
 
-_ONE_CLICK_NAME = re.compile(rb'content-disposition:\s*form-data;\s*name="?List-Unsubscribe"?\s*', re.IGNORECASE)
+_ONE_CLICK_NAME = re.compile(
+    rb'content-disposition:\s*form-data;\s*name="?List-Unsubscribe"?\s*', re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,9 @@ def read_form(request: Request) -> Form:
             max_num_fields=MOST_FIELDS,
         )
     except ValueError as error:
-        raise UsageError("this form can't be read", hint="Open its page again and send it from there.") from error
+        raise UsageError(
+            "this form can't be read", hint="Open its page again and send it from there."
+        ) from error
     if any("\0" in text for field in fields for text in field):
         raise UsageError("this form holds a character that no text has (NUL)", hint="Leave it out.")
     return Form(tuple(fields))
@@ -81,9 +85,15 @@ def is_one_click(request: Request) -> bool:
     """Whether a mail program asks to unsubscribe: with just that one field, in either encoding (RFC 8058 §3.2)."""
     body = read_body(request)
     part = _ONE_CLICK_PART.fullmatch(body)
-    if part is None or not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    if part is None or not request.headers.get("content-type", "").lower().startswith(
+        "multipart/form-data"
+    ):
         return body == b"List-Unsubscribe=One-Click"
-    names = [line for line in part["headers"].split(b"\r\n") if line.lower().startswith(b"content-disposition")]
+    names = [
+        line
+        for line in part["headers"].split(b"\r\n")
+        if line.lower().startswith(b"content-disposition")
+    ]
     return len(names) == 1 and _ONE_CLICK_NAME.fullmatch(names[0]) is not None
 
 
@@ -99,10 +109,15 @@ def read_own_form(request: Request) -> Form:
     url = shell.site.config.web.base_url
     today = shell.site.clock.now().date()
     given = form.get("token").encode("utf-8", "surrogatepass")
-    known = [_derive_token(shell, request.scope["path"], today - timedelta(days)).encode() for days in (0, 1)]
+    known = [
+        _derive_token(shell, request.scope["path"], today - timedelta(days)).encode()
+        for days in (0, 1)
+    ]
     is_known = any([hmac.compare_digest(given, token) for token in known])  # noqa: C419 - each, however it ends
     if not url:
-        raise Forbidden("no form is taken here", hint="The operator of this service has to set web.base_url.")
+        raise Forbidden(
+            "no form is taken here", hint="The operator of this service has to set web.base_url."
+        )
     if not is_known or request.headers.getlist("origin") != [find_origin(url)]:
         raise Forbidden(
             "the page of this form was opened at another address than this service's"
@@ -117,7 +132,9 @@ def read_button(form: Form, field: str, known: Collection[str]) -> str:
     """Return which button of a page was pressed, as a field of the form says; it is one of those it has."""
     button = form.get(field)
     if button not in known:
-        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+        raise UsageError(
+            "this page has no such button", hint="Open the page again, and press a button there."
+        )
     return button
 
 

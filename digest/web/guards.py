@@ -77,7 +77,9 @@ def find_hosts(web: WebSettings) -> frozenset[str]:
 class KnownHosts:
     """Refuses requests by a name that is not ours: a page elsewhere may have made its name point here."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]
+    ) -> None:
         self._app, self._hosts, self._fail = app, hosts, fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

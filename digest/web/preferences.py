@@ -22,6 +22,7 @@ from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_day, write_with_zone
+from digest.model.destinations import Destination
 from digest.model.errors import UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.messages import Digest, Links
@@ -38,7 +39,6 @@ from digest.model.people import (
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
-    Destination,
     DueSubscription,
     SubscriptionState,
     is_personal,
@@ -90,7 +90,9 @@ class Visit:
     def request(self, kind: RequestKind, address: str, choices: SignupRequest, said: str) -> str:
         """Have a mail with a link sent; return what is said of it, or that too many were asked for."""
         maker, at = make_links(self.conn, self.config), self.at
-        free_at = accept_request(self.conn, maker, kind, address, choices, network=self.network, at=at)
+        free_at = accept_request(
+            self.conn, maker, kind, address, choices, network=self.network, at=at
+        )
         if free_at is None:
             return said
         again = write_with_zone(free_at, self.config.zone, at)
@@ -98,7 +100,9 @@ class Visit:
 
     def save(self, choices: SignupRequest) -> None:
         """Bring what they get in line with what they want."""
-        apply_signup_request(self.conn, make_links(self.conn, self.config), self.found.person, choices, at=self.at)
+        apply_signup_request(
+            self.conn, make_links(self.conn, self.config), self.found.person, choices, at=self.at
+        )
 
 
 Act = Callable[[Visit], str]
@@ -107,14 +111,18 @@ Act = Callable[[Visit], str]
 
 def serve_preferences(request: Request) -> Response:
     """Show what comes; do what a button of the page says, and show it as it is then."""
-    form, said, error = change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
+    form, said, error = (
+        change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
+    )
     if form.get("action") == "end":  # this page's own link, too
         return show_link(shell_of(request), "sent.html", "", said=said)
     return _show(request, said, error, form)
 
 
 def change(
-    request: Request, find: Callable[[Connection, Request, Form], Preferences], actions: Mapping[str, Act]
+    request: Request,
+    find: Callable[[Connection, Request, Form], Preferences],
+    actions: Mapping[str, Act],
 ) -> tuple[Form, str, UsageError | None]:
     """Do all that a form of ours asks for, or nothing; return it with what was done, or with the mistake.
 
@@ -167,7 +175,8 @@ def _read_choices(choices: SignupRequest, form: Form) -> SignupRequest:
     return replace(
         choices,
         queries=tuple(
-            replace(one, is_on=one.name in ticked) if one.name in listed else one for one in choices.queries
+            replace(one, is_on=one.name in ticked) if one.name in listed else one
+            for one in choices.queries
         ),
         kinds=tuple(kind for kind in Kind if kind in form.get_all("kind")),
         abstracts=abstracts,
@@ -217,7 +226,9 @@ def _delete(visit: Visit) -> str:
         return "Deleted."
     if len(choices.queries) == 1:
         raise UsageError("this is your only saved query", hint="Turn it off, or unsubscribe.")
-    visit.save(replace(choices, queries=tuple(query for query in choices.queries if query is not gone)))
+    visit.save(
+        replace(choices, queries=tuple(query for query in choices.queries if query is not gone))
+    )
     return f"Deleted: {gone.text}"
 
 
@@ -227,11 +238,21 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, str(visit.found.person.destination))}
+    known = {
+        one.paper.arxiv_id
+        for one in load_likes(visit.conn, due.id, str(visit.found.person.destination))
+    }
     if len(known) >= MOST_LIKES and paper.id not in known:
-        raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
-    liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=str(visit.found.person.destination))
+        raise UsageError(
+            f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first."
+        )
+    liked, opinion = (
+        LibraryPaper(paper.title, paper.abstract, paper.id),
+        Opinion(visit.form.get("action")),
+    )
+    save_like(
+        visit.conn, due.id, liked, opinion, visit.at, reader=str(visit.found.person.destination)
+    )
     return ""
 
 
@@ -285,7 +306,9 @@ def lead_home(request: Request) -> str:
     return "../" * (path.count("/") - 1)
 
 
-def _show(request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING) -> Response:
+def _show(
+    request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING
+) -> Response:
     """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed."""
     shell, token = shell_of(request), request.path_params["token"]
     now, config = shell.site.clock.now(), shell.site.config
@@ -293,7 +316,11 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         likes = tuple(_view_likes(conn, config, found, page))
-    own, choices, when = found.own, found.choices, read_cadence_fields(Cadence.parse(found.choices.cadence))
+    own, choices, when = (
+        found.own,
+        found.choices,
+        read_cadence_fields(Cadence.parse(found.choices.cadence)),
+    )
     fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
     action = form.get("action") if error else ""
     if action == "save" and own:
@@ -315,12 +342,16 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
         may_add=config.web.signup.admits(found.person.address),
         contact=config.arxiv.mail_contact,
         said=said,
-        mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"} if error else {},
+        mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"}
+        if error
+        else {},
     )
     return shell.pages.show("preferences.html", context, 400 if error else 200)
 
 
-def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, str, str, bool, str]]:
+def _view_memberships(
+    found: Preferences, now: datetime
+) -> Iterator[tuple[str, str, str, bool, str]]:
     """Show what comes, one by one; what was left all at once comes back all at once."""
     is_all = found.has_unsubscribed_from_all
     for one in found.memberships[: 1 if is_all else None]:
@@ -329,7 +360,11 @@ def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, 
         if one.unsubscribed_at is not None:
             button = "undo" if found.can_undo(one, now) else ""
             says = f"You unsubscribed on {write_day(one.unsubscribed_at, now)}."
-            says += f" You can undo it here until {write_day(one.unsubscribed_at + UNDO, now)}." if button else ""
+            says += (
+                f" You can undo it here until {write_day(one.unsubscribed_at + UNDO, now)}."
+                if button
+                else ""
+            )
         yield name, title, says, is_all or is_personal(one.origin), button
 
 
@@ -337,9 +372,7 @@ def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
     """Say when the next digest comes, or why none does."""
     zone = _zone_of(due)
     if due.state == SubscriptionState.PAUSED:
-        return (
-            f"Paused until {_write_date(due.paused_until, zone, now) if due.paused_until else 'further notice'}."
-        )
+        return f"Paused until {_write_date(due.paused_until, zone, now) if due.paused_until else 'further notice'}."
     if not due.revisions:
         return "Nothing comes: no saved query is on."
     if due.next_due_at is None or due.next_due_at <= now:
@@ -359,7 +392,11 @@ def _zone_of(due: DueSubscription) -> str:
 
 def serve_query(request: Request) -> Response:
     """Show one of their saved queries, or the box for a new one; save it, and show what comes then."""
-    shell, name, token = shell_of(request), request.path_params.get("name", ""), request.path_params["token"]
+    shell, name, token = (
+        shell_of(request),
+        request.path_params.get("name", ""),
+        request.path_params["token"],
+    )
     typed, error = request.query_params.get("q"), None
     if request.method == "POST":
         form, said, error = change(request, _find, {"": partial(_save_query, name)})
@@ -369,7 +406,9 @@ def serve_query(request: Request) -> Response:
     with shell.site.store.read() as conn:
         queries = {query.name: query.text for query in _find(conn, request).choices.queries}
     if name and name not in queries:
-        raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
+        raise UnknownName(
+            "you have no such saved query any more", hint="Go back to your subscriptions."
+        )
     was = queries.get(name, "")
     text = was if typed is None else typed
     trial = shell.trials.try_text(text)
@@ -401,10 +440,15 @@ def _view_likes(
     """Show of which papers they want more or less, by subscription."""
     maker = make_links(conn, config)
     for name, due in list_read_alone(config, found).items():
-        slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
+        slots = (
+            row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"]
+        )
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
         likes = reversed(load_likes(conn, due.id, str(found.person.destination)))
-        papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
+        papers = (
+            (str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title))
+            for one in likes
+        )
         yield name, due.subscription.title, last, tuple(papers)
 
 
@@ -437,7 +481,9 @@ def _find_digest(
     stored = load_token(conn, secrets.token_hash(page))
     due = list_read_alone(config, found).get(stored.subscription) if stored else None
     if stored is None or due is None or stored.digest_id is None:
-        raise UnknownName("this is no digest that you alone get", hint="Open the page again, from a mail to you.")
+        raise UnknownName(
+            "this is no digest that you alone get", hint="Open the page again, from a mail to you."
+        )
     return due, load_digest(conn, stored.digest_id)
 
 

@@ -17,10 +17,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.model import secrets
+from digest.model.destinations import normalise_address
 from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, RequestKind, SignupRequest
-from digest.model.subscriptions import normalise_address
-from digest.people.preferences import Preferences, erase_person, export_records, load_preferences, require_own
+from digest.people.preferences import (
+    Preferences,
+    erase_person,
+    export_records,
+    load_preferences,
+    require_own,
+)
 from digest.people.signups import delete_signup, load_signup
 from digest.people.tables import Person, load_person
 from digest.plan.links import make_links
@@ -46,7 +52,9 @@ def open_private(request: Request) -> Response:
             delete_signup(conn, signup.id)
     if is_pressed:
         return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
-    context = PrivateContext(action=token, token=make_form_token(shell, f"/k/{token}"), home=lead_home(request))
+    context = PrivateContext(
+        action=token, token=make_form_token(shell, f"/k/{token}"), home=lead_home(request)
+    )
     return shell.pages.show("private.html", context)
 
 
@@ -62,13 +70,17 @@ def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
         known = _make_key(shell, found.person, match[1])
         if hmac.compare_digest(key.encode("utf-8", "surrogatepass"), known.encode()):
             return found
-    raise Forbidden("this page is closed", hint="The page of your subscriptions mails the link to your account.")
+    raise Forbidden(
+        "this page is closed", hint="The page of your subscriptions mails the link to your account."
+    )
 
 
 def change_private(request: Request) -> Response:
     """Do what a button of the page says: export, erase, move, or make a new address of the feed."""
     shell = shell_of(request)
-    form, said, error = change(request, lambda conn, _, form: _read_key(shell, conn, form.get("key")), _ACTIONS)
+    form, said, error = change(
+        request, lambda conn, _, form: _read_key(shell, conn, form.get("key")), _ACTIONS
+    )
     action = "" if error else form.get("action")
     if action == "export":
         return Response(
@@ -102,7 +114,9 @@ def _move(visit: Visit) -> str:
     address = normalise_address(visit.form.get("address"))
     admission = visit.config.web.signup
     if not (admission.is_off or admission.admits(address)):
-        raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
+        raise UsageError(
+            "this service takes no such address", hint="Give another one, or ask the operator."
+        )
     return visit.request(
         RequestKind.MOVE,
         address,
@@ -120,7 +134,11 @@ _ACTIONS = {"export": _export, "erase": _erase, "move": _move, "feed": _renew_fe
 
 
 def _show(
-    request: Request, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING
+    request: Request,
+    key: str,
+    said: str = "",
+    error: UsageError | None = None,
+    form: Form = NOTHING,
 ) -> Response:
     shell, feed = shell_of(request), ""
     config = shell.site.config

@@ -47,9 +47,16 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     that wait for a feed, or for the turn of a search, wait without a thread.
     """
     web = site.config.web
-    made, headers = endpoints.Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
+    made, headers = (
+        endpoints.Pages(site.renderer, web.base_url),
+        write_headers(site.renderer.web_style_hash()),
+    )
     app = Starlette(
-        routes=[one for pages in (endpoints, preferences, private, signup, archive) for one in pages.ROUTES],
+        routes=[
+            one
+            for pages in (endpoints, preferences, private, signup, archive)
+            for one in pages.ROUTES
+        ],
         exception_handlers={
             HTTPException: endpoints.answer_http_error,
             DigestError: endpoints.answer_digest_error,

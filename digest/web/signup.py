@@ -20,9 +20,10 @@ from starlette.routing import Route
 from digest.model import secrets
 from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
+from digest.model.destinations import normalise_address
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, RequestKind, SignupRequest, write_cadence
-from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
+from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.people.letters import accept_request
 from digest.people.preferences import (
     TITLE,
@@ -35,7 +36,13 @@ from digest.people.preferences import (
 from digest.people.signups import StoredSignup, load_signup
 from digest.plan.links import LinkMaker, remember_preferences
 from digest.poll.record import load_coverage
-from digest.render.contexts import ConfirmContext, LinkContext, StartContext, SubscribeContext, TrialContext
+from digest.render.contexts import (
+    ConfirmContext,
+    LinkContext,
+    StartContext,
+    SubscribeContext,
+    TrialContext,
+)
 from digest.render.digests import describe_coverage
 from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
@@ -59,7 +66,9 @@ def show_start(request: Request) -> Response:
         form=None if config.web.signup.is_off else _fill_form(shell, {"q": (text,)}),
         archives=archives,
         coverage=describe_coverage(
-            replace(coverage, matched=None, announcement=coverage.checked_at and coverage.announcement)
+            replace(
+                coverage, matched=None, announcement=coverage.checked_at and coverage.announcement
+            )
         ),
         contact=config.arxiv.mail_contact,
     )
@@ -79,7 +88,9 @@ def serve_file(request: Request) -> Response:
     """Answer with a page's script or icon, which is named like its template; browsers look for favicon.ico."""
     name = request.scope["path"].replace(".ico", ".svg")
     source = shell_of(request).site.renderer.templates.read_source(f"web{name}")
-    return answer_cached(request, source.encode(), "text/javascript" if name.endswith(".js") else "image/svg+xml")
+    return answer_cached(
+        request, source.encode(), "text/javascript" if name.endswith(".js") else "image/svg+xml"
+    )
 
 
 def subscribe(request: Request) -> Response:
@@ -106,7 +117,9 @@ def subscribe(request: Request) -> Response:
         return _show_form(shell, form, error)
     if not admission.takes(address):
         domains = " or ".join(sorted(admission.domains))
-        return _show_form(shell, form, UsageError(f"only addresses of {domains} may subscribe here"))
+        return _show_form(
+            shell, form, UsageError(f"only addresses of {domains} may subscribe here")
+        )
     return _ask(request, RequestKind.SUBSCRIBE, address, choices)
 
 
@@ -154,7 +167,9 @@ def _ask(request: Request, kind: RequestKind, address: str, choices: SignupReque
             {"Retry-After": str(ceil((free_at - now).total_seconds()))},
         )
     is_selective = kind is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
-    return show_link(shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective)
+    return show_link(
+        shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective
+    )
 
 
 def link(request: Request) -> Response:
@@ -166,7 +181,9 @@ def link(request: Request) -> Response:
     try:
         address = normalise_address(given)
     except UsageError as error:
-        return show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400)
+        return show_link(
+            shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400
+        )
     return _ask(request, RequestKind.LINK, address, SignupRequest())
 
 
@@ -176,7 +193,9 @@ def show_link(shell: Shell, page: str, address: str, *, status: int = 200, **mor
     if not (config.web.base_url and config.mail.from_address):
         return shell.pages.fail(404)  # no mail could link to a page
     sender = f"{config.mail.from_name} <{config.mail.from_address}>"
-    context = LinkContext(address, sender, home=config.web.base_url, token=make_form_token(shell, "/link"), **more)
+    context = LinkContext(
+        address, sender, home=config.web.base_url, token=make_form_token(shell, "/link"), **more
+    )
     return shell.pages.show(page, context, status)
 
 
@@ -224,13 +243,19 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
 def _describe(due: DueSubscription, now: datetime) -> tuple[str, str, str]:
     subscription, is_paused = due.subscription, due.state == SubscriptionState.PAUSED
     zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
-    following = write_with_zone(due.next_due_at, zone, now) if due.next_due_at and not is_paused else ""
+    following = (
+        write_with_zone(due.next_due_at, zone, now) if due.next_due_at and not is_paused else ""
+    )
     times = f"{subscription.cadence}{', but paused now' * is_paused}"
     return subscription.title, times, following
 
 
 def _show(
-    request: Request, page: str, signup: StoredSignup, coming: list[tuple[str, str, str]], mine: str = ""
+    request: Request,
+    page: str,
+    signup: StoredSignup,
+    coming: list[tuple[str, str, str]],
+    mine: str = "",
 ) -> Response:
     shell = shell_of(request)
     config, home = shell.site.config, shell.site.config.web.base_url
@@ -250,7 +275,10 @@ def _show(
 ROUTES = [
     Route("/", as_search(show_start, "q")),
     Route("/live", as_search(show_trial)),
-    *(Route(path, serve_file) for path in ("/live.js", "/digest.js", "/favicon.svg", "/favicon.ico")),
+    *(
+        Route(path, serve_file)
+        for path in ("/live.js", "/digest.js", "/favicon.svg", "/favicon.ico")
+    ),
     Route("/subscribe", subscribe, methods=["GET", "POST"]),
     Route("/link", link, methods=["GET", "POST"]),
     Route("/c/{token}", show_request, methods=["GET"]),

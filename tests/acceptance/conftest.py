@@ -52,7 +52,10 @@ def stand_in(real_data: Path) -> Iterator[Callable[..., StandIn]]:
 @pytest.fixture
 def old_papers() -> list[DemoPaper]:
     """Papers of the days before; a story may have others."""
-    return [made_up(number, START - timedelta(days=4) + timedelta(minutes=number)) for number in range(1, 21)]
+    return [
+        made_up(number, START - timedelta(days=4) + timedelta(minutes=number))
+        for number in range(1, 21)
+    ]
 
 
 @pytest.fixture
@@ -141,7 +144,9 @@ def quick_folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def make_database(request: pytest.FixtureRequest, quick_folder: Path) -> Callable[[str], tuple[str, str]]:
+def make_database(
+    request: pytest.FixtureRequest, quick_folder: Path
+) -> Callable[[str], tuple[str, str]]:
     """Return a function that makes an empty database of a kind, and tells its URL and that of its server."""
 
     def make(kind: str) -> tuple[str, str]:

@@ -21,7 +21,9 @@ TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
 ALL_KINDS = 'kinds = ["new", "cross-listed", "replaced", "withdrawn"]'
 
 
-def made_up(number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object) -> DemoPaper:
+def made_up(
+    number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object
+) -> DemoPaper:
     """Make a paper up; ids have the month of March 2026 unless `id` says otherwise."""
     defaults: dict[str, object] = {
         "id": f"2603.{number:05d}",

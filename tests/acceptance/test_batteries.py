@@ -21,7 +21,15 @@ by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: set DIGEST_
 
 def small_plan(mode: str, **figures: float) -> KillPlan:
     """Return a plan of a minute or two, whose claims lapse after ten seconds."""
-    few = {"deliveries": 16, "kills": 2, "pauses": 0, "long_pauses": 0, "restarts": 0, "lease": 10.0, "lossy": 0.1}
+    few = {
+        "deliveries": 16,
+        "kills": 2,
+        "pauses": 0,
+        "long_pauses": 0,
+        "restarts": 0,
+        "lease": 10.0,
+        "lossy": 0.1,
+    }
     return KillPlan(seed=3, mode=mode, daily=mode == "postgresql", **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
 
 
@@ -30,11 +38,15 @@ def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path
     outcome = run_battery(small_plan("sqlite"), tmp_path)
     assert dict(outcome.verdict.findings) == {}
     assert outcome.tally.kills == 2
-    assert outcome.verdict.figures["states at the end"] == {"sent": outcome.verdict.figures["deliveries"]}
+    assert outcome.verdict.figures["states at the end"] == {
+        "sent": outcome.verdict.figures["deliveries"]
+    }
 
 
 @by_night
-def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twice(tmp_path: Path) -> None:
+def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twice(
+    tmp_path: Path,
+) -> None:
     plan = small_plan("postgresql", deliveries=200, kills=15, pauses=4, long_pauses=2, restarts=9)
     outcome = run_battery(plan, tmp_path)
     assert dict(outcome.verdict.findings) == {}
@@ -50,10 +62,14 @@ def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> Non
     assert check in run_fault(fault, seed=1).verdict.findings
 
 
-def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befalls_them(tmp_path: Path) -> None:
+def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befalls_them(
+    tmp_path: Path,
+) -> None:
     fates = (
         Fate(BEGIN + timedelta(days=1), "KILL", "message", 4, "after", arxiv_part=0.0),
-        Fate(BEGIN + timedelta(days=2), "STOP", "message", 3, away=timedelta(hours=2), arxiv_part=0.0),
+        Fate(
+            BEGIN + timedelta(days=2), "STOP", "message", 3, away=timedelta(hours=2), arxiv_part=0.0
+        ),
         Fate(BEGIN + timedelta(days=3), pushes=("lost", "late 0.3", "fail"), arxiv_part=0.0),
         Fate(BEGIN + timedelta(days=4), is_double=True, lost_mail=5, lost_part=0.5),
         Fate(BEGIN + timedelta(days=8), "KILL", "silence", arxiv_part=0.0),
@@ -76,11 +92,23 @@ def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befa
 def test_the_judge_of_runs_names_a_mail_that_is_held_and_that_nobody_tried() -> None:
     rows = {
         f"key{number}": Row(
-            number, f"key{number}", "hidden", "2026-01-06", f"mailto:{number}@x.example", "held", 2, ""
+            number,
+            f"key{number}",
+            "hidden",
+            "2026-01-06",
+            f"mailto:{number}@x.example",
+            "held",
+            2,
+            "",
         )
         for number in range(5)
     }
-    seen = Evidence([], b"", rows=rows, tried={"key0"}, one_in_hand=[date(2026, 1, 6), date(2026, 1, 8)])
+    seen = Evidence(
+        [], b"", rows=rows, tried={"key0"}, one_in_hand=[date(2026, 1, 6), date(2026, 1, 8)]
+    )
     judge_held(seen)
     assert [len(found) for found in seen.verdict.findings.values()] == [2]
-    assert "key4 of 2026-01-06 to mailto:4@x.example" in seen.verdict.findings["held, and nobody tried"]
+    assert (
+        "key4 of 2026-01-06 to mailto:4@x.example"
+        in seen.verdict.findings["held, and nobody tried"]
+    )

@@ -40,7 +40,9 @@ def days(
         pytest.param("postgresql", 3, 20, marks=BY_NIGHT),
     ],
 )
-def test_what_was_promised_stays_true_on_any_day(database: str, seed: int, length: int, days: Begin) -> None:
+def test_what_was_promised_stays_true_on_any_day(
+    database: str, seed: int, length: int, days: Begin
+) -> None:
     with days(database, seed) as lived:
         lived.live(length)
 
@@ -141,6 +143,8 @@ def test_a_planted_fault_is_found_on_the_days_it_takes(fault: str, days: Begin) 
 
 
 @pytest.mark.parametrize("happen", dict.fromkeys(happen for happen, _ in DIRECTED.values()))
-def test_without_a_fault_all_is_well_on_the_same_days(happen: Callable[[Days], None], days: Begin) -> None:
+def test_without_a_fault_all_is_well_on_the_same_days(
+    happen: Callable[[Days], None], days: Begin
+) -> None:
     with days() as lived:
         happen(lived)

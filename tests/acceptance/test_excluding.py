@@ -44,11 +44,19 @@ def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation
 
 
 def exclude(here: Installation, line: str) -> None:
-    edit(here, ('follow = ["perf"]\nto = ["mailto:reader', f'follow = ["perf"]\n{line}\nto = ["mailto:reader'))
+    edit(
+        here,
+        (
+            'follow = ["perf"]\nto = ["mailto:reader',
+            f'follow = ["perf"]\n{line}\nto = ["mailto:reader',
+        ),
+    )
 
 
 def steer(
-    here: Installation, move: Callable[[Connection, int, datetime | None], bool], at: datetime | None
+    here: Installation,
+    move: Callable[[Connection, int, datetime | None], bool],
+    at: datetime | None,
 ) -> None:
     """Pause or resume the subscription, as the commands do."""
     store = open_store(f"sqlite:///{here.folder / 'digest.db'}")
@@ -72,7 +80,10 @@ def test_an_excluded_paper_is_told_to_nobody_through_this_subscription(
     exclude(here, 'exclude_papers = ["2603.00101"]')
     arxiv.add(made_up(101, START + timedelta(hours=1)), made_up(102, START + timedelta(hours=1)))
     later(clock, 3)
-    assert told_to(here) == {"perf-team": ["2603.00102"], "other-team": ["2603.00101", "2603.00102"]}
+    assert told_to(here) == {
+        "perf-team": ["2603.00102"],
+        "other-team": ["2603.00101", "2603.00102"],
+    }
     feed = (here.folder / "feeds" / "perf.atom").read_text()
     assert "2603.00102" in feed
     assert "2603.00101" not in feed
@@ -88,11 +99,19 @@ def test_a_namesake_is_not_told_and_the_person_followed_is(
     exclude(here, "exclude = 'author:\"Keiko Lindquell\" AND cat:math.CO'")
     arxiv.add(
         made_up(101, START + timedelta(hours=1), authors=KEIKO),
-        made_up(102, START + timedelta(hours=1), authors=(Author("K. Lindquell"),), categories=("math.CO",)),
+        made_up(
+            102,
+            START + timedelta(hours=1),
+            authors=(Author("K. Lindquell"),),
+            categories=("math.CO",),
+        ),
         made_up(103, START + timedelta(hours=1), authors=(Author("Kevin Lindquell"),)),
     )
     later(clock, 3)
-    assert told_to(here) == {"perf-team": ["2603.00101"], "other-team": ["2603.00101", "2603.00102"]}
+    assert told_to(here) == {
+        "perf-team": ["2603.00101"],
+        "other-team": ["2603.00101", "2603.00102"],
+    }
 
 
 def test_what_waits_when_it_is_excluded_is_let_go_and_leaves_the_feed(

@@ -38,7 +38,9 @@ Live = Callable[[str], AbstractContextManager[Life]]
 DATABASES = ("sqlite", "postgresql")
 ALL_NEWS = {f"2603.{number:05d}" for number in range(OLD + 1, OLD + NEWS + 1)}
 ALWAYS = {("C3", "sqlite"), ("C11, mail", "sqlite"), ("C11, Slack", "postgresql")}
-BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="a few deaths are died every day, all of them by night")
+BY_NIGHT = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="a few deaths are died every day, all of them by night"
+)
 ON_BOTH = pytest.mark.parametrize("database", DATABASES)
 
 CELLS = [
@@ -54,7 +56,9 @@ CELLS = [
 
 
 @pytest.mark.parametrize(("database", "row"), CELLS)
-def test_every_reader_gets_the_digest_as_the_table_says(database: str, row: Row, live: Live) -> None:
+def test_every_reader_gets_the_digest_as_the_table_says(
+    database: str, row: Row, live: Live
+) -> None:
     with live(database) as life:
         life.run(row.point)
         assert life.deaths == ("death" in row.point.happens)
@@ -86,9 +90,13 @@ TOO_LITTLE = 400
 SHORTENED = {
     "Slack has refused it → the mark": Point("digest.store.attempts:mark_unsent"),
     "the mark is written → committed": Point("digest.store.attempts:mark_unsent", after=True),
-    "the mark is committed → the shorter message": Point("digest.deliver.step:_mark_failure", after=True),
+    "the mark is committed → the shorter message": Point(
+        "digest.deliver.step:_mark_failure", after=True
+    ),
     "the shorter message is taken → the mark": Point("digest.deliver.step:_mark_sent"),
-    "the shorter message is marked → the next part": Point("digest.deliver.step:_mark_sent", after=True),
+    "the shorter message is marked → the next part": Point(
+        "digest.deliver.step:_mark_sent", after=True
+    ),
 }
 
 
@@ -110,7 +118,9 @@ def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
         assert 0 < len(shown) < NEWS
         assert f"{NEWS - len(shown)} more" in text
         with life.site.store.read() as conn:
-            assert {row.state for row in ask(conn, "SELECT DISTINCT state FROM deliveries")} == {"sent"}
+            assert {row.state for row in ask(conn, "SELECT DISTINCT state FROM deliveries")} == {
+                "sent"
+            }
             assert load_violations(conn) == []
 
 
@@ -120,8 +130,12 @@ WORST_NAMES = ("C3", "C7", "C9, mail", "C11, mail", "C11, Slack", "C11, feed", "
 
 
 @BY_NIGHT
-@pytest.mark.parametrize("row", [row for row in TABLE if row.name in WORST_NAMES], ids=lambda row: row.name)
-def test_a_server_that_lost_its_power_has_all_it_committed(row: Row, quick_folder: Path, nursery: Nursery) -> None:
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE if row.name in WORST_NAMES], ids=lambda row: row.name
+)
+def test_a_server_that_lost_its_power_has_all_it_committed(
+    row: Row, quick_folder: Path, nursery: Nursery
+) -> None:
     with own_server() as server:
         server.do("CREATE DATABASE mortal")
         with perf_team(quick_folder, nursery, server.url("mortal"), server.url()) as life:

@@ -54,7 +54,8 @@ def fail(arxiv: DemoArxiv, kind: str = "503", **how: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "source"), [*((kind, "harvest") for kind in FAULTS), ("503", "query"), ("drop", "query")]
+    ("kind", "source"),
+    [*((kind, "harvest") for kind in FAULTS), ("503", "query"), ("drop", "query")],
 )
 def test_the_days_papers_come_with_the_first_complete_check(
     kind: str, source: str, arxiv: DemoArxiv, clock: ManualClock, install: Install
@@ -100,7 +101,11 @@ def test_what_fails_on_a_friday_still_comes_on_saturday(
     assert digests_at(here, clock, thursday + NINE) == []
     arxiv.faults.clear()
     (digest,) = digests_at(here, clock, thursday + timedelta(hours=26))
-    assert (f"{digest.planned_at:%A}", digest.slot, numbers(digest)) == ("Saturday", "2026-03-06", [22])
+    assert (f"{digest.planned_at:%A}", digest.slot, numbers(digest)) == (
+        "Saturday",
+        "2026-03-06",
+        [22],
+    )
 
 
 def test_a_day_that_failed_to_its_end_is_told_in_the_next_digest_and_in_no_other(
@@ -184,7 +189,10 @@ def test_a_digest_that_comes_hours_after_its_turn_says_when_it_was_due_and_why_i
     assert digests_at(here, clock, TUESDAY + NINE) == []
     arxiv.faults.clear()
     (digest,) = digests_at(here, clock, TUESDAY + NINE + timedelta(hours=8))
-    assert (failures(digest), digest.unchecked[0].is_late) == ([(4, TurnFailure.ARXIV_FAILED)], True)
+    assert (failures(digest), digest.unchecked[0].is_late) == (
+        [(4, TurnFailure.ARXIV_FAILED)],
+        True,
+    )
     said = "This digest was due on Wednesday 4 March: arXiv did not answer."
     assert view_digest(digest).introduction == said
 
@@ -213,7 +221,9 @@ def test_an_open_turn_stays_the_same_turn_when_its_hour_is_edited(
     arxiv.faults.clear()
     (digest,) = digests_at(here, clock, TUESDAY + NINE + timedelta(hours=8))
     assert numbers(digest) == [22]
-    assert [turn.is_late for turn in digest.unchecked] == [True], "no word of another digest that did not come"
+    assert [turn.is_late for turn in digest.unchecked] == [True], (
+        "no word of another digest that did not come"
+    )
 
 
 def test_a_paused_list_is_not_told_of_the_days_of_its_pause(
@@ -309,7 +319,9 @@ def test_at_once_a_feed_and_a_site_say_it_with_what_was_checked(
     assert said.removesuffix(".") in view.coverage.sentence
     assert view.introduction == ""
     assert f">{said}</subtitle>" in (here.folder / "feeds/perf.atom").read_text()
-    assert f'<p class="coverage complete">{said}</p>' in (here.folder / "site/index.html").read_text()
+    assert (
+        f'<p class="coverage complete">{said}</p>' in (here.folder / "site/index.html").read_text()
+    )
     announce(arxiv, TUESDAY + timedelta(days=2), 24)
     (following,) = digests_at(here, clock, TUESDAY + timedelta(days=2) + NINE)
     assert following.unchecked == (), "it is said once"

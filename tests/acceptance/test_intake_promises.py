@@ -33,9 +33,13 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_old(world: World) -> None:
+def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_old(
+    world: World,
+) -> None:
     for number in range(20, 80):
-        world.arxiv.add(made_up(number, START - timedelta(days=200 + 10 * number), id=f"2301.{number:05d}"))
+        world.arxiv.add(
+            made_up(number, START - timedelta(days=200 + 10 * number), id=f"2301.{number:05d}")
+        )
     world.arxiv.faults.add("short_page", path="/api", times=99, keep=0.2)
     world.write(PERF)
     assert told_ids(world.run()) == []
@@ -46,7 +50,9 @@ def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_
     assert world.run_on(3) == [id_, held.id], "but what was held for long and comes out now is news"
 
 
-def test_what_was_held_for_long_and_comes_out_while_a_new_query_is_edited_is_told(world: World) -> None:
+def test_what_was_held_for_long_and_comes_out_while_a_new_query_is_edited_is_told(
+    world: World,
+) -> None:
     world.write(PERF)
     world.run()
     held = made_up(102, START - timedelta(days=9), announced=START + timedelta(hours=13))
@@ -85,11 +91,15 @@ def test_a_last_look_that_is_yet_to_come_is_refused_with_both_moments(world: Wor
     world.run()
     right.set(TUESDAY)
     world.clock = right
-    with pytest.raises(StoreError, match=r"on Sat 7 Mar 2026 .* it is Wed 4 Mar .* here: a clock is wrong"):
+    with pytest.raises(
+        StoreError, match=r"on Sat 7 Mar 2026 .* it is Wed 4 Mar .* here: a clock is wrong"
+    ):
         world.run()
 
 
-def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_for_which(tmp_path: Path) -> None:
+def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_for_which(
+    tmp_path: Path,
+) -> None:
     def judge(paper: Paper) -> KnownBefore:
         return KnownBefore() if paper.version == 1 else KnownBefore(since=SUBMITTED)
 

@@ -28,9 +28,13 @@ def test_each_paper_is_told_once_on_the_day_it_comes_out(
     here = install(arxiv, source=source, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     assert told(here.run()) == []
     plain = made_up(101, START + timedelta(hours=1))
-    held = made_up(102, START - timedelta(days=11), announced=plan_announcement(START + timedelta(hours=1)))
+    held = made_up(
+        102, START - timedelta(days=11), announced=plan_announcement(START + timedelta(hours=1))
+    )
     arxiv.add(plain, held)
-    arxiv.replace("2603.00005", submitted=START + timedelta(hours=2), comment="accepted at a conference")
+    arxiv.replace(
+        "2603.00005", submitted=START + timedelta(hours=2), comment="accepted at a conference"
+    )
     arxiv.cross_list("2603.00006", "cs.DC")
     arxiv.withdraw("2603.00007", announced=plan_announcement(START + timedelta(hours=2)))
     later(clock, 3)
@@ -69,14 +73,18 @@ def test_who_subscribes_between_two_announcements_has_the_day_s_news_with_the_fi
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
     with (here.folder / "digest.toml").open("a") as file:
-        file.write('[[subscriptions]]\nname = "late"\nfollow = ["perf"]\nto = ["mailto:late@example.org"]\n')
+        file.write(
+            '[[subscriptions]]\nname = "late"\nfollow = ["perf"]\nto = ["mailto:late@example.org"]\n'
+        )
     (digest,) = here.run().plan.digests
     assert (digest.subscription, str(digest.occasion)) == ("late", "first digest")
     ids = [str(entry.paper.id) for entry in digest.entries]
     assert ids.count("2603.00101") == 1
     assert len(ids) > 1
     later(clock, 9)
-    (regular,) = (digest for digest in here.run().plan.digests if digest.subscription == "perf-team")
+    (regular,) = (
+        digest for digest in here.run().plan.digests if digest.subscription == "perf-team"
+    )
     assert [str(entry.paper.id) for entry in regular.entries] == ["2603.00101"]
     assert told(here.run()) == []
 
@@ -84,7 +92,9 @@ def test_who_subscribes_between_two_announcements_has_the_day_s_news_with_the_fi
 def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    elsewhere = [made_up(number, START - timedelta(days=4), categories=("cs.NI",)) for number in (50, 51)]
+    elsewhere = [
+        made_up(number, START - timedelta(days=4), categories=("cs.NI",)) for number in (50, 51)
+    ]
     arxiv.add(*elsewhere)
     here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     here.run()
@@ -92,7 +102,11 @@ def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
     arxiv.replace("2603.00051", submitted=START + timedelta(hours=1), categories=("cs.PF",))
     later(clock, 3)
     report = here.run()
-    labels = {str(entry.paper.id): entry.label for digest in report.plan.digests for entry in digest.entries}
+    labels = {
+        str(entry.paper.id): entry.label
+        for digest in report.plan.digests
+        for entry in digest.entries
+    }
     assert labels == {"2603.00050": "cross-listed into cs.PF", "2603.00051": "now matches (v2)"}
 
 
@@ -108,7 +122,11 @@ def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
     arxiv.replace("2603.00005", submitted=clock.now() + timedelta(hours=1))
     later(clock, 4)
     report = here.run()
-    labels = {str(entry.paper.id): entry.label for digest in report.plan.digests for entry in digest.entries}
+    labels = {
+        str(entry.paper.id): entry.label
+        for digest in report.plan.digests
+        for entry in digest.entries
+    }
     assert labels == {"2603.00101": "v1 → v2", "2603.00005": "first time here (v2)"}
 
 
@@ -145,7 +163,9 @@ def test_one_bad_recipient_does_not_stop_the_others(
 ) -> None:
     here = install(arxiv, extra="look_back = '0 days'")
     text = (here.folder / "digest.toml").read_text()
-    both = text.replace('"mailto:reader@example.org"', '"mailto:gone@example.org", "mailto:reader@example.org"')
+    both = text.replace(
+        '"mailto:reader@example.org"', '"mailto:gone@example.org", "mailto:reader@example.org"'
+    )
     (here.folder / "digest.toml").write_text(both)
     here.run()
     here.mail.script.reply("RCPT", "550 5.1.1 no such mailbox", match="gone@example.org")

@@ -61,7 +61,9 @@ def test_what_a_page_lost_is_asked_for_by_id_and_told_the_same_night(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, *range(24, 31))
-    announce(arxiv, TUESDAY + timedelta(hours=1), *range(21, 24))  # touched last, so last in the list
+    announce(
+        arxiv, TUESDAY + timedelta(hours=1), *range(21, 24)
+    )  # touched last, so last in the list
     arxiv.faults.add("short_page", path="/oai", keep=0.9)
     report = look(here, clock, TUESDAY + LOOKS[0])
     assert report.poll.requests == 2
@@ -75,7 +77,9 @@ def test_a_part_of_an_announcement_that_comes_later_follows_and_nothing_is_told_
     announce(arxiv, TUESDAY + timedelta(hours=5), 23, 24)
     evening = look(here, clock, TUESDAY + LOOKS[0])
     assert told_ids(evening) == ["2603.00022", "2603.00021"]
-    seen = [told_ids(look(here, clock, TUESDAY + timedelta(hours=hours))) for hours in (3.6, 8, 9, 14)]
+    seen = [
+        told_ids(look(here, clock, TUESDAY + timedelta(hours=hours))) for hours in (3.6, 8, 9, 14)
+    ]
     later_on = [id_ for ids in seen for id_ in ids]
     assert later_on == [], "the second part waits for the next turn of this subscription"
     next_evening = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[1])
@@ -214,9 +218,13 @@ def test_a_paper_that_came_out_and_was_replaced_while_nobody_looked_reaches_who_
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, *range(21, 25))
-    arxiv.replace("2603.00022", submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1))
+    arxiv.replace(
+        "2603.00022", submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1)
+    )
     old = "2603.00003"
-    arxiv.replace(old, submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1))
+    arxiv.replace(
+        old, submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1)
+    )
     report = look(here, clock, TUESDAY + timedelta(days=2) + LOOKS[0] - timedelta(hours=12))
     assert ("2603.00022", Kind.REPLACEMENT) in [(id_, kind) for _, id_, kind in told(report)]
     assert old not in told_ids(report), "who asks for new papers is not told of replacements"
@@ -230,7 +238,11 @@ def test_a_digest_after_a_pause_names_the_announcements_it_covers_and_how_many_p
         announce(arxiv, TUESDAY + timedelta(days=days), *numbers)
     report = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[0])
     (coverage,) = coverages(report)
-    assert (str(coverage.since), str(coverage.announcement), coverage.new) == ("2026-03-03", "2026-03-04", 20)
+    assert (str(coverage.since), str(coverage.announcement), coverage.new) == (
+        "2026-03-03",
+        "2026-03-04",
+        20,
+    )
     assert report.poll.caught_up == [coverage.since, coverage.announcement]
     entries = report.plan.digests[0].entries
     turns = [number for last in range(40, 30, -1) for number in (last, last - 10)]
@@ -248,7 +260,9 @@ def test_a_weekly_digest_covers_the_announcements_since_the_one_before(
     for days in range(14):
         announce(arxiv, TUESDAY + timedelta(days=days), 40 + days)
         look(here, clock, TUESDAY + timedelta(days=days, hours=12))
-    weeks = [(digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests][-2:]
+    weeks = [
+        (digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests
+    ][-2:]
     assert [slot for slot, _ in weeks] == ["2026-W11", "2026-W12"]
     assert (str(weeks[1][1].since), str(weeks[1][1].announcement), weeks[1][1].announcements) == (
         "2026-03-09",
@@ -268,7 +282,11 @@ def test_a_digest_names_an_announcement_whose_own_turn_passed_while_arxiv_could_
     arxiv.faults.clear()
     announce(arxiv, TUESDAY + timedelta(days=1), *range(24, 26))
     (coverage,) = coverages(look(here, clock, TUESDAY + timedelta(days=1, hours=12)))
-    assert (str(coverage.since), str(coverage.announcement), coverage.new) == ("2026-03-03", "2026-03-04", 5)
+    assert (str(coverage.since), str(coverage.announcement), coverage.new) == (
+        "2026-03-03",
+        "2026-03-04",
+        5,
+    )
 
 
 def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_was_moved_meanwhile(
@@ -283,9 +301,15 @@ def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_wa
         if days == 6:  # the day after the first turn
             file = here.folder / "digest.toml"
             file.write_text(file.read_text().replace("mondays", "wednesdays"))
-    told = [(digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests]
+    told = [
+        (digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests
+    ]
     (_, before), (slot, coverage) = told[-2:]
-    assert (slot, str(before.announcement), str(coverage.since)) == ("2026-W12", "2026-03-08", "2026-03-09")
+    assert (slot, str(before.announcement), str(coverage.since)) == (
+        "2026-W12",
+        "2026-03-08",
+        "2026-03-09",
+    )
 
 
 def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
@@ -357,14 +381,20 @@ def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_pap
     texts = [part.get_content() for mail in here.mail.mails for part in mail.message.iter_parts()]
     texts += [(here.folder / "feeds/perf.atom").read_text()]
     for one, shape in product(listed, ("page", "terminal")):
-        here.command("preview", "perf-team", "--digest", str(one["id"]), "--as", shape, "--output", "shown")
+        here.command(
+            "preview", "perf-team", "--digest", str(one["id"]), "--as", shape, "--output", "shown"
+        )
         texts.append((here.folder / "shown").read_text())
     for number, came_on in came.items():
-        (told,) = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))["subscriptions"]
+        (told,) = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))[
+            "subscriptions"
+        ]
         assert [told["announcement"], told["changes"][0]["announced"]] == [came_on, came_on]
         places = [text.partition(f"Made-up paper {number}")[2] for text in texts]
         said = [re.search(r"announced\s+(\d+)\s+Mar", place) for place in places if place]
         assert {match[1] for match in said if match} == {came_on[-1]}, number
         assert len(said) >= 5, number
         slot = shown[number].slot.partition(":")[2]
-        assert slot >= told["announcement"], "a digest of an announcement holds no paper of a later one"
+        assert slot >= told["announcement"], (
+            "a digest of an announcement holds no paper of a later one"
+        )

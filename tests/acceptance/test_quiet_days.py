@@ -24,10 +24,14 @@ def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
 def test_an_announcement_told_by_a_digest_that_was_missed_is_no_quiet_day(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], when_empty: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"')
+    here = install(
+        arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"'
+    )
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23)
-    (missed,) = look(here, clock, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
+    (missed,) = look(
+        here, clock, TUESDAY + timedelta(hours=11)
+    )  # Tuesday's turn, on Wednesday before that day's
     assert (str(missed.coverage.announcement), missed.coverage.matched) == ("2026-03-03", 3)
     said = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     if when_empty == "note":
@@ -43,14 +47,18 @@ def test_an_announcement_told_by_a_digest_that_was_missed_is_no_quiet_day(
 def test_an_announcement_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
+    here = install(
+        arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"'
+    )
     here.run()
     announce(arxiv, TUESDAY, 21)
     look(here, clock, TUESDAY + timedelta(hours=11))
     announce(arxiv, TUESDAY + timedelta(hours=11, minutes=20), 22)
     assert look(here, clock, TUESDAY + timedelta(hours=12)) == []
     file = here.folder / "digest.toml"
-    file.write_text(file.read_text().replace('["perf"]', '["perf"]\nexclude_papers = ["2603.00022"]'))
+    file.write_text(
+        file.read_text().replace('["perf"]', '["perf"]\nexclude_papers = ["2603.00022"]')
+    )
     assert look(here, clock, TUESDAY + timedelta(hours=13, minutes=5)) == []
 
 
@@ -58,7 +66,9 @@ def test_an_announcement_whose_late_paper_is_excluded_while_it_waits_is_no_quiet
 def test_what_came_after_days_of_failure_is_told_whatever_was_said_meanwhile(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], when_empty: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"')
+    here = install(
+        arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"'
+    )
     here.run()
     arxiv.faults.add("500", times=1000)
     for day in (0, 1):
@@ -75,11 +85,15 @@ def test_what_came_after_days_of_failure_is_told_whatever_was_said_meanwhile(
 def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_announcement(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
+    here = install(
+        arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"'
+    )
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
-    noted = [[str(digest.coverage.announcement) for digest in look(here, clock, day)] for day in days]
+    noted = [
+        [str(digest.coverage.announcement) for digest in look(here, clock, day)] for day in days
+    ]
     assert noted == [["2026-03-05"], [], []]
 
 
@@ -88,24 +102,41 @@ def test_a_place_that_came_later_has_a_first_digest_of_its_own_and_a_query_only_
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra='when_empty = "always"')
     (first,) = here.run().plan.digests
-    assert (first.occasion, len(first.entries), here.run().plan.digests) == (Occasion.FIRST_DIGEST, 15, [])
+    assert (first.occasion, len(first.entries), here.run().plan.digests) == (
+        Occasion.FIRST_DIGEST,
+        15,
+        [],
+    )
     assert "Welcome. These are the 15 newest papers for your query." in write_introduction(first)
     clock.set(START + timedelta(hours=1, minutes=30))
-    assert here.run().plan.digests == [], "the turn of the day passes: its reader heard something already"
+    assert here.run().plan.digests == [], (
+        "the turn of the day passes: its reader heard something already"
+    )
     announce(arxiv, TUESDAY, 21, 22)
     (told,) = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     announce(arxiv, TUESDAY + timedelta(days=1), 23)
     arxiv.add(made_up(24, TUESDAY, announced=TUESDAY + timedelta(days=1), categories=("hep-th",)))
     assert look(here, clock, TUESDAY + timedelta(days=1, hours=8)) == []  # both wait for 14:00
-    edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'), ('["perf"]', '["perf", "high"]'))
+    edit(
+        here,
+        ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'),
+        ('["perf"]', '["perf", "high"]'),
+    )
     edit(here, ("[queries]", "[queries]\nhigh = 'cat:hep-th'"))
     mails = len(here.mail.mails)
     (sample,) = look(here, clock, TUESDAY + timedelta(days=1, hours=8, minutes=10))
-    assert [len(sample.entries), *(entry.paper.id.number for entry in sample.entries[:2])] == [15, 22, 20]
+    assert [len(sample.entries), *(entry.paper.id.number for entry in sample.entries[:2])] == [
+        15,
+        22,
+        20,
+    ]
     assert [str(mail.message["To"]) for mail in here.mail.mails[mails:]] == ["late@example.org"]
     here.command("subscription", "first", "perf-team")
     (high,) = look(here, clock, TUESDAY + timedelta(days=1, hours=8, minutes=20))
-    assert (high.occasion, [entry.paper.id.number for entry in high.entries][:1]) == (Occasion.FIRST_DIGEST, [24])
+    assert (high.occasion, [entry.paper.id.number for entry in high.entries][:1]) == (
+        Occasion.FIRST_DIGEST,
+        [24],
+    )
     assert here.run().plan.digests == []
     (due,) = look(here, clock, TUESDAY + timedelta(days=1, hours=13, minutes=5))
     assert [entry.paper.id.number for entry in (*told.entries, *due.entries)] == [22, 21, 23]
@@ -119,16 +150,30 @@ def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_en
     near = [30 + number for number in range(5)]
     for number in near:
         title = f"Nanowires, part {number}"
-        arxiv.add(made_up(number, START - timedelta(days=6), title=title, abstract="We grow nanowires."))
-    arxiv.add(made_up(36, START - timedelta(days=6), title="Nanowires", abstract="We grow nanowires."))
+        arxiv.add(
+            made_up(number, START - timedelta(days=6), title=title, abstract="We grow nanowires.")
+        )
+    arxiv.add(
+        made_up(36, START - timedelta(days=6), title="Nanowires", abstract="We grow nanowires.")
+    )
     here = install(arxiv, when="daily at 14:00 UTC", extra='library = "lab.bib"\nshow = 5')
-    (here.folder / "lab.bib").write_text("@misc{a, title = {Nanowires}, abstract = {They grow nanowires.}}")
+    (here.folder / "lab.bib").write_text(
+        "@misc{a, title = {Nanowires}, abstract = {They grow nanowires.}}"
+    )
     edit(here, ('["perf"]', '["perf", "other"]'), ("[queries]", "[queries]\nother = 'cat:cs.PF'"))
     (first,) = here.run().plan.digests
-    assert (len(first.entries), {entry.paper.id.number for entry in first.entries[:5]}) == (15, {*near})
-    assert write_introduction(first).startswith("Welcome. These are the 15 recent papers nearest to this list's")
+    assert (len(first.entries), {entry.paper.id.number for entry in first.entries[:5]}) == (
+        15,
+        {*near},
+    )
+    assert write_introduction(first).startswith(
+        "Welcome. These are the 15 recent papers nearest to this list's"
+    )
     announce(arxiv, TUESDAY, 21, 22, 23, 24)
     look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'))
     (sample,) = look(here, clock, TUESDAY + timedelta(hours=13, minutes=10))
-    assert (len(sample.entries), {entry.paper.id.number for entry in sample.entries[:5]}) == (15, {*near})
+    assert (len(sample.entries), {entry.paper.id.number for entry in sample.entries[:5]}) == (
+        15,
+        {*near},
+    )

@@ -49,7 +49,9 @@ def test_fifteen_real_papers_reach_mail_slack_and_feed_once(
     assert (len(here.mail.mails), len(here.slack.messages)) == (mails, posts)
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="a week of real papers is told by night, made-up ones daily")
+@pytest.mark.skipif(
+    not IS_NIGHTLY, reason="a week of real papers is told by night, made-up ones daily"
+)
 @pytest.mark.parametrize("source", ["harvest", "query"])
 def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
     source: str, stand_in: Callable[..., StandIn], install: Callable[..., Installation]
@@ -65,12 +67,16 @@ def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
         arxiv.set_now(moment)
         for digest in here.run().plan.digests:
             for entry in digest.entries:
-                told.setdefault((entry.kind, str(entry.paper.id)), []).append(moment.date().isoformat())
+                told.setdefault((entry.kind, str(entry.paper.id)), []).append(
+                    moment.date().isoformat()
+                )
     new = {id_: dates for (kind, id_), dates in told.items() if kind is Kind.NEW}
     replaced = {id_: dates for (kind, id_), dates in told.items() if kind is Kind.REPLACEMENT}
     assert len(new) == FIRST_VERSIONS
     assert len(replaced) == REPLACEMENTS
-    assert set(told) == {(Kind.NEW, id_) for id_ in new} | {(Kind.REPLACEMENT, id_) for id_ in replaced}
+    assert set(told) == {(Kind.NEW, id_) for id_ in new} | {
+        (Kind.REPLACEMENT, id_) for id_ in replaced
+    }
     came_out = arxiv.datestamps()
     assert new | replaced == {id_: [day] for id_, day in came_out.items()}
     assert Counter(day for dates in new.values() for day in dates)["2026-03-02"] == 5

@@ -53,8 +53,14 @@ REFUSED = {
     "an empty list": (FOLLOW, "follow = []"),
     "the name is gone": (NAMED, ""),
     "the name is mistyped": (FOLLOW, 'follow = ["cat:cs.PF", "dcc"]'),
-    "the file breaks off in a line": (f'{EXCLUDE}\nto = "mailto:reader@example.org"\n', 'exclude = "ti:bo'),
-    "the file breaks off before what is needed": (f'{EXCLUDE}\nto = "mailto:reader@example.org"\n', ""),
+    "the file breaks off in a line": (
+        f'{EXCLUDE}\nto = "mailto:reader@example.org"\n',
+        'exclude = "ti:bo',
+    ),
+    "the file breaks off before what is needed": (
+        f'{EXCLUDE}\nto = "mailto:reader@example.org"\n',
+        "",
+    ),
 }
 """What is spoilt in a file that is not used at all."""
 
@@ -91,7 +97,9 @@ class World:
         category = "cs.PF" if day % 2 else "cs.DC"
         submitted = self.clock.now() + timedelta(hours=1)
         self.arxiv.add(made_up(100 + day, submitted, categories=(category,)))
-        self.arxiv.add(made_up(200 + day, submitted, categories=(category,), title="A boring paper"))
+        self.arxiv.add(
+            made_up(200 + day, submitted, categories=(category,), title="A boring paper")
+        )
 
     def list_papers(self, name: str = "main") -> Counter[int]:
         """Count how often each paper came with the digests that were sent in their turns."""
@@ -103,7 +111,10 @@ class World:
         )
 
     def count_first_digests(self) -> int:
-        return sum(one.subscription == "main" and one.occasion is Occasion.FIRST_DIGEST for one in self.digests)
+        return sum(
+            one.subscription == "main" and one.occasion is Occasion.FIRST_DIGEST
+            for one in self.digests
+        )
 
 
 @pytest.fixture
@@ -137,7 +148,9 @@ EVERY = Counter([102, 103, 104, 105, 106])
 
 
 @pytest.mark.parametrize("spoilt", READABLE)
-def test_what_was_there_before_stays_in_use_while_a_text_cannot_be_read(spoilt: str, world: World) -> None:
+def test_what_was_there_before_stays_in_use_while_a_text_cannot_be_read(
+    spoilt: str, world: World
+) -> None:
     came = live_a_week(world, READABLE[spoilt])
     assert world.count_first_digests() == 1
     assert came[5] == Counter([102, 103, 104]), "nothing is late"
@@ -153,7 +166,9 @@ def test_a_file_that_is_refused_for_a_while_loses_nothing(spoilt: str, world: Wo
 
 
 @pytest.mark.parametrize("missing", MISSING)
-def test_a_subscription_that_the_file_misses_for_a_while_loses_nothing(missing: str, world: World) -> None:
+def test_a_subscription_that_the_file_misses_for_a_while_loses_nothing(
+    missing: str, world: World
+) -> None:
     came = live_a_week(world, MISSING[missing])
     assert world.count_first_digests() == 1
     assert came[5] == Counter([102]), "nothing is sent while it is missing"
@@ -163,7 +178,12 @@ def test_a_subscription_that_the_file_misses_for_a_while_loses_nothing(missing: 
 
 EDITED = {
     "a text gets a name": (FOLLOW, 'follow = ["pf", "dc"]', NAMED, f"{NAMED}\npf = 'cat:cs.PF'"),
-    "a query gets another name": (FOLLOW, 'follow = ["cat:cs.PF", "crowds"]', NAMED, "crowds = 'cat:cs.DC'"),
+    "a query gets another name": (
+        FOLLOW,
+        'follow = ["cat:cs.PF", "crowds"]',
+        NAMED,
+        "crowds = 'cat:cs.DC'",
+    ),
     "a text is narrowed": (FOLLOW, 'follow = ["cat:cs.PF AND abs:latency", "dc"]'),
     "a text under a name is narrowed": (NAMED, "dc = 'cat:cs.DC AND abs:latency'"),
     "a query is added": (FOLLOW, 'follow = ["cat:cs.PF", "dc", "cat:math.NT"]'),
@@ -210,7 +230,9 @@ def test_what_is_not_liked_stays_so_while_its_file_is_mistyped(world: World) -> 
 
 
 @pytest.mark.parametrize("key", ["exclude", "read_first", "read_last"])
-def test_what_is_excluded_or_comes_first_stays_so_while_a_text_cannot_be_read(key: str, world: World) -> None:
+def test_what_is_excluded_or_comes_first_stays_so_while_a_text_cannot_be_read(
+    key: str, world: World
+) -> None:
     world.text = world.text.replace(EXCLUDE, f'{key} = "ti:boring"')
     changes = (f'{key} = "ti:boring"', f'{key} = ["ti:boring AND", "ti:never"]')
     live_a_week(world, changes)

@@ -21,7 +21,9 @@ MONDAY_NOON = datetime(2026, 3, 9, 12, 1, tzinfo=UTC)
 ABSTRACT = "We measure tail latency on 64 machines."
 
 
-NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="lives through days: .ci/nightly sets DIGEST_NIGHTLY")
+NIGHTLY = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="lives through days: .ci/nightly sets DIGEST_NIGHTLY"
+)
 
 
 def look(here: Installation, clock: ManualClock, *moments: datetime) -> None:
@@ -45,14 +47,18 @@ def preview(here: Installation, *options: str) -> str:
 
 
 def find_last_number(here: Installation) -> int:
-    return int(json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"][0]["id"])
+    return int(
+        json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"][0]["id"]
+    )
 
 
 @NIGHTLY
 def test_a_digest_of_a_week_says_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='look_back = "0 days"\nkinds = ["new"]', when="mondays at 12:00 UTC")
+    here = install(
+        arxiv, extra='look_back = "0 days"\nkinds = ["new"]', when="mondays at 12:00 UTC"
+    )
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23, abstract=ABSTRACT)
     thursday = TUESDAY + 2 * DAY
@@ -90,7 +96,9 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
     for number, words in ((1, "80 machines"), (2, "96 machines and one more")):
         moment = TUESDAY + number * DAY
         text = ABSTRACT.replace("64 machines", words)
-        arxiv.replace("2603.00021", submitted=moment - timedelta(hours=9), announced=moment, abstract=text)
+        arxiv.replace(
+            "2603.00021", submitted=moment - timedelta(hours=9), announced=moment, abstract=text
+        )
         if number == 1:
             here.command("subscription", "pause", "perf-team")
         look(here, clock, moment + timedelta(hours=12))
@@ -110,13 +118,17 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
 def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='look_back = "0 days"\ngroup_by = "query"', when="daily at 12:00 UTC")
+    here = install(
+        arxiv, extra='look_back = "0 days"\ngroup_by = "query"', when="daily at 12:00 UTC"
+    )
     path = here.folder / "digest.toml"
     text = path.read_text().replace("[queries]\n", "[queries]\nlatency = 'abs:\"tail latency\"'\n")
     path.write_text(text.replace('follow = ["perf"]', 'follow = ["latency", "perf"]'))
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
-    arxiv.add(made_up(22, TUESDAY - timedelta(hours=9), announced=TUESDAY, abstract="Something else."))
+    arxiv.add(
+        made_up(22, TUESDAY - timedelta(hours=9), announced=TUESDAY, abstract="Something else.")
+    )
     look(here, clock, TUESDAY + timedelta(hours=12))
     _, text = read_last_mail(here)
     assert (

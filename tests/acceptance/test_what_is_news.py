@@ -25,11 +25,19 @@ to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.ato
 @pytest.fixture
 def old_papers() -> list[DemoPaper]:
     before = START - timedelta(days=4)
-    return [made_up(number, before - timedelta(minutes=number), id=f"2602.{number:05d}") for number in range(1, 6)]
+    return [
+        made_up(number, before - timedelta(minutes=number), id=f"2602.{number:05d}")
+        for number in range(1, 6)
+    ]
 
 
 def come_out(
-    arxiv: DemoArxiv, clock: ManualClock, number: int, *, announced: datetime | None = None, **fields: object
+    arxiv: DemoArxiv,
+    clock: ManualClock,
+    number: int,
+    *,
+    announced: datetime | None = None,
+    **fields: object,
 ) -> str:
     """Have a paper announced, in the next announcement unless told otherwise; return its id."""
     paper = made_up(number, clock.now() + timedelta(hours=1), announced=announced, **fields)
@@ -83,7 +91,11 @@ def test_a_saved_query_that_comes_back_after_a_week_is_no_flood_of_what_it_misse
 
 @pytest.mark.parametrize(("before", "after"), [("harvest", "query"), ("query", "harvest")])
 def test_what_comes_out_on_the_day_the_source_is_changed_is_told(
-    before: str, after: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+    before: str,
+    after: str,
+    arxiv: DemoArxiv,
+    clock: ManualClock,
+    install: Callable[..., Installation],
 ) -> None:
     here = install(arxiv, source=before, extra=SILENT)
     here.run()
@@ -171,8 +183,17 @@ def test_a_subscription_without_turns_has_no_quiet_days_to_speak_of(
     here.run()
     id_ = come_out(arxiv, clock, 101)
     words = ("perf-team", '"daily at 06:00 UTC"', "look_back = '0 days'")
-    edit(here, *zip(words, ("swift", '"at once"\nwhen_empty = "always"', "look_back = '7 days'"), strict=True))
+    edit(
+        here,
+        *zip(
+            words,
+            ("swift", '"at once"\nwhen_empty = "always"', "look_back = '7 days'"),
+            strict=True,
+        ),
+    )
     later(clock, 3)
     report = here.run()
-    assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], "a look back, and the news by itself"
+    assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], (
+        "a look back, and the news by itself"
+    )
     assert id_ in told_ids(report)

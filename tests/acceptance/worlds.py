@@ -73,7 +73,9 @@ class StandIn:
             return json.load(answer)
 
     def set_now(self, moment: datetime) -> None:
-        self.control(f"now?to={moment.astimezone(UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST")
+        self.control(
+            f"now?to={moment.astimezone(UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST"
+        )
 
     def add(self, paper: dict[str, Any]) -> None:
         self.control("papers", [paper], method="POST")
@@ -93,7 +95,9 @@ class StandIn:
         with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - loopback
             text = answer.read().decode()
         return dict(
-            re.findall(r"<identifier>oai:arXiv.org:(.*?)</identifier>\s*<datestamp>(.*?)</datestamp>", text)
+            re.findall(
+                r"<identifier>oai:arXiv.org:(.*?)</identifier>\s*<datestamp>(.*?)</datestamp>", text
+            )
         )
 
     def close(self) -> None:

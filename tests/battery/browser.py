@@ -27,7 +27,12 @@ def find_chromium() -> str | None:
 
 def shrink(picture: bytes) -> bytes:
     """Return a PNG with at most 256 colours; it takes `pngquant` (apt-get install pngquant)."""
-    return subprocess.run(["pngquant", "--speed", "1", "-"], input=picture, capture_output=True, check=True).stdout  # noqa: S607 - wherever it is installed
+    return subprocess.run(
+        ["pngquant", "--speed", "1", "-"],  # noqa: S607 - wherever it is installed
+        input=picture,
+        capture_output=True,
+        check=True,
+    ).stdout
 
 
 @contextmanager
@@ -71,7 +76,9 @@ class Sight:
     fetched: tuple[str, ...]
 
 
-def look(browser: Browser, html: str, view: View, *, height: int | None = None, scale: float = 1) -> Sight:
+def look(
+    browser: Browser, html: str, view: View, *, height: int | None = None, scale: float = 1
+) -> Sight:
     """Show a page and return what is seen of it: the whole of it, or the first `height` CSS pixels.
 
     The picture has `scale` pixels for each of them.
@@ -82,7 +89,9 @@ def look(browser: Browser, html: str, view: View, *, height: int | None = None, 
         device_scale_factor=scale,
         color_scheme="dark" if view.is_dark else "light",
     ) as context:
-        context.route(_PAGE, lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
+        context.route(
+            _PAGE, lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8")
+        )
         page = context.new_page()
         page.on("request", lambda request: fetched.append(request.url))
         protocol = context.new_cdp_session(page)
@@ -90,8 +99,12 @@ def look(browser: Browser, html: str, view: View, *, height: int | None = None, 
             protocol.send("Emulation.setAutoDarkModeOverride", {"enabled": True})
         page.goto(_PAGE)
         nodes = protocol.send("Accessibility.getFullAXTree")["nodes"]
-        told = [node["properties"] for node in nodes if node.get("role", {}).get("value") == "heading"]
-        levels = [int(one["value"]["value"]) for each in told for one in each if one["name"] == "level"]
+        told = [
+            node["properties"] for node in nodes if node.get("role", {}).get("value") == "heading"
+        ]
+        levels = [
+            int(one["value"]["value"]) for each in told for one in each if one["name"] == "level"
+        ]
         return Sight(
             picture=page.screenshot(full_page=height is None),
             width=page.evaluate("document.documentElement.scrollWidth"),

@@ -49,7 +49,9 @@ def receive_mail() -> bytes:
         folder, clock = Path(name), ManualClock(ANNOUNCED - timedelta(days=1))
         (folder / "lab.json").write_text(json.dumps(DAY["library"]), encoding="utf-8")
         with DemoArxiv(list(write_papers()), clock) as arxiv:
-            text = write_config(arxiv.url, DAY["queries"], [DAY["subscription"]], mail={"smtp": mail.url})
+            text = write_config(
+                arxiv.url, DAY["queries"], [DAY["subscription"]], mail={"smtp": mail.url}
+            )
             (folder / "digest.toml").write_text(text, encoding="utf-8")
             kept = KeptSite()
             for after in (timedelta(0), timedelta(days=1, hours=3)):

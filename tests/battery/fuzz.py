@@ -70,13 +70,19 @@ def keep_findings(tally: Tally, seed: int, folder: Path) -> None:
 @click.option("--inputs", type=click.IntRange(1), default=1_000_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--processes", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
-@click.option("--findings", type=click.Path(path_type=Path), default=Path("build", "fuzz"), show_default=True)
+@click.option(
+    "--findings", type=click.Path(path_type=Path), default=Path("build", "fuzz"), show_default=True
+)
 @click.option("--input", "number", type=click.IntRange(0), help="Read this one alone and show it.")
 def main(inputs: int, seed: int, processes: int, findings: Path, number: int | None) -> None:
     """Damage pages, read them, and say what came of it."""
     if number is not None:
         page, body = make_input(seed, number)
-        click.echo(json.dumps({"interface": page.interface, "body": body.decode("utf-8", "replace")}, indent=1))
+        click.echo(
+            json.dumps(
+                {"interface": page.interface, "body": body.decode("utf-8", "replace")}, indent=1
+            )
+        )
         click.echo(str(assess(page, body)))
         return
     check_seeds()

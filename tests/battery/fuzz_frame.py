@@ -120,7 +120,10 @@ def read_all(battery: Battery, seed: int, inputs: int, processes: int) -> Tally:
     tally, begun = Tally(), time.monotonic()
     with ProcessPoolExecutor(processes, initializer=os.nice, initargs=(_NICE,)) as pool:
         starts = range(0, inputs, _BATCH)
-        batches = [pool.submit(read_inputs, battery, seed, first, min(_BATCH, inputs - first)) for first in starts]
+        batches = [
+            pool.submit(read_inputs, battery, seed, first, min(_BATCH, inputs - first))
+            for first in starts
+        ]
         for done, batch in enumerate(as_completed(batches), start=1):
             tally.add(batch.result())
             if done % max(1, len(batches) // 20) == 0:
@@ -133,7 +136,9 @@ def read_all(battery: Battery, seed: int, inputs: int, processes: int) -> Tally:
 
 def _tell(tally: Tally, seconds: float) -> None:
     """Print the counts by sort and verdict, the remarks, the slowest input and how many findings there are."""
-    click.echo(f"{sum(tally.verdicts.values()):,} inputs, {tally.size / 1e6:,.0f} MB, in {seconds:,.0f} s\n")
+    click.echo(
+        f"{sum(tally.verdicts.values()):,} inputs, {tally.size / 1e6:,.0f} MB, in {seconds:,.0f} s\n"
+    )
     for title, counted in (("verdicts", tally.verdicts), ("remarks", tally.remarks)):
         click.echo(f"{title}:")
         for (sort, name), count in sorted(counted.items()):

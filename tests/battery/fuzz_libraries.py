@@ -16,10 +16,36 @@ if TYPE_CHECKING:
 LIBRARIES: Final = tuple(Seed("library", written.encode()) for written, _ in READ.values())
 
 _PIECES: Final = (
-    *("@article{k,", "@string{a = a # a}", "@", "{", "}", "{\\a{", '"', '"x" # ', "=", ",", "#", "$", "_{", "\\"),
+    *(
+        "@article{k,",
+        "@string{a = a # a}",
+        "@",
+        "{",
+        "}",
+        "{\\a{",
+        '"',
+        '"x" # ',
+        "=",
+        ",",
+        "#",
+        "$",
+        "_{",
+        "\\",
+    ),
     *("TY  - JOUR", "ER  - ", "TI  - x", "PT J", "%0 Book", "%T ", "PMID- 1", "RT Book"),
     *("[", "]", '{"title": ', '{"items": [', ":", "null", "1e999", "\\ud800"),
-    *("title,doi", ";", "\t", '""', "2101.00001", "arxiv.org/abs/", "doi:10.1000/", "<p ", "</p>", "&amp;"),
+    *(
+        "title,doi",
+        ";",
+        "\t",
+        '""',
+        "2101.00001",
+        "arxiv.org/abs/",
+        "doi:10.1000/",
+        "<p ",
+        "</p>",
+        "&amp;",
+    ),
     *("\n", "\n\n", " ", "\r", "\0", "\u2028", "ü", "<", "%PDF-", "---\n- id: a"),
 )
 
@@ -28,7 +54,18 @@ def damage(draw: random.Random, body: bytes, other: bytes) -> bytes:
     """Damage a library in one to three ways."""
     for _ in range(draw.choice((1, 1, 2, 3))):
         way = draw.choice(
-            (_put, _put, _swell, _move_lines, flip_bits, truncate, cut, splice, add_controls, recode)
+            (
+                _put,
+                _put,
+                _swell,
+                _move_lines,
+                flip_bits,
+                truncate,
+                cut,
+                splice,
+                add_controls,
+                recode,
+            )
         )
         body = way(draw, body, other)
     return body
@@ -68,7 +105,9 @@ def judge_library(body: bytes, reading: LibraryReading) -> None:
     assert len(set(reading.papers)) == len(reading.papers), "a paper comes twice"
     for paper in reading.papers:
         assert paper.title or paper.arxiv_id or paper.doi, "a paper has no name"
-        assert not _UNSTORABLE.search(paper.title + paper.abstract + paper.doi), "a text can't be stored"
+        assert not _UNSTORABLE.search(paper.title + paper.abstract + paper.doi), (
+            "a text can't be stored"
+        )
         assert len(paper.title) <= 1_000, "a title has no end"
         assert paper.arxiv_id is None or paper.arxiv_id.is_possible, "an id that arXiv never gave"
     texts = sum(len(paper.title) + len(paper.abstract) for paper in reading.papers)

@@ -30,13 +30,19 @@ def flip_bits(draw: random.Random, body: bytes, _: bytes) -> bytes:
     bent = bytearray(body)
     for _n in range(draw.choice((1, 1, 1, 2, 4, 16))):
         if bent:
-            bent[draw.randrange(len(bent))] ^= draw.choice((1, 2, 4, 8, 16, 32, 64, 128, draw.randrange(1, 256)))
+            bent[draw.randrange(len(bent))] ^= draw.choice(
+                (1, 2, 4, 8, 16, 32, 64, 128, draw.randrange(1, 256))
+            )
     return bytes(bent)
 
 
 def truncate(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Let it break off, often near the end."""
-    return body[: -draw.randint(1, 40)] if draw.random() < 0.5 else body[: draw.randrange(len(body) + 1)]
+    return (
+        body[: -draw.randint(1, 40)]
+        if draw.random() < 0.5
+        else body[: draw.randrange(len(body) + 1)]
+    )
 
 
 def cut(draw: random.Random, body: bytes, _: bytes) -> bytes:
@@ -53,7 +59,9 @@ def insert(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Put something of use to attackers, or noise, anywhere or between two tags."""
     edges = [match.start() for match in _TAG.finditer(body)] if draw.random() < 0.5 else []
     at = draw.choice(edges) if edges else draw.randrange(len(body) + 1)
-    return body[:at] + (draw.choice(PIECES) if draw.random() < 0.9 else draw.randbytes(9)) + body[at:]
+    return (
+        body[:at] + (draw.choice(PIECES) if draw.random() < 0.9 else draw.randbytes(9)) + body[at:]
+    )
 
 
 def splice(draw: random.Random, body: bytes, other: bytes) -> bytes:
@@ -95,7 +103,16 @@ def rename(draw: random.Random, body: bytes, _: bytes) -> bytes:
         return body
     name = opening[1]
     new = draw.choice(
-        (name[:-1] or b"x", name + b"s", name.swapcase(), b"x:" + name, b"entry", b"record", b"item", b"a")
+        (
+            name[:-1] or b"x",
+            name + b"s",
+            name.swapcase(),
+            b"x:" + name,
+            b"entry",
+            b"record",
+            b"item",
+            b"a",
+        )
     )
     inner = body[start + 1 + len(name) : end]
     if inner.endswith(b"</" + name + b">"):
@@ -107,7 +124,12 @@ def hide(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Wrap an element into a comment, a CDATA section, or another element."""
     start, end = _pick_element(draw, body)
     before, after = draw.choice(
-        ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<a>", b"</a>"), (b"<a:b xmlns:a='u'>", b"</a:b>"))
+        (
+            (b"<!--", b"-->"),
+            (b"<![CDATA[", b"]]>"),
+            (b"<a>", b"</a>"),
+            (b"<a:b xmlns:a='u'>", b"</a:b>"),
+        )
     )
     return body[:start] + before + body[start:end] + after + body[end:]
 
@@ -117,21 +139,33 @@ def declare(draw: random.Random, body: bytes, _: bytes) -> bytes:
     declaration = _DECLARATION.match(body)
     at = declaration.end() if declaration else 0
     at = draw.choice((at, at, at, 0, draw.randrange(len(body) + 1)))
-    bent = body[:at] + draw.choice((b"", b"<!-- > -->", b"<?x <!-- ?>", b" ")) + draw.choice(DOCTYPES) + body[at:]
+    bent = (
+        body[:at]
+        + draw.choice((b"", b"<!-- > -->", b"<?x <!-- ?>", b" "))
+        + draw.choice(DOCTYPES)
+        + body[at:]
+    )
     return (
-        bent if draw.random() < 0.5 else _replace(draw, bent, _TEXT, (b">&a;<", b">&c;<", b">&x;<", b">&nbsp;<"))
+        bent
+        if draw.random() < 0.5
+        else _replace(draw, bent, _TEXT, (b">&a;<", b">&c;<", b">&x;<", b">&nbsp;<"))
     )
 
 
 def swell(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Make an attribute, a name, a text, a comment or a number of them very large."""
     size = draw.choice((100, 1_000, 10_000, 100_000)) if draw.random() < 0.995 else 2_000_000
-    filling = draw.choice((b"x", b"\xc3\xb6", b"(", b"$", b"a(,", b"\\", b" and ", b"&#65;", b"1")) * (size // 2)
+    filling = draw.choice(
+        (b"x", b"\xc3\xb6", b"(", b"$", b"a(,", b"\\", b" and ", b"&#65;", b"1")
+    ) * (size // 2)
     tags = list(_OPENING.finditer(body))
     if not tags:
         return body + filling
     tag = draw.choice(tags)
-    at, ways = tag.end(1), (b" a='" + filling + b"'", b" " * size, b" " + filling, b" a='' b=''" * (size // 20))
+    at, ways = (
+        tag.end(1),
+        (b" a='" + filling + b"'", b" " * size, b" " + filling, b" a='' b=''" * (size // 20)),
+    )
     if draw.random() < 0.5:
         return body[:at] + draw.choice(ways) + body[at:]
     flood = (
@@ -157,7 +191,13 @@ def zip_up(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Leave it packed, or half of it."""
     packed = gzip.compress(body, 1, mtime=0)
     return draw.choice(
-        (packed, packed[: draw.randrange(len(packed))], packed[:10] + body, body + packed, b"\x1f\x8b" + body)
+        (
+            packed,
+            packed[: draw.randrange(len(packed))],
+            packed[:10] + body,
+            body + packed,
+            b"\x1f\x8b" + body,
+        )
     )
 
 
@@ -166,15 +206,25 @@ def recode(draw: random.Random, body: bytes, _: bytes) -> bytes:
     name = draw.choice(("utf-16", "utf-16-be", "utf-32", "latin-1", "utf-7", "cp037", "utf-8-sig"))
     declared = re.sub(rb"UTF-8", name.encode(), body, count=1)
     text = body.decode("utf-8", "replace")
-    return draw.choice((declared, text.encode(name, "replace"), b"\xef\xbb\xbf" + body, b" \n" + body, body * 2))
+    return draw.choice(
+        (declared, text.encode(name, "replace"), b"\xef\xbb\xbf" + body, b" \n" + body, body * 2)
+    )
 
 
 def change_namespace(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Swap a namespace for another, or take a prefix or a declaration away."""
     if draw.random() < 0.6:
-        return _replace(draw, body, re.compile(re.escape(draw.choice(list(filter(None, NAMESPACES))))), NAMESPACES)
+        return _replace(
+            draw,
+            body,
+            re.compile(re.escape(draw.choice(list(filter(None, NAMESPACES))))),
+            NAMESPACES,
+        )
     return _replace(
-        draw, body, re.compile(rb"xmlns(?::\w+)?=|arxiv:|opensearch:"), (b"", b"xmlns:y=", b"y:", b"xmlns=")
+        draw,
+        body,
+        re.compile(rb"xmlns(?::\w+)?=|arxiv:|opensearch:"),
+        (b"", b"xmlns:y=", b"y:", b"xmlns="),
     )
 
 
@@ -190,7 +240,9 @@ def change_date(draw: random.Random, body: bytes, _: bytes) -> bytes:
 
 def add_controls(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Put control characters into a text, plainly or by reference."""
-    code = draw.choice((*range(32), 0x7F, 0x85, 0x9F, 0x200E, 0x2028, 0x202E, 0xFEFF, 0xFFFE, 0xD800, 0x110000))
+    code = draw.choice(
+        (*range(32), 0x7F, 0x85, 0x9F, 0x200E, 0x2028, 0x202E, 0xFEFF, 0xFFFE, 0xD800, 0x110000)
+    )
     plain = chr(code).encode("utf-8", "surrogatepass") if code < 0x110000 else b"\xf4\x90\x80\x80"
     texts = list(_TEXT.finditer(body))
     at = draw.randint(*draw.choice(texts).span(1)) if texts else 0
@@ -215,7 +267,9 @@ def garble(draw: random.Random, body: bytes, _: bytes) -> bytes:
     return _replace(draw, body, _TEXT, (b">" + words + b"<",))
 
 
-def _replace(draw: random.Random, body: bytes, pattern: re.Pattern[bytes], fillings: tuple[bytes, ...]) -> bytes:
+def _replace(
+    draw: random.Random, body: bytes, pattern: re.Pattern[bytes], fillings: tuple[bytes, ...]
+) -> bytes:
     places = [match.span() for match in pattern.finditer(body)]
     if not places:
         return body

@@ -85,7 +85,9 @@ def _judge(seed: Seed, body: bytes, page: object) -> str:
         judge_library(body, page)
         return ""
     whole = seed.body.rstrip()
-    assert len(body) >= len(whole) or not whole.startswith(body), "a part of a page was taken for a page"
+    assert len(body) >= len(whole) or not whole.startswith(body), (
+        "a part of a page was taken for a page"
+    )
     root = _read_plainly(body)
     if isinstance(page, AtomPage):
         return _judge_search(seed, root, page)
@@ -99,7 +101,12 @@ _DECLARATION = re.compile(rb"\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*\?>")
 
 def _read_plainly(body: bytes) -> etree._Element:
     parser = etree.XMLParser(
-        resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True, encoding="utf-8"
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=True,
+        recover=True,
+        encoding="utf-8",
     )
     # Of the declaration only the encoding counts: a version such as 2.0 changes nothing for a reader.
     root = etree.fromstring(_DECLARATION.sub(b"", drop_forbidden(body), count=1), parser)
@@ -149,13 +156,17 @@ def _judge_harvest(seed: Seed, root: etree._Element, page: OaiPage) -> str:
     for paper in page.papers:
         _check_paper(paper)
         assert type(paper.datestamp) is date, "a paper has no datestamp"
-    return unseen or ("entries gone, which no harvest counts" if page.records < seed.entries else "")
+    return unseen or (
+        "entries gone, which no harvest counts" if page.records < seed.entries else ""
+    )
 
 
 def _judge_token(seed: Seed, root: etree._Element, listed: etree._Element, page: OaiPage) -> str:
     beside = [child for child in listed.iterchildren("{*}*") if child.tag != f"{_OAI}record"]
     tokens = [_read_text(token) for token in root.iter(f"{_OAI}resumptionToken")]
-    assert all(child.tag == f"{_OAI}resumptionToken" for child in beside), "a list holds what is no part of it"
+    assert all(child.tag == f"{_OAI}resumptionToken" for child in beside), (
+        "a list holds what is no part of it"
+    )
     assert len(beside) <= 1, "a list has two tokens"
     if page.token is not None:
         assert page.token in tokens, "a token came from elsewhere"
@@ -166,7 +177,9 @@ def _judge_token(seed: Seed, root: etree._Element, listed: etree._Element, page:
     assert tokens or not is_continued, "a list goes on from a token and does not say that it ends"
     if not seed.token:
         return ""
-    return "the token gone from a first page" if not tokens else "the token gone and its element empty"
+    return (
+        "the token gone from a first page" if not tokens else "the token gone and its element empty"
+    )
 
 
 def _read_text(element: etree._Element) -> str:
@@ -178,7 +191,9 @@ def _write(entry: etree._Element) -> bytes:
 
 
 def _check_id(id_: ArxivId, version: int) -> None:
-    assert ArxivId.parse_versioned(f"{id_}v{version}") == (id_, version), "an id is not what it says"
+    assert ArxivId.parse_versioned(f"{id_}v{version}") == (id_, version), (
+        "an id is not what it says"
+    )
 
 
 def _check_paper(paper: Paper) -> None:
@@ -194,7 +209,14 @@ def _check_paper(paper: Paper) -> None:
 
 
 def _list_texts(paper: Paper) -> Iterator[str]:
-    yield from (paper.title, paper.abstract, paper.comment, paper.journal_ref, paper.report_no, paper.license)
+    yield from (
+        paper.title,
+        paper.abstract,
+        paper.comment,
+        paper.journal_ref,
+        paper.report_no,
+        paper.license,
+    )
     yield from (*paper.dois, *paper.categories)
     for author in paper.authors:
         yield from (author.name, *author.affiliations)

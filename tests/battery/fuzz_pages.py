@@ -52,17 +52,35 @@ def _continue(page: bytes) -> bytes:
 
 
 _ENTRIES = (
-    atom_entry("2611.00001v1", authors=atom_author("Ö. One", "X & Y") + atom_author("The Slow Collaboration")),
-    atom_entry("hep-th/9901001v12", title="On $\\mu$ and <b>", extra="<arxiv:doi>10.1/a; 10.1/b</arxiv:doi>"),
-    atom_entry("2611.00002v2", summary="First.\n  Second.", extra="<arxiv:comment>Withdrawn</arxiv:comment>"),
+    atom_entry(
+        "2611.00001v1",
+        authors=atom_author("Ö. One", "X & Y") + atom_author("The Slow Collaboration"),
+    ),
+    atom_entry(
+        "hep-th/9901001v12",
+        title="On $\\mu$ and <b>",
+        extra="<arxiv:doi>10.1/a; 10.1/b</arxiv:doi>",
+    ),
+    atom_entry(
+        "2611.00002v2",
+        summary="First.\n  Second.",
+        extra="<arxiv:comment>Withdrawn</arxiv:comment>",
+    ),
 )
 _LISTED = (
-    oai_entry(raw_paper("2611.00001", authors="A. One (1), B. Two (1 and 2) ((1) X, (2) Y)"), id_="2611.00001"),
+    oai_entry(
+        raw_paper("2611.00001", authors="A. One (1), B. Two (1 and 2) ((1) X, (2) Y)"),
+        id_="2611.00001",
+    ),
     oai_entry(
         raw_paper(
             "hep-th/9901001",
-            versions=raw_version(1, "Fri, 1 Jan 1999 00:00:01 GMT", "<size>1kb</size><source_type>D</source_type>")
-            + raw_version(2, "Sun, 1 Nov 2026 10:00:00 GMT", "<size>0kb</size><source_type>I</source_type>"),
+            versions=raw_version(
+                1, "Fri, 1 Jan 1999 00:00:01 GMT", "<size>1kb</size><source_type>D</source_type>"
+            )
+            + raw_version(
+                2, "Sun, 1 Nov 2026 10:00:00 GMT", "<size>0kb</size><source_type>I</source_type>"
+            ),
             title="On Erd\\H{o}s $x^2$",
             authors='P\\i nar T\\"oz\\"un and B. Two, Jr., for the Slow Collaboration',
             extra="<comments>7 pages</comments><doi>10.1/a</doi><report-no>SLOW-1</report-no>",

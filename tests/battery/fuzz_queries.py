@@ -139,7 +139,11 @@ def _damage(draw: random.Random, text: str) -> str:
         case 4:
             return text[:start] + text[start:end].swapcase() + text[end:]
         case _:
-            return text[:at] + chr(draw.choice((draw.randrange(0x250), draw.randrange(0x11_0000)))) + text[at:]
+            return (
+                text[:at]
+                + chr(draw.choice((draw.randrange(0x250), draw.randrange(0x11_0000))))
+                + text[at:]
+            )
 
 
 @cache
@@ -169,7 +173,9 @@ def assess(text: str) -> tuple[str, Query | None]:
     try:
         query = parse_query(text)
     except QueryError as error:
-        require(0 <= error.position <= len(error.text), f"refused at {error.position} of {error.text}")
+        require(
+            0 <= error.position <= len(error.text), f"refused at {error.position} of {error.text}"
+        )
         require(error.message)
         require(error.pointer())
         return "refused", None
@@ -220,8 +226,12 @@ def read_input(seed: int, number: int) -> Read:
     try:
         verdict, query = assess(text)
     except ContradictionError as error:
-        return Read("query", "contradicts itself", len(text), wrong=str(error) or traceback.format_exc())
-    return Read("query", verdict, len(text), tuple(note.kind for note in query.notes) if query else ())
+        return Read(
+            "query", "contradicts itself", len(text), wrong=str(error) or traceback.format_exc()
+        )
+    return Read(
+        "query", verdict, len(text), tuple(note.kind for note in query.notes) if query else ()
+    )
 
 
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)

@@ -81,5 +81,7 @@ LISTS: Final = (
     "John Smith\nJane Doe\n\nDai, Dong,\r\n",
     "Graph Neural\nNetwork Performance",
     "cat:cs.PF\nAND abs:gpu",
-    "\n".join(f"Lindquell, K{'abcdefghij'[number % 10] * (1 + number // 10)}" for number in range(505)),
+    "\n".join(
+        f"Lindquell, K{'abcdefghij'[number % 10] * (1 + number // 10)}" for number in range(505)
+    ),
 )

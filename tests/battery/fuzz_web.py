@@ -25,8 +25,8 @@ from sqlalchemy import func, select
 from starlette.types import ASGIApp
 
 from digest.model.clock import monotonic
+from digest.model.destinations import Destination
 from digest.model.people import UNCONFIRMED, SignupRequest
-from digest.model.subscriptions import Destination
 from digest.query import parse_query
 from digest.query.canonical import print_canonical
 from digest.serve.steps import run_pass
@@ -46,7 +46,14 @@ PASS = 250
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW")
 FORM = "application/x-www-form-urlencoded"
-KINDS = (FORM, f"{FORM}; charset=utf-8", "multipart/form-data; boundary=b", "text/plain", "", "\xff")
+KINDS = (
+    FORM,
+    f"{FORM}; charset=utf-8",
+    "multipart/form-data; boundary=b",
+    "text/plain",
+    "",
+    "\xff",
+)
 FIELDS = (
     "address q was days hour zone kinds kind feed joins answer token name text until abstracts action"
     " subscription on listed List-Unsubscribe next page day"
@@ -58,10 +65,23 @@ VALUES = (
     " \u202e \ufffe 🙂 é"
 )
 LONG = ("x" * 300, "x" * 3_000, "x" * 70_000)
-ADDRESSES = ("@", "a@b@c.example", "a b@c.example", "x@bücher.example", "a@c\r\nBcc: x", f"{'A' * 70}@c.example")
+ADDRESSES = (
+    "@",
+    "a@b@c.example",
+    "a b@c.example",
+    "x@bücher.example",
+    "a@c\r\nBcc: x",
+    f"{'A' * 70}@c.example",
+)
 SOUND = {
     "address": tuple(f"reader{number}@example.org" for number in range(40)),
-    "q": ("cat:cs.PF", "gpu", "https://arxiv.org/abs/2611.15000", 'au:"Ada Example"', "ti:queues OR abs:clocks"),
+    "q": (
+        "cat:cs.PF",
+        "gpu",
+        "https://arxiv.org/abs/2611.15000",
+        'au:"Ada Example"',
+        "ti:queues OR abs:clocks",
+    ),
     "days": ("weekdays", "mondays", "announcement"),
     "hour": ("0", "9", "23"),
     "zone": ("Europe/Berlin", "UTC", ""),
@@ -72,10 +92,29 @@ SOUND = {
 """What people write. The rest of what is drawn is what they do not."""
 ODD = b"\0 %00 %ff %ed%a0%80 % & = ; \r\n \xff\xfe %F0%9F%98%80 + %0d%0a".split(b" ")
 BODIES = (b"List-Unsubscribe=One-Click", b"x" * 70_000, b"a=1&" * 90, bytes(range(256)))
-TOKENS = ("x", "", ".", "..", "%00", "%2e%2e%2f", "%ff", "%ed%a0%80", "a%2Fb", "é", "a b", "A" * 22, "A" * 6_000)
+TOKENS = (
+    "x",
+    "",
+    ".",
+    "..",
+    "%00",
+    "%2e%2e%2f",
+    "%ff",
+    "%ed%a0%80",
+    "a%2Fb",
+    "é",
+    "a b",
+    "A" * 22,
+    "A" * 6_000,
+)
 HOSTS = ("localhost:8000",) * 30 + ("evil.example", "", "[::1]", "a" * 300, "localhost:8000, x")
 ORIGINS = (ORIGIN,) * 50 + ("null", "", "https://evil.example", ORIGIN.upper())
-MORE = (*[("x", "x")] * 8, ("if-none-match", "*"), ("if-modified-since", "\xff"), ("content-length", "x"))
+MORE = (
+    *[("x", "x")] * 8,
+    ("if-none-match", "*"),
+    ("if-modified-since", "\xff"),
+    ("content-length", "x"),
+)
 
 
 class Grammar:
@@ -90,7 +129,10 @@ class Grammar:
         self.is_sound = False
         self.known: dict[str, list[str]] = {name: [] for name in FIELDS.split(" ")}
         links = world.links(site)
-        self.links = {"f": [links.feed_token("perf-team", 0)], "a": [links.archive_token("perf-team")]}
+        self.links = {
+            "f": [links.feed_token("perf-team", 0)],
+            "a": [links.archive_token("perf-team")],
+        }
         self.links["p"] = [links.preferences_token(Destination.parse(READER))]
 
     def learn(self, path: str, page: str) -> None:
@@ -101,15 +143,21 @@ class Grammar:
                 known[:] = [*known[-40:], token]
         if "<form" not in page:
             return
-        document: Any = lxml.html.document_fromstring(page.encode(), parser=lxml.html.HTMLParser(encoding="utf-8"))
+        document: Any = lxml.html.document_fromstring(
+            page.encode(), parser=lxml.html.HTMLParser(encoding="utf-8")
+        )
         for one in document.xpath("//*[self::button or self::input or self::option][@value]"):
-            name = (one if one.tag != "option" else one.xpath("ancestor::select")[0]).get("name") or "answer"
+            name = (one if one.tag != "option" else one.xpath("ancestor::select")[0]).get(
+                "name"
+            ) or "answer"
             offered = self.known.setdefault(name, [])
             if one.get("value") not in offered:
                 offered[:] = [*offered[-40:], one.get("value")]
         for form in (one for one in document.forms if one.method.upper() == "POST"):
             to = urljoin(f"{ORIGIN}{path}", form.get("action") or "").removeprefix(ORIGIN)
-            for button in form.xpath("(.//button | //button[@form=$id])[@name]", id=form.get("id") or "-") or [{}]:
+            for button in form.xpath(
+                "(.//button | //button[@form=$id])[@name]", id=form.get("id") or "-"
+            ) or [{}]:
                 fields = [*form.form_values(), (button.get("name", "x"), button.get("value", ""))]
                 kind = " ".join(sorted({to[:3], *(name for name, _ in fields)}))
                 self.forms[kind] = [*self.forms.get(kind, [])[-30:], (to, fields)]
@@ -132,7 +180,9 @@ class Grammar:
             return self.draw.choice(known)
         if others and roll < 0.9:
             token = self.draw.choice(others)
-            return self.draw.choice((token, token[:-1], token + "A", token.swapcase(), f"{token}%20"))
+            return self.draw.choice(
+                (token, token[:-1], token + "A", token.swapcase(), f"{token}%20")
+            )
         return self.draw.choice(TOKENS)
 
     def make_path(self) -> str:
@@ -152,8 +202,13 @@ class Grammar:
             path, given = draw.choice(self.forms[draw.choice(list(self.forms))])
             kept, more = (1.0, 0) if self.is_sound else (0.6, draw.choice((0, 0, 0, 1, 5)))
             keeps = [name == "token" or (value and draw.random() < kept) for name, value in given]
-            fields = [(n, v if keep else self.make_value(n)) for (n, v), keep in zip(given, keeps, strict=True)]
-            fields = [field for field in fields if field[0] == "token" or draw.random() < kept + 0.3]
+            fields = [
+                (n, v if keep else self.make_value(n))
+                for (n, v), keep in zip(given, keeps, strict=True)
+            ]
+            fields = [
+                field for field in fields if field[0] == "token" or draw.random() < kept + 0.3
+            ]
         else:
             fields, more = [("token", make_form_token(self.shell, unquote(path)))], 7
         names = draw.sample(list(SOUND if self.is_sound else self.known), more)
@@ -163,7 +218,9 @@ class Grammar:
     def make_request(self) -> httpx.Request:
         draw, path = self.draw, self.make_path()
         self.is_sound = draw.random() < 0.4
-        method = draw.choice(METHODS) if draw.random() < 0.1 else draw.choice(("GET", "POST", "POST"))
+        method = (
+            draw.choice(METHODS) if draw.random() < 0.1 else draw.choice(("GET", "POST", "POST"))
+        )
         body, kind = b"", draw.choice(KINDS) if draw.random() < 0.08 else FORM
         if method == "GET" and draw.random() < 0.5:
             names = draw.sample(list(self.known), draw.randrange(1, 4))
@@ -181,7 +238,10 @@ class Grammar:
         headers = [
             ("host", draw.choice(HOSTS)),
             ("origin", draw.choice(ORIGINS)),
-            ("x-forwarded-for", draw.choice((f"10.{network}.0.9", f"2001:db8:{network:x}::1", "?", ""))),
+            (
+                "x-forwarded-for",
+                draw.choice((f"10.{network}.0.9", f"2001:db8:{network:x}::1", "?", "")),
+            ),
             ("accept", draw.choice(("text/html", "application/atom+xml", "*/*", ""))),
             draw.choice(MORE),
         ]
@@ -232,7 +292,9 @@ def work(site: Site, world: World, hours: float) -> list[str]:
         return [traceback.format_exc()]
     with site.store.read() as conn:
         is_late = schema.signups.c.asked_at < began - UNCONFIRMED
-        late = conn.execute(select(func.count()).select_from(schema.signups).where(is_late)).scalar_one()
+        late = conn.execute(
+            select(func.count()).select_from(schema.signups).where(is_late)
+        ).scalar_one()
     return [f"{late} requests are older than {UNCONFIRMED}"] if late else []
 
 
@@ -242,7 +304,9 @@ async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:
     counted: Counter[tuple[str, str, int]] = Counter()
     for number in range(0, requests, at_once):
         asked = [grammar.make_request() for _ in range(min(at_once, requests - number))]
-        answers = await asyncio.gather(*(ask(grammar.app, one) for one in asked), return_exceptions=True)
+        answers = await asyncio.gather(
+            *(ask(grammar.app, one) for one in asked), return_exceptions=True
+        )
         for request, answer in zip(asked, answers, strict=True):
             path, status = request.url.raw_path.decode().partition("?")[0], 500
             if isinstance(answer, BaseException):
@@ -269,21 +333,33 @@ async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
 @click.option("--requests", type=click.IntRange(1), default=20_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Requests at the same time.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Requests at the same time.",
+)
 @click.option("--postgres", is_flag=True, help="On PostgreSQL instead of SQLite.")
 def main(requests: int, seed: int, at_once: int, *, postgres: bool) -> None:
     with ExitStack() as stack:
-        world = stack.enter_context(live_in(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
+        world = stack.enter_context(
+            live_in(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        )
         world.environ["DIGEST_WEB_SIGNUP"] = "open"
         if postgres:
-            world.environ["DIGEST_STORE_URL"] = create_database(stack.enter_context(quick_server()), "fuzz")
+            world.environ["DIGEST_STORE_URL"] = create_database(
+                stack.enter_context(quick_server()), "fuzz"
+            )
         world.write_config(extra="joinable = true\n")
         site = world.open()
         stack.callback(site.close)
         run_pass(site)
         grammar, began = Grammar(seed, site, world), monotonic()
         found = asyncio.run(fuzz(grammar, requests, at_once))
-        click.echo(f"{requests:,} requests to {len(grammar.routes)} addresses in {monotonic() - began:,.0f} s")
+        click.echo(
+            f"{requests:,} requests to {len(grammar.routes)} addresses in {monotonic() - began:,.0f} s"
+        )
         click.echo(f"seed {seed}; {len(world.mail.mails)} mails were sent")
     click.echo("\n".join([*found[:20], f"{len(found)} findings"]))
     raise SystemExit(1 if found else 0)

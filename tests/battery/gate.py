@@ -116,7 +116,11 @@ class Fire:
     def _look_after(self) -> None:
         """Start anew what ended by itself, and count it: a poller never should."""
         for poller in self.pollers:
-            if not poller.is_struck and poller.process is not None and poller.process.poll() is not None:
+            if (
+                not poller.is_struck
+                and poller.process is not None
+                and poller.process.poll() is not None
+            ):
                 self.exits += 1
                 poller.start()
 
@@ -125,7 +129,9 @@ class Fire:
         if len(well) < 2:
             return  # somebody must be left to ask
         poller = self.draw.choice(well)
-        strike = self.draw.choice((self._kill, self._pause, self._pause, self._hole, self._mute, self._cut))
+        strike = self.draw.choice(
+            (self._kill, self._pause, self._pause, self._hole, self._mute, self._cut)
+        )
         poller.is_struck = True
         self.counts[strike.__name__.lstrip("_")] += 1
         strike(poller)
@@ -172,7 +178,9 @@ class Fire:
         self._later(self.draw.uniform(*self.pace.hole), mend)
 
 
-def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresServer, folder: Path) -> bool:
+def live(
+    pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresServer, folder: Path
+) -> bool:
     """Live through so many faults; print what came of it, and return whether all was well."""
     database = f"gate_{pace.name.split()[-1]}"
     server.do(f"CREATE DATABASE {database}")
@@ -201,7 +209,10 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
             stack.callback(pollers[-1].end)
             pollers[-1].start()
         wanted = 2 if asked.plant else POLLERS
-        wait_until(lambda: len({one.who for one in arxiv.served}) >= wanted, 120 + 10 * pace.spacing * POLLERS)
+        wait_until(
+            lambda: len({one.who for one in arxiv.served}) >= wanted,
+            120 + 10 * pace.spacing * POLLERS,
+        )
         before = len(arxiv.served)
         fire = Fire(pace, pollers, draw)
         fire.burn(faults)
@@ -215,7 +226,9 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
     print("  requests ", len(served), Counter(one.who for one in served))  # noqa: T201
     print(f"  too close {len(breaches) - len(overlaps)}, overlapping {len(overlaps)}")  # noqa: T201
     print(f"  grants that lapsed before a byte left: {granted - made}")  # noqa: T201
-    print(f"  longest silence {longest_silence(served):.1f} s; pollers that ended by themselves: {fire.exits}")  # noqa: T201
+    print(  # noqa: T201
+        f"  longest silence {longest_silence(served):.1f} s; pollers that ended by themselves: {fire.exits}"
+    )
     for breach in breaches[:10]:
         print("  ", breach)  # noqa: T201
     return not breaches and not fire.exits and len(served) > faults / 4
@@ -252,7 +265,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plant", choices=PLANTS, default="", help="a fault that must be found")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="digest-gate-") as name, own_server(fsync="off") as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="digest-gate-") as name,
+        own_server(fsync="off") as server,
+    ):
         parts = [(SCALED, asked.faults), (REAL, asked.real_faults)]
         well = [live(pace, count, asked, server, Path(name)) for pace, count in parts if count]
     print("gate: well" if all(well) else "gate: BREACHED")  # noqa: T201

@@ -81,4 +81,6 @@ def find_breaches(served: list[Served], spacing: float) -> list[Breach]:
 
 def longest_silence(served: list[Served]) -> float:
     """Return the longest time between two requests, in seconds."""
-    return max((after.began - before.ended for before, after in itertools.pairwise(served)), default=0.0)
+    return max(
+        (after.began - before.ended for before, after in itertools.pairwise(served)), default=0.0
+    )

@@ -94,7 +94,9 @@ def main(text: str) -> None:
         deadline=settings.deadline,
     )
     agent = f"{settings.name} (battery@digest.example)"
-    client = ArxivClient(ArxivAddresses(settings.arxiv), agent, gate, SystemClock(), deadline=settings.deadline)
+    client = ArxivClient(
+        ArxivAddresses(settings.arxiv), agent, gate, SystemClock(), deadline=settings.deadline
+    )
     with Path(settings.journal).open("a", encoding="utf-8") as journal:
         before = (0, 0)
         while True:

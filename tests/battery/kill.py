@@ -29,7 +29,14 @@ from tests.battery.kill_clocks import HostClock
 from tests.battery.kill_life import Life, Tally, World
 from tests.battery.kill_plan import LEASE, MODES, KillPlan, write_installation
 from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
-from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
+from tests.battery.kill_world import (
+    BEGIN,
+    CountingMail,
+    LossySlack,
+    PacedClock,
+    Press,
+    open_database,
+)
 from tests.battery.replicas import Replica, count_complaints
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import TOKEN
@@ -64,8 +71,12 @@ def run_battery(
         database = stack.enter_context(open_database(plan.mode, folder))
         file = folder / "digest.toml"
         places = {"arxiv": arxiv.url, "mail": mail.url, "slack": slack.url, "database": database}
-        file.write_text(write_installation(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8")
-        environment = {"DIGEST_SLACK_TOKEN": TOKEN} | ({} if plan.skew else {"DIGEST_TEST_CLOCK": arxiv.clock_url})
+        file.write_text(
+            write_installation(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8"
+        )
+        environment = {"DIGEST_SLACK_TOKEN": TOKEN} | (
+            {} if plan.skew else {"DIGEST_TEST_CLOCK": arxiv.clock_url}
+        )
         store = open_store(database, create=True)
         stack.callback(store.close)
         with store.read() as conn:
@@ -85,14 +96,19 @@ def run_battery(
             stack.callback(replica.kill)
         life = Life(plan, World(clock, arxiv, mail, slack, press, book, marker), replicas, tell)
         tally = life.live()
-        verdict = judge(Evidence(plan, readers, tally, book, press.categories, mail.arrivals, slack.arrivals))
+        verdict = judge(
+            Evidence(plan, readers, tally, book, press.categories, mail.arrivals, slack.arrivals)
+        )
         window = clock.now() - timedelta(days=FEED_DAYS)
         old = {paper for paper, found_by in tally.known_by.items() if found_by < window}
         until = time.monotonic() + _FEEDS_WITHIN
         seen = KillVerdict()
         while not seen.figures or (seen.findings and time.monotonic() < until):
             seen = KillVerdict()
-            feeds = {one.name: [life.read_feed(replica, one.name) for replica in replicas] for one in readers}
+            feeds = {
+                one.name: [life.read_feed(replica, one.name) for replica in replicas]
+                for one in readers
+            }
             judge_feeds(seen, readers, press.categories, feeds, old)
         verdict.add(seen)
         for replica in replicas:
@@ -102,7 +118,10 @@ def run_battery(
             for strange in replica.strange_exits:
                 verdict.accuse("ended by itself", strange)
         for visit in arxiv.violations:
-            verdict.accuse("pace", f"{visit.at:%H:%M:%S} {visit.path} came {visit.gap or 0:.2f} s after the last")
+            verdict.accuse(
+                "pace",
+                f"{visit.at:%H:%M:%S} {visit.path} came {visit.gap or 0:.2f} s after the last",
+            )
         verdict.figures |= {
             "requests to arXiv": len(arxiv.requests),
             "answers lost": slack.lost,
@@ -121,7 +140,11 @@ def _make_clock(plan: KillPlan, clock: PacedClock, folder: Path, number: int) ->
 def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
     if not fault and plan.lease == LEASE:
         return ["digest", "serve"]
-    options = ["--lease", f"{plan.lease:g}", *(["--fault", fault, "--marker", str(marker)] if fault else [])]
+    options = [
+        "--lease",
+        f"{plan.lease:g}",
+        *(["--fault", fault, "--marker", str(marker)] if fault else []),
+    ]
     return ["tests.battery.kill_launcher", *options]
 
 
@@ -157,7 +180,9 @@ def run_planted(seed: int, tell: Callable[[str], object]) -> bool:
         outcome = run_fault(name, seed)
         is_found = bool(outcome.verdict.findings.keys() & {*fault.found_by})
         are_right.append(is_found)
-        tell(f"{name:>17}: {'found' if is_found else 'NOT FOUND'} · {fault.what} · {_describe_findings(outcome)}")
+        tell(
+            f"{name:>17}: {'found' if is_found else 'NOT FOUND'} · {fault.what} · {_describe_findings(outcome)}"
+        )
     tell(f"{sum(are_right)} of {len(are_right)} as they should be, seed {seed}")
     return all(are_right)
 
@@ -181,7 +206,9 @@ def run_fault(name: str, seed: int) -> Outcome:
 
 
 def _describe_findings(outcome: Outcome) -> str:
-    return ", ".join(f"{check} × {len(found)}" for check, found in sorted(outcome.verdict.findings.items()))
+    return ", ".join(
+        f"{check} × {len(found)}" for check, found in sorted(outcome.verdict.findings.items())
+    )
 
 
 @click.command(help=__doc__)
@@ -190,21 +217,38 @@ def _describe_findings(outcome: Outcome) -> str:
 @click.option("--kills", type=int, default=200, show_default=True)
 @click.option("--deliveries", type=int, default=8_000, show_default=True)
 @click.option("--pauses", type=int, default=24, show_default=True)
-@click.option("--long-pauses", type=int, default=2, show_default=True, help="Of these, longer than a lease.")
+@click.option(
+    "--long-pauses", type=int, default=2, show_default=True, help="Of these, longer than a lease."
+)
 @click.option("--restarts", type=int, default=54, show_default=True)
 @click.option(
-    "--lease", type=float, default=LEASE, show_default=True, help="Seconds; shorter ones only for a try."
+    "--lease",
+    type=float,
+    default=LEASE,
+    show_default=True,
+    help="Seconds; shorter ones only for a try.",
 )
 @click.option(
-    "--lossy", type=float, default=0.03, show_default=True, help="The part of Slack's answers that is lost."
+    "--lossy",
+    type=float,
+    default=0.03,
+    show_default=True,
+    help="The part of Slack's answers that is lost.",
 )
 @click.option(
-    "--skew", type=float, default=0.0, help="Seconds that hosts' clocks are ahead or behind, by libfaketime."
+    "--skew",
+    type=float,
+    default=0.0,
+    help="Seconds that hosts' clocks are ahead or behind, by libfaketime.",
 )
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where the installations live and stay afterwards."
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where the installations live and stay afterwards.",
 )
-@click.option("--planted", is_flag=True, help="Build faults in, one after the other, and see each found.")
+@click.option(
+    "--planted", is_flag=True, help="Build faults in, one after the other, and see each found."
+)
 def main(*, mode: str, folder: Path | None, planted: bool, **figures: Any) -> None:  # noqa: ANN401 - of a plan
     """Live one battery on each kind of database, print its figures, and exit with 1 if anything is wrong."""
     signal.signal(signal.SIGTERM, _leave)

@@ -59,7 +59,9 @@ class Book:
         """Whether papers are stored and everything stored is matched."""
         wanted = set(paper_ids)
         with self._store.read() as conn:
-            stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
+            stored = conn.execute(
+                select(func.count()).where(papers.c.arxiv_id.in_(wanted))
+            ).scalar_one()
             return stored == len(wanted) and load_mark(conn, MATCHED) == load_mark(conn, STORED)
 
     def has_due(self, now: datetime) -> bool:
@@ -71,7 +73,9 @@ class Book:
     def count_open(self) -> int:
         """Return how many deliveries have not come to an end."""
         with self._store.read() as conn:
-            return int(conn.execute(select(func.count()).where(deliveries.c.state.in_(_OPEN))).scalar_one())
+            return int(
+                conn.execute(select(func.count()).where(deliveries.c.state.in_(_OPEN))).scalar_one()
+            )
 
     def last_delivery(self) -> int:
         with self._store.read() as conn:
@@ -104,7 +108,8 @@ class Book:
         found = select(attempts.c.outcome, attempts.c.detail).where(attempts.c.delivery_id > after)
         with self._store.read() as conn:
             return Counter(
-                "found" if row.detail.startswith("found") else str(row.outcome) for row in conn.execute(found)
+                "found" if row.detail.startswith("found") else str(row.outcome)
+                for row in conn.execute(found)
             )
 
     def count_copies(self, *arrived: Iterable[Arrival]) -> Counter[str]:
@@ -122,7 +127,9 @@ class Book:
             deliveries.c.state == DeliveryState.HELD
         )
         with self._store.begin() as conn:
-            lost = [row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived]
+            lost = [
+                row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived
+            ]
             for id_ in lost:
                 retry_delivery(conn, id_, now)
         return lost

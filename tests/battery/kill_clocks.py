@@ -22,7 +22,9 @@ def find_library() -> Path:
     for folder in _FOLDERS:
         for library in sorted(Path("/").glob(f"{folder}/libfaketimeMT.so.1")):
             return library
-    raise click.ClickException("--skew needs libfaketime: apt-get install faketime (Debian and Ubuntu)")
+    raise click.ClickException(
+        "--skew needs libfaketime: apt-get install faketime (Debian and Ubuntu)"
+    )
 
 
 class HostClock:

@@ -126,13 +126,17 @@ class Life:
             begun = time.monotonic()
             phase()
             self.tally.seconds[phase.__name__.strip("_")] = time.monotonic() - begun
-            self._tell(f"{phase.__name__.strip('_')}: {time.monotonic() - begun:.0f} s · {self._describe()}")
+            self._tell(
+                f"{phase.__name__.strip('_')}: {time.monotonic() - begun:.0f} s · {self._describe()}"
+            )
         return self.tally
 
     def _begin(self) -> None:
         """Let the first look happen in peace: what it finds is no news."""
         world = self._world
-        world.arxiv.add(*world.press.publish(world.clock.now() - timedelta(hours=20), holds_back=False))
+        world.arxiv.add(
+            *world.press.publish(world.clock.now() - timedelta(hours=20), holds_back=False)
+        )
         world.press.categories.clear()
         self._replicas[0].start()  # alone: the first makes the tables
         await_ready(self._replicas[:1])
@@ -173,7 +177,10 @@ class Life:
         tally, world = self.tally, self._world
         tally.restarted_after = world.book.last_delivery()
         tally.copies_before = world.book.count_copies(world.mail.arrivals, world.slack.arrivals)
-        stops_at = {replica.number: time.monotonic() + self._draw.uniform(1, 4) for replica in self._replicas}
+        stops_at = {
+            replica.number: time.monotonic() + self._draw.uniform(1, 4)
+            for replica in self._replicas
+        }
         while tally.restarts < self._plan.restarts and not self._is_stuck():
             for replica in self._replicas:
                 if (
@@ -185,7 +192,9 @@ class Life:
                     replica.await_stop()
                     replica.start()
                     tally.restarts += 1
-                    stops_at[replica.number] = time.monotonic() + self._draw.uniform(SHORTEST_LIFE, 9)
+                    stops_at[replica.number] = time.monotonic() + self._draw.uniform(
+                        SHORTEST_LIFE, 9
+                    )
             self._turn_page()
             self._watch_feed()
             time.sleep(_LOOK)
@@ -212,7 +221,10 @@ class Life:
                 self._kill_or_pause(replica, now)
 
     def _is_marked(self, replica: Replica) -> bool:
-        ripe = time.monotonic() - replica.started_at >= SHORTEST_LIFE and self.tally.kills < self._plan.kills
+        ripe = (
+            time.monotonic() - replica.started_at >= SHORTEST_LIFE
+            and self.tally.kills < self._plan.kills
+        )
         if ripe and self._world.marker.exists():
             self._world.marker.unlink()
             return True
@@ -221,10 +233,16 @@ class Life:
     def _kill_or_pause(self, replica: Replica, now: float) -> None:
         plan, tally = self._plan, self.tally
         left = max(plan.kills - tally.kills, 0)
-        if self._pauses_left and self._draw.random() < self._pauses_left / (self._pauses_left + left):
+        if self._pauses_left and self._draw.random() < self._pauses_left / (
+            self._pauses_left + left
+        ):
             is_long = tally.long_pauses < plan.long_pauses and len(self._replicas) > 1
             is_long = is_long and self._draw.random() < 2 * plan.long_pauses / max(plan.pauses, 1)
-            seconds = plan.lease * self._draw.uniform(1.05, 1.5) if is_long else self._draw.uniform(0.2, 8)
+            seconds = (
+                plan.lease * self._draw.uniform(1.05, 1.5)
+                if is_long
+                else self._draw.uniform(0.2, 8)
+            )
             replica.pause()
             self._pauses_left -= 1
             tally.pauses += 1
@@ -260,7 +278,11 @@ class Life:
         if replica.url and self._ready_at.get(replica.number, (0, 0.0))[0] != replica.starts:
             self._ready_at[replica.number] = (replica.starts, now)
         starts, since = self._ready_at.get(replica.number, (0, 0.0))
-        return starts == replica.starts and now - since >= seconds and now - replica.started_at >= SHORTEST_LIFE
+        return (
+            starts == replica.starts
+            and now - since >= seconds
+            and now - replica.started_at >= SHORTEST_LIFE
+        )
 
     def _revive(self) -> None:
         for replica in self._replicas:
@@ -304,14 +326,18 @@ class Life:
     def _step(self) -> None:
         world = self._world
         before = world.book.planned
-        world.clock.move_to(next_poll_time(world.clock.now()) + timedelta(seconds=20 + self._plan.skew))
+        world.clock.move_to(
+            next_poll_time(world.clock.now()) + timedelta(seconds=20 + self._plan.skew)
+        )
         papers = world.press.publish(world.clock.now() - timedelta(seconds=15))
         world.arxiv.add(*papers)
         self._fresh = [paper.id for paper in papers]
         self.tally.steps += 1
         self._stepped_at = self._moved_at = time.monotonic()
         self._hasten()
-        self._per_step = max(self._per_step, (world.book.planned - before), world.book.planned // self.tally.steps)
+        self._per_step = max(
+            self._per_step, (world.book.planned - before), world.book.planned // self.tally.steps
+        )
 
     def _hasten(self) -> None:
         self._hastened_at = time.monotonic()
@@ -362,7 +388,11 @@ class Life:
     def _watch_feed(self) -> None:
         """Read a feed from some replica: no entry twice, none gone that was there."""
         now = time.monotonic()
-        ready = [one for one in self._replicas if one.is_alive and one.url and one.number not in self._wakes_at]
+        ready = [
+            one
+            for one in self._replicas
+            if one.is_alive and one.url and one.number not in self._wakes_at
+        ]
         if now - self._watched_at < _FEED_EVERY or not ready:
             return
         self._watched_at = now
@@ -377,7 +407,9 @@ class Life:
         seen = self._seen.setdefault(name, [])
         for shown in (shown for at, shown in seen if at < now - _FEED_LAG):
             gone = [entry for entry in shown if entry not in entries]
-            if gone and (shown[-len(gone) :] != gone or len(entries) < FEED_ENTRIES):  # the oldest may go one day
+            if gone and (
+                shown[-len(gone) :] != gone or len(entries) < FEED_ENTRIES
+            ):  # the oldest may go one day
                 self.tally.feed_troubles.append(f"{name}: {len(gone)} entries are gone")
         seen.append((now, entries))
         del seen[:-20]
@@ -388,7 +420,9 @@ class Life:
         Raises:
             HTTPError: it does not answer, or not well.
         """
-        answer = httpx.get(f"{replica.url}/f/{self._world.book.feed_tokens[name]}.atom", timeout=30.0)
+        answer = httpx.get(
+            f"{replica.url}/f/{self._world.book.feed_tokens[name]}.atom", timeout=30.0
+        )
         answer.raise_for_status()
         return [entry[1] for entry in _ENTRY.finditer(answer.text) if _NOTICE not in entry[0]]
 

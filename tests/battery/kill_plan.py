@@ -48,7 +48,10 @@ class Reader:
     @property
     def destinations(self) -> tuple[str, ...]:
         """Everything something is delivered to, as the product writes it."""
-        return (*(f"mailto:{one}" for one in self.addresses), *(f"slack:#{one}" for one in self.channels))
+        return (
+            *(f"mailto:{one}" for one in self.addresses),
+            *(f"slack:#{one}" for one in self.channels),
+        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ class KillPlan:
         mails, channels = (5, 4) if self.deliveries >= _LARGE else (2, 2)
         count = max(5, round(self.deliveries / _STEPS / (mails + channels * _POSTS)))
         return tuple(
-            _make_reader(number, mails, channels, is_daily=self.daily and not self.skew) for number in range(count)
+            _make_reader(number, mails, channels, is_daily=self.daily and not self.skew)
+            for number in range(count)
         )
 
 
@@ -111,7 +115,13 @@ def _make_reader(number: int, mails: int, channels: int, *, is_daily: bool) -> R
 
 
 def write_installation(
-    readers: tuple[Reader, ...], *, arxiv: str, mail: str, slack: str, database: str, ambiguous_wait: int
+    readers: tuple[Reader, ...],
+    *,
+    arxiv: str,
+    mail: str,
+    slack: str,
+    database: str,
+    ambiguous_wait: int,
 ) -> str:
     """Return the digest.toml of all replicas."""
     return write_config(

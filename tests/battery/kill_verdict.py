@@ -83,13 +83,17 @@ def judge_feeds(
     """
     for reader in readers:
         shown = feeds[reader.name]
-        meant = {paper for paper, listed in categories.items() if set(listed) & set(reader.categories)}
+        meant = {
+            paper for paper, listed in categories.items() if set(listed) & set(reader.categories)
+        }
         fewest = min(sum(paper not in old for paper in meant), FEED_ENTRIES)
         for entries in shown:
             if len(entries) != len(set(entries)):
                 verdict.accuse("feed", f"{reader.name}: an entry stands twice at the end")
             if not fewest <= len(entries) <= len(meant):
-                verdict.accuse("feed", f"{reader.name}: {len(entries)} entries, not {fewest} to {len(meant)}")
+                verdict.accuse(
+                    "feed", f"{reader.name}: {len(entries)} entries, not {fewest} to {len(meant)}"
+                )
         if any(entries != shown[0] for entries in shown):
             verdict.accuse("feed", f"{reader.name}: replicas show different feeds")
     verdict.figures["feeds read at the end"] = sum(map(len, feeds.values()))
@@ -103,12 +107,20 @@ def _judge_ends(verdict: KillVerdict, rows: list[Row], arrivals: list[Arrival]) 
     for row in rows:
         has_arrived = (row.key, row.place) in arrived
         if not has_arrived:
-            verdict.accuse("lost", f"delivery {row.id} to {row.place} is {row.state} and never arrived")
-        if row.state != DeliveryState.SENT and not (row.state == DeliveryState.HELD and has_arrived):
+            verdict.accuse(
+                "lost", f"delivery {row.id} to {row.place} is {row.state} and never arrived"
+            )
+        if row.state != DeliveryState.SENT and not (
+            row.state == DeliveryState.HELD and has_arrived
+        ):
             verdict.accuse("stuck", f"delivery {row.id} to {row.place} is {row.state}: {row.error}")
     for key, place in sorted(arrived - planned):
         verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
-    verdict.figures |= {"deliveries": len(rows), "states at the end": dict(states), "lost": len(planned - arrived)}
+    verdict.figures |= {
+        "deliveries": len(rows),
+        "states at the end": dict(states),
+        "lost": len(planned - arrived),
+    }
 
 
 def _judge_copies(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
@@ -121,7 +133,10 @@ def _judge_copies(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None
     for key, place, count in _count_arrivals(mails):
         copies += count - 1
         if count > attempts.get(key, 0):
-            verdict.accuse("doubled mail", f"{place} got {key} {count} times in {attempts.get(key, 0)} attempts")
+            verdict.accuse(
+                "doubled mail",
+                f"{place} got {key} {count} times in {attempts.get(key, 0)} attempts",
+            )
     deaths = tally.kills + tally.long_pauses
     if copies > MAIL_COPIES_PER_KILL * deaths + _LUCK:
         verdict.accuse("doubled mail", f"{copies} copies too many in {deaths} kills")
@@ -148,7 +163,9 @@ def _judge_papers(
             told[arrival.place][paper].add(arrival.key)
     pairs = 0
     for reader in readers:
-        expected = {paper for paper, listed in categories.items() if set(listed) & set(reader.categories)}
+        expected = {
+            paper for paper, listed in categories.items() if set(listed) & set(reader.categories)
+        }
         for place in reader.destinations:
             pairs += len(expected)
             for paper in sorted(expected - told[place].keys()):
@@ -170,7 +187,9 @@ def _judge_turns(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
             for paper in arrival.papers & tally.known_by.keys():
                 due = next_turn(tally.known_by[paper]).date()
                 if date.fromisoformat(slots[arrival.key]) > due:
-                    verdict.accuse("late", f"{paper} to {arrival.place} on {slots[arrival.key]}, due {due}")
+                    verdict.accuse(
+                        "late", f"{paper} to {arrival.place} on {slots[arrival.key]}, due {due}"
+                    )
 
 
 def _judge_restarts(verdict: KillVerdict, seen: Evidence) -> None:

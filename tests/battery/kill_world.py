@@ -28,7 +28,16 @@ _LONGEST_SLEEP = 2.0
 PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
 _MESSAGE_ID = re.compile(rb"(?im)^message-id: <([^@>]+)@")
 _TITLES = ("Tail latency of {}", "A note on {}", "{} revisited", "Towards fast {}", "Measuring {}")
-_THINGS = ("caches", "queues", "schedulers", "page tables", "log structures", "pipelines", "vector units", "locks")
+_THINGS = (
+    "caches",
+    "queues",
+    "schedulers",
+    "page tables",
+    "log structures",
+    "pipelines",
+    "vector units",
+    "locks",
+)
 
 
 class PacedClock:
@@ -92,8 +101,12 @@ class CountingMail(MailSink):
 
     def keep(self, mail: ReceivedMail) -> int:
         key = find_key(mail)
-        papers = frozenset(PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace")))
-        self.arrivals += [Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients]
+        papers = frozenset(
+            PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace"))
+        )
+        self.arrivals += [
+            Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients
+        ]
         return len(self.arrivals)
 
 
@@ -104,7 +117,9 @@ def list_posts(slack: SlackReceiver) -> list[Arrival]:
         Arrival(
             key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
             place=f"slack:#{names[message.channel]}",
-            papers=frozenset(PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
+            papers=frozenset(
+                PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()
+            ),
             at=0.0,
         )
         for message in slack.messages
@@ -114,7 +129,9 @@ def list_posts(slack: SlackReceiver) -> list[Arrival]:
 class LossySlack(SlackReceiver):
     """A Slack that stores messages and now and then drops the connection before its answer."""
 
-    def __init__(self, clock: PacedClock, channels: tuple[str, ...], *, seed: int, lossy: float) -> None:
+    def __init__(
+        self, clock: PacedClock, channels: tuple[str, ...], *, seed: int, lossy: float
+    ) -> None:
         super().__init__(clock, channels=channels, history_lag=1.0)
         self._draw, self.lossy = random.Random(seed), lossy  # noqa: S311 - the same losses for the same seed
         self.lost = self.limited = 0
@@ -158,7 +175,8 @@ class Press:
             self._held.append((self._next_id(moment), self._draw.randrange(1, 3)))
         for category in CATEGORIES:
             papers += [
-                self._make(self._next_id(moment), moment, category) for _ in range(self._draw.choice((1, 1, 2)))
+                self._make(self._next_id(moment), moment, category)
+                for _ in range(self._draw.choice((1, 1, 2)))
             ]
         return papers
 

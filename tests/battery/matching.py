@@ -49,7 +49,10 @@ class Tally:
         self.mismatches: list[tuple[str, list[int]]] = []
 
     def compare(
-        self, papers: Sequence[Paper], queries: Sequence[Query], answer: Callable[[int], Sequence[int]]
+        self,
+        papers: Sequence[Paper],
+        queries: Sequence[Query],
+        answer: Callable[[int], Sequence[int]],
     ) -> None:
         """Hold the index's answers to some queries against those of another, asked by the query's place."""
         found = PaperIndex(papers).find(queries)
@@ -66,7 +69,10 @@ def load_odd() -> list[Paper]:
     """Return papers with odd texts and names, and with everything only a harvest tells; none without real data."""
     if not REAL:
         return []
-    return [*read_papers("data", "odd_papers.jsonl")[::3], *read_papers("standin", "fixture_papers.jsonl")[::10]]
+    return [
+        *read_papers("data", "odd_papers.jsonl")[::3],
+        *read_papers("standin", "fixture_papers.jsonl")[::10],
+    ]
 
 
 def draw(papers: Sequence[Paper], seed: int) -> Iterator[Query]:
@@ -101,7 +107,9 @@ def compare_plainly(papers: Sequence[Paper], queries: Iterator[Query], count: in
     return tally
 
 
-def compare_with_oracle(papers: Sequence[Paper], shared: Iterator[tuple[Query, str]], count: int) -> Tally:
+def compare_with_oracle(
+    papers: Sequence[Paper], shared: Iterator[tuple[Query, str]], count: int
+) -> Tally:
     """Hold so many queries against papers, by the index and by FTS5."""
     tally = Tally()
     oracle = Oracle(papers)
@@ -134,9 +142,19 @@ def tell(name: str, tally: Tally, seconds: float) -> None:
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
 @click.option("--queries", type=click.IntRange(1), default=10_000, show_default=True)
 @click.option(
-    "--papers", type=click.IntRange(1), default=250, show_default=True, help="of the day in the first comparison"
+    "--papers",
+    type=click.IntRange(1),
+    default=250,
+    show_default=True,
+    help="of the day in the first comparison",
 )
-@click.option("--sample", type=click.IntRange(1), default=2_000, show_default=True, help="queries of the second")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    default=2_000,
+    show_default=True,
+    help="queries of the second",
+)
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(queries: int, papers: int, sample: int, seed: int) -> None:
     made_of, day, others = load_day()

@@ -16,7 +16,16 @@ from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.evaluation import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
 from digest.query.tree import spread_condition
-from digest.query.words import PLACE_HOLDERS, cut_words, fold, fold_word, read_named, read_parted, read_word, stem
+from digest.query.words import (
+    PLACE_HOLDERS,
+    cut_words,
+    fold,
+    fold_word,
+    read_named,
+    read_parted,
+    read_word,
+    stem,
+)
 
 _STEMMED = {Prefix.TITLE: "ti", Prefix.ABSTRACT: "abs"}
 _PLAIN = {
@@ -26,7 +35,21 @@ _PLAIN = {
     Prefix.JOURNAL_REF: "jr",
     Prefix.REPORT_NO: "rn",
 }
-_COLUMNS = ("ti", "abs", "tiw", "absw", "co", "jr", "rn", "name", "cat", "archive", "paper", "doi", "every")
+_COLUMNS = (
+    "ti",
+    "abs",
+    "tiw",
+    "absw",
+    "co",
+    "jr",
+    "rn",
+    "name",
+    "cat",
+    "archive",
+    "paper",
+    "doi",
+    "every",
+)
 _STOP = "s"
 _EVERY = "every : e"
 
@@ -45,7 +68,9 @@ class Oracle:
         )
         places = ", ".join("?" * (len(_COLUMNS) + 1))
         rows = [(index, *_describe(paper)) for index, paper in enumerate(papers)]
-        self._connection.executemany(f"INSERT INTO papers (rowid, {', '.join(_COLUMNS)}) VALUES ({places})", rows)
+        self._connection.executemany(
+            f"INSERT INTO papers (rowid, {', '.join(_COLUMNS)}) VALUES ({places})", rows
+        )
 
     def find(self, question: str) -> list[int]:
         """Return the indexes of the papers that FTS5 finds, in growing order."""
@@ -73,9 +98,20 @@ def _describe(paper: Paper) -> tuple[str, ...]:
         *(_write_words(text, is_stemmed=True) for text in (paper.title, paper.abstract)),
         *(
             _write_words(text, is_stemmed=False)
-            for text in (paper.title, paper.abstract, paper.comment, paper.journal_ref, paper.report_no)
+            for text in (
+                paper.title,
+                paper.abstract,
+                paper.comment,
+                paper.journal_ref,
+                paper.report_no,
+            )
         ),
-        _write_all(text for name in names for part in split_name(name) for text in list_spellings(part.text)),
+        _write_all(
+            text
+            for name in names
+            for part in split_name(name)
+            for text in list_spellings(part.text)
+        ),
         _write_all(name.casefold() for name in categories),
         _write_all(map(taxonomy.archive_of, categories)),
         _write_all((id_, f"{id_}v{paper.version}")),
@@ -88,7 +124,9 @@ def _write_words(raw: str, *, is_stemmed: bool) -> str:
     words = cut_words(WordText(raw, is_stemmed=is_stemmed).plain)
     both = (*map(read_word, words), None, *read_parted(words))
     return " ".join(
-        _STOP if word is None or word in PLACE_HOLDERS else _write(stem(word) if is_stemmed else word)
+        _STOP
+        if word is None or word in PLACE_HOLDERS
+        else _write(stem(word) if is_stemmed else word)
         for word in both
     )
 
@@ -135,7 +173,9 @@ def _translate_author(condition: Condition) -> str:
     if condition.shape is Shape.PHRASE or set(condition.text) & set(" ,*"):
         raise NotSharedError(condition.text)
     if condition.shape is Shape.BEGINNING:
-        return _join("OR", (f"name : {_write(text)} *" for text in list_spellings(fold(condition.text))))
+        return _join(
+            "OR", (f"name : {_write(text)} *" for text in list_spellings(fold(condition.text)))
+        )
     return f"name : {_write(fold_umlauts(fold(condition.text)))}"
 
 
@@ -172,6 +212,10 @@ def _translate_phrase(column: str, words: Sequence[str], *, is_stemmed: bool) ->
     for reading in filter(None, ([*map(read_word, words)], read_parted(words), read_named(words))):
         kept = [word for word in reading if word not in PLACE_HOLDERS]
         if len(kept) < len(reading):
-            raise NotSharedError(words)  # any word may stand in the gap, and FTS5 wants to know which
-        readings.append(f"{column} : {' + '.join(_write(stem(word) if is_stemmed else word) for word in kept)}")
+            raise NotSharedError(
+                words
+            )  # any word may stand in the gap, and FTS5 wants to know which
+        readings.append(
+            f"{column} : {' + '.join(_write(stem(word) if is_stemmed else word) for word in kept)}"
+        )
     return _join("OR", readings)

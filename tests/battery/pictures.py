@@ -20,8 +20,8 @@ from pathlib import Path
 import click
 from playwright.sync_api import Browser
 
+from digest.model.destinations import Destination
 from digest.model.messages import Delivery
-from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
 from tests.battery.browser import Sight, View, find_chromium, look, open_browser, shrink
@@ -29,7 +29,9 @@ from tests.battery.full_day import receive_mail
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
 PHONE, DESK = 360, 1_000
-TURNED_ROUND = "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
+TURNED_ROUND = (
+    "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
+)
 
 VIEWS = {
     "phone": View(PHONE),
@@ -108,13 +110,17 @@ def paint_phones(browser: Browser, html: str, view: View) -> bytes:
     """Return two screens of a mail side by side, as PNG with at most 256 colours."""
     mail = look(browser, html, view, height=2 * _SCREEN, scale=_FINE).picture
     picture = f"data:image/png;base64,{base64.b64encode(mail).decode()}"
-    page = browser.new_page(viewport={"width": 804, "height": _SCREEN + 2}, device_scale_factor=_FINE)
+    page = browser.new_page(
+        viewport={"width": 804, "height": _SCREEN + 2}, device_scale_factor=_FINE
+    )
     page.set_content(_PHONES.format(height=_SCREEN, picture=picture))
     return shrink(page.screenshot(omit_background=True))
 
 
 @click.command()
-@click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures"))
+@click.option(
+    "--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures")
+)
 @click.option("--only", default="", help="The mail of this name alone.")
 @click.option("--readme", is_flag=True, help="Paint the pictures of the README into .github.")
 def main(*, folder: Path, only: str, readme: bool) -> None:

@@ -57,7 +57,11 @@ class Replica:
     @property
     def url(self) -> str:
         """Where it serves, "" while it does not yet."""
-        words = self._out.read_text(encoding="utf-8", errors="replace").split() if self._out.exists() else []
+        words = (
+            self._out.read_text(encoding="utf-8", errors="replace").split()
+            if self._out.exists()
+            else []
+        )
         return words[2] if words[:2] == ["Serving", "at"] else ""
 
     @property
@@ -82,7 +86,9 @@ class Replica:
         if self._process is not None:
             if after:
                 wait_and_kill = ("sh", "-c", 'sleep "$0" && kill -KILL "$1"')
-                subprocess.run([*wait_and_kill, f"{after:.6f}", str(self._process.pid)], check=False)  # noqa: S603 - ours
+                subprocess.run(  # noqa: S603 - ours
+                    [*wait_and_kill, f"{after:.6f}", str(self._process.pid)], check=False
+                )
             else:
                 self._process.kill()
             self._process.wait()
@@ -108,7 +114,9 @@ class Replica:
             code = self._process.wait(_STOPS_WITHIN)
         except subprocess.TimeoutExpired:
             self.kill()
-            self.strange_exits.append(f"replica {self.number} did not stop within {_STOPS_WITHIN:g} s")
+            self.strange_exits.append(
+                f"replica {self.number} did not stop within {_STOPS_WITHIN:g} s"
+            )
             return -signal.SIGKILL
         if code:
             self.strange_exits.append(f"replica {self.number} stopped with exit code {code}")
@@ -118,7 +126,9 @@ class Replica:
         """Whether it ended by itself; it is noted, for it never should."""
         if self._process is None or self._process.poll() is None:
             return False
-        self.strange_exits.append(f"replica {self.number} ended by itself: exit code {self._process.returncode}")
+        self.strange_exits.append(
+            f"replica {self.number} ended by itself: exit code {self._process.returncode}"
+        )
         return True
 
     @property
@@ -139,7 +149,9 @@ def await_ready(replicas: list[Replica], seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
     while not all(replica.url for replica in replicas):
         if time.monotonic() > until or not all(replica.is_alive for replica in replicas):
-            raise TimeoutError("a replica does not serve: " + " ".join(str(one.log) for one in replicas))
+            raise TimeoutError(
+                "a replica does not serve: " + " ".join(str(one.log) for one in replicas)
+            )
         time.sleep(_LOOK)
 
 
@@ -151,5 +163,7 @@ def count_complaints(replicas: list[Replica]) -> Counter[str]:
             for line in replica.log.read_text(encoding="utf-8", errors="replace").splitlines():
                 if "level=error" in line or line.startswith("Traceback"):
                     said = line.partition("level=error")[2] or line
-                    counted["".join("#" if letter.isdigit() else letter for letter in said[:160])] += 1
+                    counted[
+                        "".join("#" if letter.isdigit() else letter for letter in said[:160])
+                    ] += 1
     return counted

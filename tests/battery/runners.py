@@ -108,17 +108,31 @@ def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
         for minutes in starts[:left]:
             left -= 1
             struck, by = draw.random(), draw.choice(("git", "git", "git", "message", "time"))
-            faults = ("fail", "lost", *(f"late {draw.choice((0.05, 0.3, 1.0, 3.0))}" for _ in range(2)))
+            faults = (
+                "fail",
+                "lost",
+                *(f"late {draw.choice((0.05, 0.3, 1.0, 3.0))}" for _ in range(2)),
+            )
             yield Fate(
                 day + timedelta(minutes=minutes + draw.randrange(25)),
-                signal="KILL" if struck < 0.28 else "INT" if struck < 0.33 else "STOP" if struck < 0.4 else "",
+                signal="KILL"
+                if struck < 0.28
+                else "INT"
+                if struck < 0.33
+                else "STOP"
+                if struck < 0.4
+                else "",
                 by=by,
                 count=draw.randrange(1, draw.choice((15, 30)) if by == "git" else 17),
-                order=draw.choice(("before", "after", "amid") if by == "git" else ("before", "after")),
+                order=draw.choice(
+                    ("before", "after", "amid") if by == "git" else ("before", "after")
+                ),
                 share=draw.uniform(0.1, 1.0),
                 away=timedelta(minutes=draw.choice((10, 66, 70, 130, 400))),
                 is_double=draw.random() < 0.1,
-                pushes=tuple(draw.choice((*faults, "", "", "")) for _ in range(9)) if draw.random() < 0.2 else (),
+                pushes=tuple(draw.choice((*faults, "", "", "")) for _ in range(9))
+                if draw.random() < 0.2
+                else (),
                 lost_mail=draw.randrange(12) if draw.random() < 0.1 else -1,
                 lost_part=draw.choice((0.0, 0.0, 0.05, 0.2)),
             )
@@ -160,7 +174,12 @@ class Battery:
         self.arxiv.faults, self.slack.faults = Chance(KINDS, draw), Chance((*BEFORE, *AFTER), draw)
         hooks = stack.enter_context(LoopbackServer(self.hooks.take)).url
         self.origin, key = Origin(folder), draw.randbytes(32)
-        places = {"arxiv": self.arxiv.url, "mail": self.mail.url, "slack": self.slack.url, "hooks": hooks}
+        places = {
+            "arxiv": self.arxiv.url,
+            "mail": self.mail.url,
+            "slack": self.slack.url,
+            "hooks": hooks,
+        }
         self.origin.begin(write_installation(**places))
         self.secrets = make_secrets(hooks, b64encode(key).decode())
         self.seen = Evidence([paper for paper in papers if paper.announced > BEGIN], key)
@@ -172,7 +191,9 @@ class Battery:
         shutil.rmtree(self.folder / f"home{number - 6}", ignore_errors=True)
         box.mkdir()
         is_struck = fate and fate.signal and fate.by == "git"
-        strike = f"{fate.count} {fate.signal} {fate.order}" if fate and is_struck else "0 KILL never"
+        strike = (
+            f"{fate.count} {fate.signal} {fate.order}" if fate and is_struck else "0 KILL never"
+        )
         pushes = "\n".join(fate.pushes if fate else ())
         for name, text in {"calls": "0", "pushes": "0", "strike": strike, "faults": pushes}.items():
             (box / name).write_text(f"{text}\n")
@@ -232,7 +253,9 @@ class Battery:
         """Run a command to which nothing happens."""
         self._spoil(0.0, 0.0)
         self._await(run := self.start(*command))
-        if run.process.returncode not in ((0, 4) if command == RUN else (0,)):  # 4 if something is held
+        if run.process.returncode not in (
+            (0, 4) if command == RUN else (0,)
+        ):  # 4 if something is held
             self.verdict.accuse(f"digest {command[0]}", f"{run.box.name}: {run.said[-300:]}")
         return run
 
@@ -240,7 +263,9 @@ class Battery:
         """Let the commands and the database say how it is."""
         self.settle("status")
         self.settle("db", "check")
-        config = load_config(self.folder / f"home{len(self.runs) - 1}" / "digest.toml", self.secrets)
+        config = load_config(
+            self.folder / f"home{len(self.runs) - 1}" / "digest.toml", self.secrets
+        )
         held = select(deliveries.c.destination, deliveries.c.digest_id)
         with opened_branch(config, self.clock, "judge") as branch, branch.store.read() as conn:
             self.seen.rows |= {
@@ -254,7 +279,9 @@ class Battery:
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
         self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
         if not any(run.pushes for run in self.runs):
-            self.verdict.accuse("the battery itself", "no push went through the git that goes wrong")
+            self.verdict.accuse(
+                "the battery itself", "no push went through the git that goes wrong"
+            )
         self.seen.tried = self.mail.tried
         self.seen.printed = {run.box.name: run.said.encode() for run in self.runs}
         return self.seen
@@ -267,7 +294,10 @@ class Battery:
         """Wait until a run was stopped, then true, or has ended, and judge how."""
         until = time.monotonic() + _HANGS_AFTER
         while run.process.poll() is None:
-            if Path(f"/proc/{run.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            if (
+                Path(f"/proc/{run.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+                == "T"
+            ):
                 return True
             if time.monotonic() > until:
                 self.verdict.accuse("hangs", run.box.name)
@@ -296,7 +326,9 @@ class Battery:
             if any("paused" in event for event in run.events):
                 self.verdict.counts["requests to arXiv too soon after a pause"] += 1
             else:
-                self.verdict.accuse("pace", f"{visit.at:%d %b %H:%M:%S} {visit.path} after {visit.gap or 0:.2f} s")
+                self.verdict.accuse(
+                    "pace", f"{visit.at:%d %b %H:%M:%S} {visit.path} after {visit.gap or 0:.2f} s"
+                )
 
     def _note(self, run: Run, event: str) -> None:
         run.events.add(event)
@@ -304,7 +336,11 @@ class Battery:
 
 
 def run_battery(
-    folder: Path, seed: int, fates: Sequence[Fate], tell: Callable[[str], object] = lambda _: None, rest: int = 8
+    folder: Path,
+    seed: int,
+    fates: Sequence[Fate],
+    tell: Callable[[str], object] = lambda _: None,
+    rest: int = 8,
 ) -> Verdict:
     """Live through all that befalls an installation without a server, in an empty folder.
 
@@ -319,7 +355,9 @@ def run_battery(
             if number % _CHECKED_EVERY == 0:
                 battery.look()
                 found = sum(map(len, battery.verdict.findings.values()))
-                tell(f"{number} of {len(fates)} starts, {len(battery.runs)} processes, {found} findings")
+                tell(
+                    f"{number} of {len(fates)} starts, {len(battery.runs)} processes, {found} findings"
+                )
         for _ in range(rest):
             battery.clock.advance(timedelta(hours=13))
             battery.settle(*RUN)
@@ -332,8 +370,12 @@ def run_battery(
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--runs", type=int, default=400, show_default=True, help="Starts; 400 are a year.")
 @click.option("--size", is_flag=True, help="Measure what a year of 1,500 papers a day pushes.")
-@click.option("--days", type=int, default=40, show_default=True, help="Days that are lived for that.")
-@click.option("--folder", type=click.Path(path_type=Path), help="An empty folder, which stays afterwards.")
+@click.option(
+    "--days", type=int, default=40, show_default=True, help="Days that are lived for that."
+)
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="An empty folder, which stays afterwards."
+)
 def main(*, seed: int, runs: int, size: bool, days: int, folder: Path | None) -> None:
     """Live one battery, print its figures, and exit with 1 if anything is wrong."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

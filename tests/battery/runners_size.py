@@ -53,7 +53,12 @@ def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verd
     )
     seen = dict[Path, int]()
     with DemoArxiv((), clock) as arxiv, MailSink() as mail:
-        one = {"name": "one", "follow": ["cat:cs.PF"], "to": "mailto:$READER", "when": "daily at 09:00 UTC"}
+        one = {
+            "name": "one",
+            "follow": ["cat:cs.PF"],
+            "to": "mailto:$READER",
+            "when": "daily at 09:00 UTC",
+        }
         store = {"git_branch": BRANCH, "forget_unmatched_after": "3 days"}
         origin.begin(write_config(arxiv.url, {}, [one], store=store, mail={"smtp": mail.url}))
         origin.clone(home := folder / "home")
@@ -79,7 +84,9 @@ def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verd
             seen = new
             sizes.append(int(origin.ask("cat-file", "-s", f"{BRANCH}:snapshot")))
             if number % _TOLD_EVERY == _TOLD_EVERY - 1 or number == days - 1:
-                tell(f"day {number + 1}: a snapshot of {sizes[-1]:,} bytes, {total[-1]:,} bytes pushed")
+                tell(
+                    f"day {number + 1}: a snapshot of {sizes[-1]:,} bytes, {total[-1]:,} bytes pushed"
+                )
     half = days // 2
     slope = (sizes[-1] - sizes[half]) / max(days - half, 1)
     daily = (total[-1] - total[half]) / max(days - half, 1)
@@ -93,7 +100,9 @@ def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verd
         "pushed in a year": pushed,
     }
     if snapshot > _MOST_SNAPSHOT:
-        verdict.accuse("size", f"a snapshot of {snapshot:,} bytes after a year, at most {_MOST_SNAPSHOT:,}")
+        verdict.accuse(
+            "size", f"a snapshot of {snapshot:,} bytes after a year, at most {_MOST_SNAPSHOT:,}"
+        )
     if pushed > _MOST_PUSHED:
         verdict.accuse("size", f"{pushed:,} bytes pushed in a year, at most {_MOST_PUSHED:,}")
     return verdict

@@ -22,7 +22,12 @@ _DIES_WITHIN = timedelta(days=3)
 
 _MOST_JOURNAL = 65_536
 _ENTRY = re.compile(rb"100644 (journal|snapshot)\0(.{20})", re.DOTALL)
-_ENDS = {"mailto": ("sent", "held"), "slack-webhook": ("sent", "held"), "slack": ("sent",), "webhook": ("sent",)}
+_ENDS = {
+    "mailto": ("sent", "held"),
+    "slack-webhook": ("sent", "held"),
+    "slack": ("sent",),
+    "webhook": ("sent",),
+}
 """How a delivery may end, by its kind of destination."""
 
 
@@ -74,7 +79,9 @@ def _judge_copies(seen: Evidence, place: str, key: str, moments: list[float]) ->
     kind = place.partition(":")[0]
     seen.verdict.counts[f"messages: {kind}"] += 1
     for at in moments[:-1]:
-        lives = [(name, events) for name, began, ended, events in seen.lives if began <= at <= ended]
+        lives = [
+            (name, events) for name, began, ended, events in seen.lives if began <= at <= ended
+        ]
         reasons = {event for _, events in lives for event in events} - {"started twice at once"}
         is_paused = any("paused" in event for event in reasons)
         reasons |= {"answer lost"} if key in seen.lost else set()
@@ -128,7 +135,11 @@ def judge_held(seen: Evidence) -> None:
     """No mail is held that nobody tried: of a day's no more than runs that died with one in their hands."""
     held = defaultdict(list)
     for row in seen.rows.values():
-        if row.state == DeliveryState.HELD and row.place.startswith("mailto:") and row.key not in seen.tried:
+        if (
+            row.state == DeliveryState.HELD
+            and row.place.startswith("mailto:")
+            and row.key not in seen.tried
+        ):
             held[date.fromisoformat(row.slot)].append(row)
     for day, rows in held.items():
         seen.verdict.counts["held, and never seen by the mail server"] += len(rows)
@@ -140,7 +151,14 @@ def judge_held(seen: Evidence) -> None:
 def _judge_secrets(seen: Evidence, origin: Origin) -> None:
     """Nothing that was pushed or printed has an address, a token, a key or a word of the query."""
     counts, kinds, sizes = seen.verdict.counts, dict[str, str](), dict[str, int]()
-    texts = (*READERS, "quillon", WORD, TOKEN, SIGNING.removeprefix("whsec_"), INCOMING.rpartition("/")[2])
+    texts = (
+        *READERS,
+        "quillon",
+        WORD,
+        TOKEN,
+        SIGNING.removeprefix("whsec_"),
+        INCOMING.rpartition("/")[2],
+    )
     needles = [*(text.encode() for text in texts), b64encode(seen.key), seen.key]
 
     def search(name: str, content: bytes) -> None:
@@ -161,6 +179,8 @@ def _judge_secrets(seen: Evidence, origin: Origin) -> None:
             kinds |= {found[1].hex(): found[0].decode() for found in _ENTRY.findall(content)}
         search(id_, content)
     for name in ("journal", "snapshot"):
-        counts[f"bytes of the largest {name}"] = max(sizes[id_] for id_, kind in kinds.items() if kind == name)
+        counts[f"bytes of the largest {name}"] = max(
+            sizes[id_] for id_, kind in kinds.items() if kind == name
+        )
     if counts["bytes of the largest journal"] > _MOST_JOURNAL:
         seen.verdict.accuse("size", "a journal has more than 64 KB")

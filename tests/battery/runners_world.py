@@ -171,24 +171,38 @@ def make_papers(draw: random.Random, first: date, days: int) -> Iterator[DemoPap
             yield DemoPaper(
                 id=f"{month}.{numbers[month]:05d}",
                 announced=announcement_moment(day),
-                submitted=((open_window(day)[1] - timedelta(minutes=draw.randrange(1, 50))).astimezone(UTC),),
+                submitted=(
+                    (open_window(day)[1] - timedelta(minutes=draw.randrange(1, 50))).astimezone(
+                        UTC
+                    ),
+                ),
                 title=f"Measuring queues, part {numbers[month]} of {month}",
-                abstract="We measure, and report what we found. " + f"It is a {WORD}. " * (draw.random() < 0.6),
+                abstract="We measure, and report what we found. "
+                + f"It is a {WORD}. " * (draw.random() < 0.6),
                 authors=(Author("Ada Example"), Author("Bo Sample")),
                 categories=(draw.choice(("cs.PF", "cs.DC")),),
             )
 
 
 def list_wanted(paper: DemoPaper) -> list[str]:
-    hidden = [*(f"mailto:{one}" for one in READERS), "slack:#papers"] if WORD in paper.abstract else []
-    return hidden + (["webhook:lab", "slack-webhook:team"] if paper.categories[0] == "cs.PF" else [])
+    hidden = (
+        [*(f"mailto:{one}" for one in READERS), "slack:#papers"] if WORD in paper.abstract else []
+    )
+    return hidden + (
+        ["webhook:lab", "slack-webhook:team"] if paper.categories[0] == "cs.PF" else []
+    )
 
 
 def write_installation(*, arxiv: str, mail: str, slack: str, hooks: str) -> str:
     """Return a digest.toml that tells nobody what is hidden."""
     to = [*(f"mailto:$READER{number}" for number in range(len(READERS))), "slack:#papers"]
     hidden = {"name": "hidden", "follow": ["hidden"], "to": to, "when": "daily at 09:00 UTC"}
-    hooked = {"name": "open", "follow": ["open"], "to": ["webhook:lab", "slack-webhook:team"], "when": "at once"}
+    hooked = {
+        "name": "open",
+        "follow": ["open"],
+        "to": ["webhook:lab", "slack-webhook:team"],
+        "when": "at once",
+    }
     text = write_config(
         arxiv,
         {"hidden": "$QUERY", "open": "cat:cs.PF"},
@@ -225,7 +239,11 @@ class Origin:
         wrapper.write_text(_WRAPPER.replace("GIT", _GIT), encoding="utf-8")
         wrapper.chmod(0o755)
         self._git("init", "--quiet", "--bare", "--initial-branch=main", str(self._path))
-        for name, value in (("gc.auto", "0"), ("receive.autogc", "false"), ("transfer.unpackLimit", "100000")):
+        for name, value in (
+            ("gc.auto", "0"),
+            ("receive.autogc", "false"),
+            ("transfer.unpackLimit", "100000"),
+        ):
             self.ask("config", name, value)
         self._git("init", "--quiet", "--initial-branch=main", str(work))
         (work / "digest.toml").write_text(text, encoding="utf-8")
@@ -239,9 +257,14 @@ class Origin:
         shallow = ("--depth", "1", "--single-branch", "--no-tags")
         self._git("clone", "--quiet", *shallow, self._path.as_uri(), str(folder))
 
-    def make_environment(self, box: Path, secrets: dict[str, str], clock_url: str) -> dict[str, str]:
+    def make_environment(
+        self, box: Path, secrets: dict[str, str], clock_url: str
+    ) -> dict[str, str]:
         usual = {name: text for name, text in os.environ.items() if not name.startswith("DIGEST_")}
-        ours = {"PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "RUNNER_BOX": str(box)}
+        ours = {
+            "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "RUNNER_BOX": str(box),
+        }
         known = {"DIGEST_TEST_CLOCK": clock_url, "GITHUB_ACTIONS": "true", "PYTHONPATH": str(ROOT)}
         return {**usual, **secrets, **ours, **known}
 

@@ -83,7 +83,9 @@ class Office:
         run_pass(self.site)
         with self.site.store.read() as conn:
             self.maker = make_links(conn, self.site.config)
-        transport = httpx.ASGITransport(create_app(self.site), client=("127.0.0.1", 9))  # a proxy of ours
+        transport = httpx.ASGITransport(
+            create_app(self.site), client=("127.0.0.1", 9)
+        )  # a proxy of ours
         self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost:8000")
 
     def close(self) -> None:
@@ -106,7 +108,10 @@ class Office:
         """Count requests that wait, people, who left, and what is saved."""
         with self.site.store.read() as conn:
             tables = (signups, subscribers, suppressions, saved_queries, subscription_destinations)
-            return [conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
+            return [
+                conn.execute(select(func.count()).select_from(table)).scalar_one()
+                for table in tables
+            ]
 
 
 @contextmanager
@@ -118,7 +123,12 @@ def opened() -> Iterator[Office]:
 async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], what: str) -> None:
     """Let requests come, each at a moment from the beginning, for an address and from a client."""
     with opened() as office:
-        clock, mails, sent_at, seen = office.world.clock, office.world.mail, EVENING, len(office.world.mail.mails)
+        clock, mails, sent_at, seen = (
+            office.world.clock,
+            office.world.mail,
+            EVENING,
+            len(office.world.mail.mails),
+        )
         taken, left = defaultdict[str, list[datetime]](list), defaultdict[str, list[datetime]](list)
         statuses = Counter[int]()
         for moment, address, client in sorted(plan):
@@ -135,7 +145,9 @@ async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], wh
                     left[mail.recipients[0]].append(sent_at)
                 seen = len(mails.mails)
         verdict.counts[f"requests for {what}: answers {dict(statuses)}"] = statuses.total()
-        verdict.counts[f"mails that left for {what}, to {len(left):,}"] = sum(map(len, left.values()))
+        verdict.counts[f"mails that left for {what}, to {len(left):,}"] = sum(
+            map(len, left.values())
+        )
         for limit in LETTERS_TO_ADDRESS:
             judge(verdict, f"mails to one of {what} in {limit.span.days} d", left, limit)
         judge(verdict, f"requests for {what} in an hour", {"": taken.pop("")}, REQUESTS)
@@ -145,11 +157,14 @@ async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], wh
                 verdict.accuse("an invariant", violation.name)
 
 
-def judge(verdict: Verdict, what: str, moments: Mapping[str, Sequence[datetime]], limit: Limit) -> None:
+def judge(
+    verdict: Verdict, what: str, moments: Mapping[str, Sequence[datetime]], limit: Limit
+) -> None:
     """Hold the fullest span of any name against a limit."""
     span = limit.span - timedelta.resolution
     most = max(
-        (bisect_right(of, one + span) - at for of in moments.values() for at, one in enumerate(of)), default=0
+        (bisect_right(of, one + span) - at for of in moments.values() for at, one in enumerate(of)),
+        default=0,
     )
     verdict.counts[f"most {what} (limit {limit.most})"] = most
     if most > limit.most:
@@ -162,22 +177,32 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
         with office.site.store.begin() as conn:
             now, wish = office.site.clock.now(), SignupRequest().add_query("tail")
             for number in range(pairs):
-                asked = StoredSignup(0, RequestKind.SUBSCRIBE, f"known{number}@example.org", wish, now, now)
+                asked = StoredSignup(
+                    0, RequestKind.SUBSCRIBE, f"known{number}@example.org", wish, now, now
+                )
                 confirm_signup(conn, office.site.config, office.maker, asked, at=now)
         times: dict[str, list[float]] = {"known": [], "unknown": []}
         for number in range(pairs):
             for which in draw.sample(sorted(times), 2):
                 office.world.clock.sleep(45)
-                address, client = f"{which}{number}@example.org", f"10.{number % 250}.0.{draw.randrange(1, 250)}"
+                address, client = (
+                    f"{which}{number}@example.org",
+                    f"10.{number % 250}.0.{draw.randrange(1, 250)}",
+                )
                 status, seconds = await office.ask(address, client)
                 times[which].append(seconds * 1000)
                 if status != 200:
                     verdict.accuse("an answer", f"{status} to {which}")
         for which, taken in times.items():
             quartiles = ", ".join(f"{one:.2f}" for one in statistics.quantiles(taken, n=4))
-            verdict.counts[f"answers for {which} addresses; ms, by quartiles: {quartiles}"] = len(taken)
+            verdict.counts[f"answers for {which} addresses; ms, by quartiles: {quartiles}"] = len(
+                taken
+            )
         ours, theirs = map(sorted, times.values())
-        places = [bisect_right(ours, one) / pairs - bisect_right(theirs, one) / pairs for one in (*ours, *theirs)]
+        places = [
+            bisect_right(ours, one) / pairs - bisect_right(theirs, one) / pairs
+            for one in (*ours, *theirs)
+        ]
         distance, allowed = max(map(abs, places)), 1.36 * sqrt(2 / pairs)
         verdict.counts[
             f"pairs: Kolmogorov-Smirnov distance {distance:.4f}, by chance up to {allowed:.4f} (5 %)"
@@ -199,19 +224,33 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
                 )
                 confirm_signup(conn, office.site.config, office.maker, asked, at=now)
                 save_signup(
-                    conn, RequestKind.LINK if number % 2 else RequestKind.FRESH, address, SignupRequest(), at=now
+                    conn,
+                    RequestKind.LINK if number % 2 else RequestKind.FRESH,
+                    address,
+                    SignupRequest(),
+                    at=now,
                 )
         run_pass(office.site)
-        texts = [mail.raw.decode().replace("=\r\n", "").replace("=3D", "=") for mail in office.world.mail.mails]
-        paths = sorted({path for text in texts for path in re.findall(rf"{ORIGIN}(/[ckpu]/[\w-]{{22}})", text)})
-        kinds = ", ".join(f"{number} of /{kind}" for kind, number in Counter(path[1] for path in paths).items())
+        texts = [
+            mail.raw.decode().replace("=\r\n", "").replace("=3D", "=")
+            for mail in office.world.mail.mails
+        ]
+        paths = sorted(
+            {path for text in texts for path in re.findall(rf"{ORIGIN}(/[ckpu]/[\w-]{{22}})", text)}
+        )
+        kinds = ", ".join(
+            f"{number} of /{kind}" for kind, number in Counter(path[1] for path in paths).items()
+        )
         verdict.counts[f"links of mails: {kinds}"] = len(paths)
         with office.site.store.begin() as conn:
             conn.execute(delete(request_counts))
         before, statuses = office.count_people(), Counter[str]()
         for _ in range(visits):
             path, method = draw.choice(paths), draw.choice(("GET", "HEAD", "POST", "POST"))
-            headers = {"Content-Type": draw.choice(KINDS), **({"Origin": ORIGIN} if draw.random() < 0.5 else {})}
+            headers = {
+                "Content-Type": draw.choice(KINDS),
+                **({"Origin": ORIGIN} if draw.random() < 0.5 else {}),
+            }
             body = draw.choice(BODIES) if method == "POST" else None
             answer = await office.http.request(method, path, content=body, headers=headers)
             statuses[f"{method} {answer.status_code}"] += 1
@@ -236,7 +275,9 @@ def main(requests: int, networks: int, pairs: int, visits: int, seed: int) -> No
         plan = []
         for number in range(requests):
             moment = timedelta(seconds=draw.uniform(0, 3 * 3600 if number % 2 else 40 * 86_400))
-            network = draw.randrange(networks if draw.random() < 0.5 else 3)  # three ask again and again
+            network = draw.randrange(
+                networks if draw.random() < 0.5 else 3
+            )  # three ask again and again
             client = f"10.{network // 250}.{network % 250}.{draw.randrange(1, 250)}"
             plan.append((moment, f"somebody{draw.randrange(addresses)}@example.org", client))
         asyncio.run(flood(verdict, plan, what))

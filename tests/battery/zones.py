@@ -25,7 +25,15 @@ FIRST, LAST = 2024, 2037
 _STEP = timedelta(minutes=5)
 _AROUND = timedelta(days=3)
 _NEARBY = timedelta(minutes=30)
-_EVERYDAY = (time(0, 0), time(0, 30), time(2, 0), time(2, 30), time(9, 0), time(12, 0), time(23, 30))
+_EVERYDAY = (
+    time(0, 0),
+    time(0, 30),
+    time(2, 0),
+    time(2, 30),
+    time(9, 0),
+    time(12, 0),
+    time(23, 30),
+)
 _DAY = timedelta(days=1)
 
 
@@ -108,7 +116,9 @@ def _try_time(zone: str, at: time, readings: list[tuple[datetime, datetime]], ta
         if day in found:
             tally.findings.append(f"{zone} {at}: {day} has two turns")
         if latest_slot(cadence, None, slot.due_at) != slot:
-            tally.findings.append(f"{zone} {at}: the turn of {day} is another one seen from its own moment")
+            tally.findings.append(
+                f"{zone} {at}: the turn of {day} is another one seen from its own moment"
+            )
         found[day] = slot.due_at
         moment = slot.due_at
     tally.turns += len(expected)
@@ -116,7 +126,9 @@ def _try_time(zone: str, at: time, readings: list[tuple[datetime, datetime]], ta
         if day not in found:
             tally.findings.append(f"{zone} {at}: {day} has no turn")
         elif found[day] != due_at:
-            tally.findings.append(f"{zone} {at}: {day} has its turn at {found[day]}, not at {due_at}")
+            tally.findings.append(
+                f"{zone} {at}: {day} has its turn at {found[day]}, not at {due_at}"
+            )
     for earlier, later in pairwise(found):
         if later <= earlier:
             tally.findings.append(f"{zone} {at}: {later} comes after {earlier}")
@@ -135,8 +147,12 @@ def _read_turns(
         if day not in days:
             tally.never.add((zone, day))
         else:
-            begin = next(number for number, (_, shown) in enumerate(readings) if shown.date() == day)
-            turns[day], shown = next(reading for reading in readings[begin:] if reading[1] >= wanted)
+            begin = next(
+                number for number, (_, shown) in enumerate(readings) if shown.date() == day
+            )
+            turns[day], shown = next(
+                reading for reading in readings[begin:] if reading[1] >= wanted
+            )
             tally.moved += shown != wanted
             tally.repeated += [shown for _, shown in readings].count(wanted) > 1
         day += _DAY
@@ -152,7 +168,9 @@ def main(*, first: int, last: int) -> None:
     for zone in sorted(available_timezones()):
         if zone not in ("Factory", "localtime"):
             try_zone(zone, tally, first=first, last=last)
-    click.echo("\n".join((*tally.findings[:50], *tally.describe(), f"{timer.monotonic() - begun:.0f} s")))
+    click.echo(
+        "\n".join((*tally.findings[:50], *tally.describe(), f"{timer.monotonic() - begun:.0f} s"))
+    )
     raise SystemExit(bool(tally.findings))
 
 

@@ -63,7 +63,9 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def opened(url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:9") -> Iterator[Site]:
+def opened(
+    url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:9"
+) -> Iterator[Site]:
     """Open an installation on an empty database.
 
     Args:
@@ -73,8 +75,12 @@ def opened(url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
         path = Path(folder) / "digest.toml"
-        text = write_config(arxiv, {}, store={"url": url}, web={"base_url": "https://digest.example.org"})
+        text = write_config(
+            arxiv, {}, store={"url": url}, web={"base_url": "https://digest.example.org"}
+        )
         path.write_text(text, encoding="utf-8")
-        site = open_site(load_config(path, {}), clock or ManualClock(EVENING), owner="bench", jitter=lambda: 0.5)
+        site = open_site(
+            load_config(path, {}), clock or ManualClock(EVENING), owner="bench", jitter=lambda: 0.5
+        )
         stack.callback(site.close)
         yield site

@@ -37,7 +37,13 @@ _EVERYTHING: Final = "all:nowhereatall OR au:nobody"
 
 def forget() -> None:
     """Forget all words ever read."""
-    for remembered in (words.spell_word, words.read_word, words._part_word, words._fold_accents, words.stem):
+    for remembered in (
+        words.spell_word,
+        words.read_word,
+        words._part_word,
+        words._fold_accents,
+        words.stem,
+    ):
         remembered.cache_clear()
     gc.collect()
 
@@ -51,7 +57,9 @@ def match_plainly(texts: Sequence[str], papers: Sequence[Paper]) -> list[list[in
     """Return the papers of each query, as the evaluator finds them."""
     ready = list(map(analyse, papers))
     queries = map(parse_query, texts)
-    return [[place for place, paper in enumerate(ready) if matches(query, paper)] for query in queries]
+    return [
+        [place for place, paper in enumerate(ready) if matches(query, paper)] for query in queries
+    ]
 
 
 def report(texts: Sequence[str], day: Sequence[Paper], verdict: Verdict) -> None:
@@ -66,16 +74,28 @@ def report(texts: Sequence[str], day: Sequence[Paper], verdict: Verdict) -> None
         "analysing": lambda: match_plainly([_EVERYTHING], day),
     }
     times = measure_in_turns(contestants, ROUNDS, lambda _: forget())
-    plainly = times["analysing"] + (times["evaluator"] - times["analysing"]) * len(texts) / len(sample)
-    say(f"{len(texts):,} queries: {times['index']:,.0f} ms, {times['reading']:,.0f} ms of it to read the papers")
-    verdict.tell("  the evaluator", plainly / times["index"], "times as long", RATIOS[len(texts)], at_most=False)
+    plainly = times["analysing"] + (times["evaluator"] - times["analysing"]) * len(texts) / len(
+        sample
+    )
+    say(
+        f"{len(texts):,} queries: {times['index']:,.0f} ms, {times['reading']:,.0f} ms of it to read the papers"
+    )
+    verdict.tell(
+        "  the evaluator",
+        plainly / times["index"],
+        "times as long",
+        RATIOS[len(texts)],
+        at_most=False,
+    )
 
 
 def main() -> int:
     """Measure everything; return 1 where a goal was missed."""
     made_of, day, others = load_day()
     verdict, day = Verdict(), day[:PAPERS]
-    say(f"Python {sys.version.split()[0]}; {len(day):,} {made_of}; medians of {ROUNDS} rounds, processor time")
+    say(
+        f"Python {sys.version.split()[0]}; {len(day):,} {made_of}; medians of {ROUNDS} rounds, processor time"
+    )
     drawn = read_queries(QueryWriter(others, 1).write_realistic)
     texts = [query.text for query in islice(drawn, max(RATIOS))]
     for count in RATIOS:

@@ -49,7 +49,9 @@ def _make_up() -> Iterator[DemoPaper]:
         if number % _TITLES_OF_A_WRITER == 0:
             writer = Writer(draw)  # which has no titles behind it that must not come again
         manuscript = writer.write()
-        more = [writer.write().abstract for _ in range(3)] if number % 2 else [manuscript.abstract] * 3
+        more = (
+            [writer.write().abstract for _ in range(3)] if number % 2 else [manuscript.abstract] * 3
+        )
         moment = first + timedelta(minutes=number)
         yield DemoPaper(
             id=f"2611.{number + 1:05d}",

@@ -21,8 +21,12 @@ def load_papers() -> tuple[str, list[Paper]]:
     """Return what they are, and the papers in the order of their ids."""
     if not REAL:
         return "made-up papers", [show(paper) for paper in made_up_papers(MADE_UP)]
-    with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        return "real papers of 2016", [read_kept(json.loads(line)) for line in lines if line.strip()]
+    with gzip.open(
+        Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8"
+    ) as lines:
+        return "real papers of 2016", [
+            read_kept(json.loads(line)) for line in lines if line.strip()
+        ]
 
 
 def load_day() -> tuple[str, list[Paper], list[Paper]]:

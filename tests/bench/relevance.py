@@ -83,11 +83,23 @@ def read_rated(path: Path) -> tuple[dict[str, PaperText], dict[str, Person]]:
     """Read papers, and people who rated them; stop in words if that is not all there."""
     raw = path.read_bytes()
     told = json.loads(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw)
-    papers = {number: (title or "", abstract or "") for number, (title, abstract) in told["papers"].items()}
-    people = {name: Person(one["ratings"], one["libraries"]) for name, one in told["people"].items()}
-    named = {number for one in people.values() for some in (one.ratings, *one.libraries) for number in some}
+    papers = {
+        number: (title or "", abstract or "")
+        for number, (title, abstract) in told["papers"].items()
+    }
+    people = {
+        name: Person(one["ratings"], one["libraries"]) for name, one in told["people"].items()
+    }
+    named = {
+        number
+        for one in people.values()
+        for some in (one.ratings, *one.libraries)
+        for number in some
+    }
     if missing := sorted(map(str, named - papers.keys())):
-        sys.exit(f"{path}: `papers` lacks {len(missing)} that are rated or in a library, such as {missing[0]}")
+        sys.exit(
+            f"{path}: `papers` lacks {len(missing)} that are rated or in a library, such as {missing[0]}"
+        )
     if not any(one.ratings and one.libraries for one in people.values()):
         sys.exit(f"{path}: nobody has both ratings and a library")
     return papers, people
@@ -104,9 +116,13 @@ def measure_rated(
             yield name, place, dict(zip(person.ratings, measured, strict=True))
 
 
-def judge(people: Mapping[str, Person], scores: Sequence[tuple[str, int, dict[str, int]]]) -> tuple[float, ...]:
+def judge(
+    people: Mapping[str, Person], scores: Sequence[tuple[str, int, dict[str, int]]]
+) -> tuple[float, ...]:
     """Return the loss, and the shares of easy and of hard pairs in the right order."""
-    tallies: defaultdict[int, tuple[Tally, Tally, Tally]] = defaultdict(lambda: (Tally(), Tally(), Tally()))
+    tallies: defaultdict[int, tuple[Tally, Tally, Tally]] = defaultdict(
+        lambda: (Tally(), Tally(), Tally())
+    )
     for name, place, near in scores:
         loss, easy, hard = tallies[place]
         for (one, rated), (other, less) in combinations(people[name].ratings.items(), 2):
@@ -118,7 +134,8 @@ def judge(people: Mapping[str, Person], scores: Sequence[tuple[str, int, dict[st
                 elif min(rated, less) >= HIGH:
                     hard.add(by_rating, by_nearness)
     losses, easy_wrong, hard_wrong = (
-        sum(tally.share for tally in column) / len(column) for column in zip(*tallies.values(), strict=True)
+        sum(tally.share for tally in column) / len(column)
+        for column in zip(*tallies.values(), strict=True)
     )
     return losses, 1 - easy_wrong, 1 - hard_wrong
 
@@ -127,7 +144,9 @@ def report_rated(path: Path, verdict: Verdict, *, tells_scores: bool) -> None:
     """Print the loss, or what it is made of."""
     papers, people = read_rated(path)
     made_of, stored = load_papers() if REAL else ("the papers of the file", [])
-    weights = Weights().count([(paper.title, paper.abstract) for paper in stored] or papers.values())
+    weights = Weights().count(
+        [(paper.title, paper.abstract) for paper in stored] or papers.values()
+    )
     scores = measure_rated(weights, papers, people)
     if tells_scores:
         for name, place, near in scores:
@@ -152,7 +171,11 @@ def find_authors(papers: Sequence[Paper]) -> list[list[int]]:
         if len(paper.authors) <= _MOST_AUTHORS:
             for name in dict.fromkeys(author.name for author in paper.authors):
                 by_name[name].append(number)
-    return [found for name, found in by_name.items() if FEWEST <= len(found) <= MOST and _GIVEN_NAME.match(name)]
+    return [
+        found
+        for name, found in by_name.items()
+        if FEWEST <= len(found) <= MOST and _GIVEN_NAME.match(name)
+    ]
 
 
 def report_authors(verdict: Verdict) -> None:
@@ -170,12 +193,18 @@ def report_authors(verdict: Verdict) -> None:
         read = Texts.read(texts[number] for number in day)
         for number in day if len(day) >= _SMALLEST_DAY else ():
             for author in wanted[number]:
-                measured = Interest(weights, [texts[one] for one in authors[author][:KNOWN]]).measure(read)
+                measured = Interest(
+                    weights, [texts[one] for one in authors[author][:KNOWN]]
+                ).measure(read)
                 found.append((author, measured[number - day[0]] >= find_least(measured)))
         weights = weights.count(texts[number] for number in day)
-    say(f"{len({author for author, _ in found})} authors, {len(found)} later papers, {len(papers):,} papers")
+    say(
+        f"{len({author for author, _ in found})} authors, {len(found)} later papers, {len(papers):,} papers"
+    )
     share = sum(is_top for _, is_top in found) / len(found)
-    verdict.tell("later papers in the top tenth of their day", share, "of 1", LEAST_FOUND, at_most=False)
+    verdict.tell(
+        "later papers in the top tenth of their day", share, "of 1", LEAST_FOUND, at_most=False
+    )
 
 
 def report_speed(verdict: Verdict) -> None:
@@ -194,11 +223,17 @@ def report_speed(verdict: Verdict) -> None:
     def match_and_measure() -> None:
         Interest(Weights.from_bytes(counted), library).measure(Texts(match().list_texts()))
 
-    times = measure_in_turns({"match": match, "both": match_and_measure}, ROUNDS, lambda _: forget())
+    times = measure_in_turns(
+        {"match": match, "both": match_and_measure}, ROUNDS, lambda _: forget()
+    )
     measuring = times["both"] - times["match"]
     say(f"{len(day):,} {made_of}, {_QUERIES} queries: {times['match']:,.0f} ms to match them")
-    say(f"a library of {len(library)}: {measuring:,.0f} ms more to measure them, {len(counted):,} bytes of counts")
-    verdict.tell("measuring takes", measuring / times["match"], "of matching", MOST_TIME, at_most=True)
+    say(
+        f"a library of {len(library)}: {measuring:,.0f} ms more to measure them, {len(counted):,} bytes of counts"
+    )
+    verdict.tell(
+        "measuring takes", measuring / times["match"], "of matching", MOST_TIME, at_most=True
+    )
 
 
 def main(arguments: Sequence[str]) -> int:

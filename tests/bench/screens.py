@@ -51,14 +51,25 @@ def find_entries(first: date, *names: str) -> list[DigestEntry]:
     for paper in load_papers()[1]:
         day = paper.published.date()
         ready = analyse(paper) if day >= first else None
-        found = {name: find_reasons(query, ready) for name, query in queries.items()} if ready else {}
+        found = (
+            {name: find_reasons(query, ready) for name, query in queries.items()} if ready else {}
+        )
         if matched := tuple(name for name, reasons in found.items() if reasons):
-            reasons = tuple(Reason(one.clause, one.spans, name) for name in matched for one in found[name])
-            entries.append(DigestEntry(Kind.NEW, paper, "", matched, reasons, day + timedelta(days=1)))
+            reasons = tuple(
+                Reason(one.clause, one.spans, name) for name in matched for one in found[name]
+            )
+            entries.append(
+                DigestEntry(Kind.NEW, paper, "", matched, reasons, day + timedelta(days=1))
+            )
     return entries
 
 
-def compose(entries: Sequence[DigestEntry], title: str, slot: str = "2016-08-09", **checked: Any) -> Digest:  # noqa: ANN401 - fields of Coverage
+def compose(
+    entries: Sequence[DigestEntry],
+    title: str,
+    slot: str = "2016-08-09",
+    **checked: Any,  # noqa: ANN401 - fields of Coverage
+) -> Digest:
     """Make the digest of some papers as it is planned."""
     ordered, groups = arrange(entries, Grouping.KIND, list(QUERIES))
     coverage = make_coverage(
@@ -78,7 +89,11 @@ def list_digests() -> dict[str, Digest]:
         find_entries(date(2016, 8, 6), *QUERIES),
         find_entries(date(2016, 8, 1), "topology", "localization"),
     )
-    days: dict[str, Any] = {"since": date(2016, 8, 8), "announcement": date(2016, 8, 12), "announcements": 5}
+    days: dict[str, Any] = {
+        "since": date(2016, 8, 8),
+        "announcement": date(2016, 8, 12),
+        "announcements": 5,
+    }
     late: dict[str, Any] = {"failure": "arXiv did not answer", "failing_since": TUESDAY}
     return {
         **{str(count): compose(narrow[:count], "Majorana and Weyl") for count in (1, 3)},
@@ -96,7 +111,9 @@ def measure(browser: Browser, file: Path) -> list[float]:
         page.set_viewport_size({"width": width, "height": PHONE["height"]})
         for scheme in ("dark", "light"):
             page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=file.with_name(f"{file.stem}-{width}-{scheme}.png"), full_page=True)
+            page.screenshot(
+                path=file.with_name(f"{file.stem}-{width}-{scheme}.png"), full_page=True
+            )
     screens = []
     for font in FONTS:
         page.add_style_tag(content=f"* {{ font-family: '{font}' !important }}")
@@ -112,15 +129,21 @@ def main(*, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     papers, is_missed = MailPapers(Templates([], find_shipped_templates())), False
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=[*FLAGS, "--hide-scrollbars"])
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=[*FLAGS, "--hide-scrollbars"]
+        )
         for name, digest in list_digests().items():
             mail, file = render_mail_text(papers, digest, SAMPLE_LINKS), folder / f"{name}.html"
             file.write_text(mail.html, "utf-8")
             file.with_suffix(".txt").write_text(f"{mail.subject}\n\n{mail.plain}", "utf-8")
             screens = measure(browser, file)
             is_missed |= max(screens) > GOALS.get(name, sys.maxsize)
-            told = ", ".join(f"{number:.2f} in {font}" for number, font in zip(screens, FONTS, strict=True))
-            click.echo(f"{name}: {len(digest.entries)} papers, {len(mail.html.encode()):,} bytes, screens: {told}")
+            told = ", ".join(
+                f"{number:.2f} in {font}" for number, font in zip(screens, FONTS, strict=True)
+            )
+            click.echo(
+                f"{name}: {len(digest.entries)} papers, {len(mail.html.encode()):,} bytes, screens: {told}"
+            )
         browser.close()
     sys.exit(is_missed)
 

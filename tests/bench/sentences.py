@@ -105,7 +105,9 @@ def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
             known = [at for at in range(len(judged)) if at not in held]
             weights = fit_weights([measured[at] for at in known], [judged[at] for at in known])
             for at in held:
-                good = np.array(judged[at].good)[np.argsort(-(measured[at] @ weights), kind="stable")]
+                good = np.array(judged[at].good)[
+                    np.argsort(-(measured[at] @ weights), kind="stable")
+                ]
                 right.append((good[0], good[:2].max()))
         shares.append(np.mean(right, axis=0))
     return np.array(shares)
@@ -118,20 +120,33 @@ def main(arguments: Sequence[str]) -> int:
         began = process_time()
         one, two, alike = try_product(judged)
         took = (process_time() - began) / len(judged)
-        say(f"{len(judged)} abstracts: right {one:.1%}, one of two {two:.1%}; split as readers did {alike:.1%}")
+        say(
+            f"{len(judged)} abstracts: right {one:.1%}, one of two {two:.1%}; split as readers did {alike:.1%}"
+        )
         say(f"{took * 1e3:.2f} ms an abstract, chosen from twice")
         return 0
     import numpy as np  # noqa: PLC0415 - only who fits weights needs it
 
     signals = [measure_sentences(one.title, one.sentences) for one in judged]
-    names = list(dict.fromkeys((*PHRASES, *(name for one in signals for told in one for name in told))))
-    measured = [np.array([[told.get(name, 0.0) for name in names] for told in one]) for one in signals]
-    table = [f'"{name}": {weight:.2f},' for name, weight in zip(names, fit_weights(measured, judged), strict=True)]
+    names = list(
+        dict.fromkeys((*PHRASES, *(name for one in signals for told in one for name in told)))
+    )
+    measured = [
+        np.array([[told.get(name, 0.0) for name in names] for told in one]) for one in signals
+    ]
+    table = [
+        f'"{name}": {weight:.2f},'
+        for name, weight in zip(names, fit_weights(measured, judged), strict=True)
+    ]
     for at in range(0, len(table), _IN_A_ROW):
         say("    " + " ".join(table[at : at + _IN_A_ROW]))
     shares = estimate(measured, judged)
-    for what, mean, spread in zip(("right", "one of two"), shares.mean(0), shares.std(0), strict=True):
-        say(f"# {what} {mean:.1%} ± {spread:.1%} of {len(judged)}, five-fold, {DRAWS} draws, {len(names)} signals")
+    for what, mean, spread in zip(
+        ("right", "one of two"), shares.mean(0), shares.std(0), strict=True
+    ):
+        say(
+            f"# {what} {mean:.1%} ± {spread:.1%} of {len(judged)}, five-fold, {DRAWS} draws, {len(names)} signals"
+        )
     return 0
 
 

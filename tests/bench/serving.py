@@ -34,17 +34,35 @@ from tests.integration.web.world import Served, World, live_in, wait_until
 ANNOUNCEMENTS, PAPERS, CLIENTS = 30, 430, 300
 MEGABYTES, GROWTH, SECONDS = 250.0, 1.05, 1.0
 QUERIES: Final = (
-    *("cat:cs.LG", "tail latency", "learn* OR model* OR quant*", 'abs:"dark matter"', 'au:"J Smith"'),
-    *("galax* ANDNOT dust", "cat:hep-ph AND abs:neutrino", "graph network", "superconduct*", "NOT cat:math.AG"),
+    *(
+        "cat:cs.LG",
+        "tail latency",
+        "learn* OR model* OR quant*",
+        'abs:"dark matter"',
+        'au:"J Smith"',
+    ),
+    *(
+        "galax* ANDNOT dust",
+        "cat:hep-ph AND abs:neutrino",
+        "graph network",
+        "superconduct*",
+        "NOT cat:math.AG",
+    ),
 )
 
 
 def announce(moment: datetime, papers: list[Paper], first: int) -> list[DemoPaper]:
     """Return papers as arXiv announces them at a moment (UTC)."""
-    submitted, names = (moment - timedelta(hours=20),), ("title", "abstract", "authors", "categories", "comment")
+    submitted, names = (
+        (moment - timedelta(hours=20),),
+        ("title", "abstract", "authors", "categories", "comment"),
+    )
     return [
         DemoPaper(
-            f"{moment:%y%m}.{number:05d}", moment, submitted, **{name: getattr(paper, name) for name in names}
+            f"{moment:%y%m}.{number:05d}",
+            moment,
+            submitted,
+            **{name: getattr(paper, name) for name in names},
         )
         for number, paper in enumerate(papers, first)
     ]
@@ -68,9 +86,14 @@ def live_through(world: World, process: Served, http: httpx.Client) -> list[floa
     say(f"{PAPERS} {made_of} an announcement")
     in_month: Counter[int] = Counter()
     for number in range(ANNOUNCEMENTS):
-        moment, start = plan_announcement(moment + timedelta(hours=1)), number * PAPERS % (len(papers) - PAPERS)
+        moment, start = (
+            plan_announcement(moment + timedelta(hours=1)),
+            number * PAPERS % (len(papers) - PAPERS),
+        )
         in_month[moment.month] += PAPERS  # ids begin anew each month: a gap would be asked for
-        world.arxiv.add(*announce(moment, papers[start : start + PAPERS], 1 + in_month[moment.month] - PAPERS))
+        world.arxiv.add(
+            *announce(moment, papers[start : start + PAPERS], 1 + in_month[moment.month] - PAPERS)
+        )
         world.clock.sleep((moment + timedelta(hours=3) - world.clock.now()).total_seconds())
         sent = len(world.mail.mails)
         wait_until(lambda sent=sent: len(world.mail.mails) > sent, 300)
@@ -115,15 +138,23 @@ def main() -> int:
         verdict.tell("memory at its highest", max(figures), "MB", MEGABYTES, at_most=True)
         growth = max(figures[-3:]) / max(figures[-8:-5])
         verdict.tell(
-            "memory after the last announcements, against a week before", growth, "×", GROWTH, at_most=True
+            "memory after the last announcements, against a week before",
+            growth,
+            "×",
+            GROWTH,
+            at_most=True,
         )
         slowest = time_answers(world, process, http)
-        verdict.tell("/livez and one-click behind clients that hung up", slowest, "s", SECONDS, at_most=True)
+        verdict.tell(
+            "/livez and one-click behind clients that hung up", slowest, "s", SECONDS, at_most=True
+        )
     return 0 if verdict.is_met else 1
 
 
 if __name__ == "__main__":
     if sys.argv[1:]:  # this is the process that serves
-        (schedule.Schedule.__init__.__kwdefaults__ or {})["every"] = dict.fromkeys(schedule.EVERY, 1.0)
+        (schedule.Schedule.__init__.__kwdefaults__ or {})["every"] = dict.fromkeys(
+            schedule.EVERY, 1.0
+        )
         run_digest()
     sys.exit(main())

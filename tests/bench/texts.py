@@ -42,7 +42,9 @@ def main() -> int:
     """Measure everything; return 1 where a goal was missed."""
     verdict = Verdict()
     made_of, papers = load_papers()
-    titles, abstracts = ([getattr(paper, name) for paper in papers] for name in ("title", "abstract"))
+    titles, abstracts = (
+        [getattr(paper, name) for paper in papers] for name in ("title", "abstract")
+    )
     with_tex = [title for title in titles if "$" in title or "\\" in title]
     say(f"{len(titles):,} {made_of}; {len(with_tex):,} titles with TeX")
     hostile = make_hostile()
@@ -51,7 +53,9 @@ def main() -> int:
     for name, convert in (("plain", to_plain), ("HTML", to_html)):
         took = min(_measure(convert, titles) for _ in range(ROUNDS))
         verdict.tell(f"a title as {name}", took * 1e6, "µs", TITLE_MICROSECONDS, at_most=True)
-        say(f"  of those with TeX: {min(_measure(convert, with_tex) for _ in range(ROUNDS)) * 1e6:,.1f} µs")
+        say(
+            f"  of those with TeX: {min(_measure(convert, with_tex) for _ in range(ROUNDS)) * 1e6:,.1f} µs"
+        )
         say(f"  an abstract: {_measure(convert, abstracts) * 1e6:,.1f} µs")
         worst = max(hostile, key=lambda text: _find_best(convert, text))
         verdict.tell(
@@ -70,11 +74,18 @@ def make_hostile(seed: int = 4) -> list[str]:
     patterns = [[snippet] for snippet in _SEEDS]
     patterns += [rng.sample(_SEEDS, 2) for _ in range(DRAWN)]
     patterns += [rng.choices(_SEEDS, k=400) for _ in range(DRAWN)]
-    repeated = ["".join(islice(cycle(pattern), HOSTILE_LENGTH))[:HOSTILE_LENGTH] for pattern in patterns]
+    repeated = [
+        "".join(islice(cycle(pattern), HOSTILE_LENGTH))[:HOSTILE_LENGTH] for pattern in patterns
+    ]
     nests = [
         f"{opening * (half // len(opening))}x{closing * (half // len(closing))}"
         for half in (HOSTILE_LENGTH // 2,)
-        for opening, closing in (("{", "}"), ("$x^{", "}$"), ("\\emph{", "}"), ("\\left(", "\\right)"))
+        for opening, closing in (
+            ("{", "}"),
+            ("$x^{", "}$"),
+            ("\\emph{", "}"),
+            ("\\left(", "\\right)"),
+        )
     ]
     return [*repeated, *nests]
 

@@ -37,7 +37,13 @@ from tests.stored_month import gather, store_month
 
 PAPERS, ROUNDS, RATIO, MEGABYTES = 20_000, 9, 3.0, 150.0
 QUERIES: Final = (
-    *("abs:GPU AND (cat:cs.DC OR cat:cs.PF)", "tail latency", "cat:cs.LG", "learning", 'all:"machine learning"'),
+    *(
+        "abs:GPU AND (cat:cs.DC OR cat:cs.PF)",
+        "tail latency",
+        "cat:cs.LG",
+        "learning",
+        'all:"machine learning"',
+    ),
     *("trans* ANDNOT cat:cs.CV", 'author:"Wei Wang"', 'ti:"tail latency" AND cat:cs.PF'),
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -57,7 +63,10 @@ def choose_papers(now: datetime) -> tuple[str, list[Paper]]:
     """Return what they are, and papers of the four weeks before a moment; what is missing comes again."""
     made_of, papers = load_papers()
     again = islice(cycle(papers), max(PAPERS - len(papers), 0))
-    more = [replace(paper, id=ArxivId(now.year * 100 + now.month, 90_000 - n)) for n, paper in enumerate(again)]
+    more = [
+        replace(paper, id=ArxivId(now.year * 100 + now.month, 90_000 - n))
+        for n, paper in enumerate(again)
+    ]
     return made_of, gather((papers + more)[:PAPERS], now)
 
 
@@ -86,7 +95,9 @@ def compare(show: Callable[[str], object], ready: list[AnalysedPaper]) -> float:
     ratios: list[float] = []
     for text in QUERIES:
         runs = (partial(show, text), partial(evaluate, parse_query(text), ready))
-        live, plain = map(median, zip(*([measure(run) for run in runs] for _ in range(ROUNDS)), strict=True))
+        live, plain = map(
+            median, zip(*([measure(run) for run in runs] for _ in range(ROUNDS)), strict=True)
+        )
         ratios.append(live / plain)
         say(f"  {text}: {live:.0f} ms, evaluation {plain:.0f} ms")
     return median(ratios)
@@ -113,7 +124,9 @@ def main() -> int:
             return site.renderer.render_web("trial.html", TrialContext(desk.try_text(text)))
 
         ratio = compare(show, ready)
-        verdict.tell("live view against one evaluation, the median query", ratio, "×", RATIO, at_most=True)
+        verdict.tell(
+            "live view against one evaluation, the median query", ratio, "×", RATIO, at_most=True
+        )
         hostile = (text[:LONGEST_QUERY].rpartition(" OR ")[0] for text in write_hostile())
         worst = max(measure(partial(show, text)) for text in hostile)
         say(f"the worst of four hostile queries: {worst:.0f} ms")

@@ -74,12 +74,16 @@ class Keyboard:
         while not target.evaluate("one => one === document.activeElement"):
             self._keys.press("Tab")
             now = self._page.evaluate(_FOCUSED)
-            goes_on = now["place"] > before["place"] or (now["hasParts"] and now["place"] == before["place"])
+            goes_on = now["place"] > before["place"] or (
+                now["hasParts"] and now["place"] == before["place"]
+            )
             turns += not goes_on
             assert turns <= 1, f"the Tab key does not reach {target}"
             if now["place"] >= 0:
                 assert now["isMarked"], f"nothing shows that this has the focus: {now['what']}"
                 assert now["isSeen"], f"this has the focus and is out of sight: {now['what']}"
                 if now["place"] > before["place"] >= 0:
-                    assert now["bottom"] > before["top"], f"{now['what']} comes after {before['what']}"
+                    assert now["bottom"] > before["top"], (
+                        f"{now['what']} comes after {before['what']}"
+                    )
             before = now

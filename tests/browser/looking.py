@@ -38,7 +38,9 @@ MOST_BYTES = 60_000
 LEAST_TARGET = 44
 """How high a control is on a phone, in CSS pixels."""
 
-_AXE_RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}})"""
+_AXE_RUN = (
+    """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}})"""
+)
 
 _BYTES = """() => performance.getEntries()
     .filter(one => one.entryType == "navigation" || one.entryType == "resource" && one.initiatorType != "fetch")
@@ -79,7 +81,10 @@ def find_faults(page: Page) -> Iterator[str]:
 
 def describe(violation: dict[str, Any]) -> str:
     """Say what axe found, and where."""
-    places = [f"    {' '.join(map(str, node['target']))}: {node['failureSummary']}" for node in violation["nodes"]]
+    places = [
+        f"    {' '.join(map(str, node['target']))}: {node['failureSummary']}"
+        for node in violation["nodes"]
+    ]
     return "\n".join((f"{violation['impact']}, {violation['id']}: {violation['help']}", *places))
 
 

@@ -38,7 +38,9 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     yield "nothing", f"{world.url}/?q=ti:%22tail+queues+never%22"
     yield "stored", f"{world.url}/stored"
     yield "link", f"{world.url}/link"
-    wish = SignupRequest(cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",))
+    wish = SignupRequest(
+        cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",)
+    )
     wish = wish.add_query("transmons OR qubits").add_query("cat:quant-ph ANDNOT abs:photon")
     with world.site.store.begin() as conn:
         save_signup(conn, RequestKind.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
@@ -50,7 +52,10 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     preferences = world.find_link(digest, "/p/")
     yield "preferences", preferences
     page.goto(preferences)
-    yield "likes", str(page.get_by_role("link", name="Open your last digest").evaluate("one => one.href"))
+    yield (
+        "likes",
+        str(page.get_by_role("link", name="Open your last digest").evaluate("one => one.href")),
+    )
     yield "query", str(page.get_by_role("link", name="Edit").first.evaluate("one => one.href"))
     yield "leave", world.find_link(digest, "/u/")
     shown = world.find_link(digest, "/d/")
@@ -72,7 +77,9 @@ def open_world() -> Iterator[World]:
 
 
 @click.command()
-@click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures"))
+@click.option(
+    "--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures")
+)
 @click.option("--readme", is_flag=True, help="Paint the pictures of the README into .github.")
 def main(*, folder: Path, readme: bool) -> None:
     """Paint every page."""
@@ -84,7 +91,9 @@ def main(*, folder: Path, readme: bool) -> None:
         for name, url in list_pages(world, walker):
             file = f"{name}.png"
             if readme and file in README:
-                page = browser.new_page(viewport={"width": 720, "height": README[file]}, device_scale_factor=1.5)
+                page = browser.new_page(
+                    viewport={"width": 720, "height": README[file]}, device_scale_factor=1.5
+                )
                 page.goto(url)
                 page.evaluate("document.documentElement.style.border = '1px solid #8c959f80'")
                 (folder / file).write_bytes(shrink(page.screenshot()))

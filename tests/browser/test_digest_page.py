@@ -20,17 +20,26 @@ GROUPS = (Group("Read first", 2, Form.SENTENCE, reasons=("", "")), Group("hep-th
 @pytest.fixture
 def address(tmp_path: Path) -> str:
     """Where there is a page of 30 papers, beside its script as it is served."""
-    entries = [make_entry(number, title=f"Title {number}", abstract=f"Of n{number}é.") for number in range(1, 31)]
-    page = RENDERER.render_page(replace(make_digest(entries), groups=GROUPS), Links(archive="x", refs="y"))
+    entries = [
+        make_entry(number, title=f"Title {number}", abstract=f"Of n{number}é.")
+        for number in range(1, 31)
+    ]
+    page = RENDERER.render_page(
+        replace(make_digest(entries), groups=GROUPS), Links(archive="x", refs="y")
+    )
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "page.html").write_text(page, encoding="utf-8")
     for name in ("digest.js", "favicon.svg"):
-        (tmp_path / name).write_text(RENDERER.templates.read_source(f"web/{name}"), encoding="utf-8")
+        (tmp_path / name).write_text(
+            RENDERER.templates.read_source(f"web/{name}"), encoding="utf-8"
+        )
     return (tmp_path / "d" / "page.html").as_uri()
 
 
 @pytest.mark.parametrize("has_script", [True, False])
-def test_papers_unfold_and_links_unfold_theirs(windows: Windows, address: str, *, has_script: bool) -> None:
+def test_papers_unfold_and_links_unfold_theirs(
+    windows: Windows, address: str, *, has_script: bool
+) -> None:
     page = windows.open(java_script_enabled=has_script)
     for number in (1, 20):
         page.goto(f"{address}#paper-{number}")

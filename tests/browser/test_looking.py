@@ -16,7 +16,9 @@ _PAGE = """<!doctype html><html lang="en">
 
 def show(page: Page, body: str, style: str = "", **headers: str) -> None:
     html = _PAGE.format(body=body, style=style)
-    page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html", headers=headers))
+    page.route(
+        "**/*", lambda route: route.fulfill(body=html, content_type="text/html", headers=headers)
+    )
     page.goto("http://127.0.0.1/")
 
 
@@ -24,9 +26,19 @@ def show(page: Page, body: str, style: str = "", **headers: str) -> None:
     ("body", "style", "views", "said"),
     [
         ("<input>", "", 4, "label"),
-        ("<p>Pale</p>", "@media (prefers-color-scheme: dark) { p { color: #eee } }", 2, "color-contrast"),
+        (
+            "<p>Pale</p>",
+            "@media (prefers-color-scheme: dark) { p { color: #eee } }",
+            2,
+            "color-contrast",
+        ),
         ("<h3>Deep</h3>", "", 4, "heading-order"),
-        ("<button>Low</button>", "@media (max-width: 400px) { button { min-height: 20px } }", 2, "px high"),
+        (
+            "<button>Low</button>",
+            "@media (max-width: 400px) { button { min-height: 20px } }",
+            2,
+            "px high",
+        ),
         ("<p>Wide</p>", "p { width: 600px }", 2, "px too wide"),
         (f"<!-- {'x' * 60_000} -->", "", 1, "bytes"),
         ('<label>Name <input></label><button>Send</button><a href="/">Home</a>', "", 0, ""),

@@ -37,8 +37,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work")
     each = [{"name": name, "follow": name, "to": "file:out/site/"} for name in ("perf", "gpu")]
     queries = {"perf": "cat:cs.PF", "gpu": "abs:GPU"}
-    (folder / "digest.toml").write_text(write_config("http://127.0.0.1:9", queries, each), encoding="utf-8")
-    site = open_site(load_config(folder / "digest.toml", {}), ManualClock(NOW), owner="x", jitter=lambda: 0.5)
+    (folder / "digest.toml").write_text(
+        write_config("http://127.0.0.1:9", queries, each), encoding="utf-8"
+    )
+    site = open_site(
+        load_config(folder / "digest.toml", {}), ManualClock(NOW), owner="x", jitter=lambda: 0.5
+    )
     keep_digests(site, 6, PAPERS)
     assert publish_sites(site, FeedReport()).failures == []
     site.close()
@@ -91,7 +95,9 @@ def test_a_reader_finds_a_paper_by_its_title_and_walks_from_digest_to_digest(
     assert [url for url in asked if not url.startswith((address, "data:"))] == []
 
 
-def test_without_its_script_on_a_phone_all_digests_are_there(windows: Windows, address: str) -> None:
+def test_without_its_script_on_a_phone_all_digests_are_there(
+    windows: Windows, address: str
+) -> None:
     page = windows.open(java_script_enabled=False, viewport=PHONE)
     page.goto(f"{address}/index.html")
     expect(page.get_by_role("search")).to_be_hidden()

@@ -33,7 +33,9 @@ DAYS, HOUR, ZONE = words("^days|^when"), words("^hour|^time"), words("zone")
 SUBSCRIBE, CONFIRM = words("^subscribe"), words("^yes, subscribe me")
 CHECK_YOUR_MAIL, CONFIRMED = words("check your mail"), words("you are subscribed|subscribed")
 EDIT, SAVE = words("^edit"), words("^save")
-CHOOSE, LESS, TAKE_BACK, BACK = map(words, ("^open your last", "^less like", "^undo: less", "your subscriptions"))
+CHOOSE, LESS, TAKE_BACK, BACK = map(
+    words, ("^open your last", "^less like", "^undo: less", "your subscriptions")
+)
 DIFFERENCE = words("gained.+lost|lost.+gained")
 PAUSE, PAUSED = words("^pause"), words("paused")
 UNSUBSCRIBE, UNDO = words("^unsubscribe"), words("^undo|subscribe again")
@@ -175,7 +177,9 @@ class Story:
             check_page(self.page)
 
 
-def test_somebody_subscribes_changes_and_leaves_with_only_the_pages(world: World, windows: Windows) -> None:
+def test_somebody_subscribes_changes_and_leaves_with_only_the_pages(
+    world: World, windows: Windows
+) -> None:
     Story(world, windows.open(), Mouse(), looks_closely=True).live()
 
 

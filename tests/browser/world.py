@@ -59,9 +59,17 @@ def write_papers(around: date) -> Iterator[DemoPaper]:
             said = f"{day:%-d %B}"
             wanted = (
                 {"title": f"Tail latency as of {said}", "categories": ("cs.PF", "cs.DC")},
-                {"title": f"Queues that never drain, {said}", "abstract": "We wait.", "categories": ("cs.DC",)},
+                {
+                    "title": f"Queues that never drain, {said}",
+                    "abstract": "We wait.",
+                    "categories": ("cs.DC",),
+                },
             )
-            for fields in (*wanted, *real[-2:], *(writer.write()._asdict() for _ in range(_BY_CHANCE))):
+            for fields in (
+                *wanted,
+                *real[-2:],
+                *(writer.write()._asdict() for _ in range(_BY_CHANCE)),
+            ):
                 month = f"{day:%y%m}"
                 numbers[month] = numbers.get(month, 0) + 1
                 id_ = f"{month}.{numbers[month]:05d}"

@@ -107,7 +107,8 @@ def show(paper: DemoPaper) -> Paper:
         title=to_utf8(paper.title),
         abstract=to_utf8(paper.abstract),
         authors=tuple(
-            Author(to_utf8(author.name), tuple(map(to_utf8, author.affiliations))) for author in paper.authors
+            Author(to_utf8(author.name), tuple(map(to_utf8, author.affiliations)))
+            for author in paper.authors
         ),
         categories=paper.categories,
         published=paper.submitted[0],
@@ -148,7 +149,9 @@ class Archive:
     def states(self, paper_id: str, moment: datetime) -> tuple[DemoPaper, ...]:
         """Return what has been public of a paper, oldest first."""
         with self._lock:
-            return tuple(state for state in self._states.get(paper_id, ()) if state.announced <= moment)
+            return tuple(
+                state for state in self._states.get(paper_id, ()) if state.announced <= moment
+            )
 
     def list_public(self, moment: datetime) -> tuple[DemoPaper, ...]:
         """Return every public paper's current state, in order of announcement."""

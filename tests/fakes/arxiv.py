@@ -113,16 +113,22 @@ class DemoArxiv:
         last = self._archive.last(paper_id)
         handed_in = submitted or self._clock.now()
         history = (*last.submitted, handed_in)
-        state = replace(last, submitted=history, announced=announced or plan_announcement(handed_in), **changes)
+        state = replace(
+            last, submitted=history, announced=announced or plan_announcement(handed_in), **changes
+        )
         self.add(state)
         return state
 
-    def withdraw(self, paper_id: str, *, announced: datetime | None = None, comment: str = "") -> DemoPaper:
+    def withdraw(
+        self, paper_id: str, *, announced: datetime | None = None, comment: str = ""
+    ) -> DemoPaper:
         """Give a paper a last version that withdraws it."""
         words = comment or "This paper has been withdrawn by the authors"
         return self.replace(paper_id, announced=announced, comment=words, is_withdrawn=True)
 
-    def cross_list(self, paper_id: str, category: str, *, announced: datetime | None = None) -> DemoPaper:
+    def cross_list(
+        self, paper_id: str, category: str, *, announced: datetime | None = None
+    ) -> DemoPaper:
         """List a paper in one more category, without a new version."""
         last = self._archive.last(paper_id)
         moment = announced or plan_announcement(self._clock.now())
@@ -145,30 +151,49 @@ class DemoArxiv:
     def _decide(self, request: Request, fault: Fault | None) -> Answer:
         if fault is None:
             return self._serve(request)
-        return spoil_answer(fault, lambda keep: self._serve(request, keep), self._clock.now(), self.url)
+        return spoil_answer(
+            fault, lambda keep: self._serve(request, keep), self._clock.now(), self.url
+        )
 
     def _serve(self, request: Request, keep: float | None = None) -> Answer:
         return self._show(request, self._clock.now(), keep)
 
     def _show(
-        self, request: Request, seen: datetime, keep: float | None, hidden: Collection[str] = frozenset()
+        self,
+        request: Request,
+        seen: datetime,
+        keep: float | None,
+        hidden: Collection[str] = frozenset(),
     ) -> Answer:
         """Answer from what was public at a moment, except for hidden ids."""
         now = self._clock.now()
 
         def find(paper_id: str) -> Sequence[DemoPaper]:
-            found = self._archive.states(paper_id, seen) if paper_id else self._archive.list_public(seen)
+            found = (
+                self._archive.states(paper_id, seen)
+                if paper_id
+                else self._archive.list_public(seen)
+            )
             return [paper for paper in found if paper.id not in hidden]
 
         if request.path == "/oai":
             kept = 1.0 if keep is None else max(keep, 0.0)
-            return Answer(answer_oai(request.params, find(""), now, self._page_size, kept), media_type=OAI_TYPE)
+            return Answer(
+                answer_oai(request.params, find(""), now, self._page_size, kept),
+                media_type=OAI_TYPE,
+            )
         if request.path != "/api/query":
             return Answer(b"Not Found", 404)
         try:
-            return Answer(answer_search(dict(request.params), find, now, keep), media_type=ATOM_TYPE)
+            return Answer(
+                answer_search(dict(request.params), find, now, keep), media_type=ATOM_TYPE
+            )
         except SearchRefusal as refusal:
-            return Answer(error_feed(str(refusal), refusal.page, format_moment(now)), refusal.status, ATOM_TYPE)
+            return Answer(
+                error_feed(str(refusal), refusal.page, format_moment(now)),
+                refusal.status,
+                ATOM_TYPE,
+            )
 
     def _answer_clock(self, request: Request) -> Answer:
         if request.method == "POST" and not self._clock.is_simulated:

@@ -24,10 +24,16 @@ def check_blocks(blocks: object) -> list[str]:
     """Return what is wrong with a message's blocks, as Slack words it; nothing where all is well."""
     if not isinstance(blocks, list):
         return [_complain("", "must be an array")]
-    found = [complaint for n, block in enumerate(blocks) for complaint in _check_block(block, f"/{n}")]
+    found = [
+        complaint for n, block in enumerate(blocks) for complaint in _check_block(block, f"/{n}")
+    ]
     if len(blocks) > MOST_BLOCKS:
         found.append(_complain("", f"no more than {MOST_BLOCKS} items allowed"))
-    ids = [str(block["block_id"]) for block in blocks if isinstance(block, dict) and "block_id" in block]
+    ids = [
+        str(block["block_id"])
+        for block in blocks
+        if isinstance(block, dict) and "block_id" in block
+    ]
     if len({*ids}) < len(ids):
         found.append(_complain("", "block_id must be unique"))
     return found

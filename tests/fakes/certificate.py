@@ -34,10 +34,30 @@ def make_certificate(folder: Path) -> Certificate:
     """Write `demo.crt` and `demo.key`, valid for 127.0.0.1, localhost and outside.test, into a folder."""
     program = shutil.which("openssl")
     if program is None:
-        raise ConfigurationError("no openssl is installed here", hint="Run the mail sink without encryption.")
+        raise ConfigurationError(
+            "no openssl is installed here", hint="Run the mail sink without encryption."
+        )
     made = Certificate(folder / "demo.crt", folder / "demo.key")
-    command = [program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-keyout", str(made.key), "-out", str(made.path), "-days", "30", "-subj", "/CN=localhost"]
+    command = [
+        program,
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]
+    command += [
+        "-keyout",
+        str(made.key),
+        "-out",
+        str(made.path),
+        "-days",
+        "30",
+        "-subj",
+        "/CN=localhost",
+    ]
     command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:outside.test"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603 - fixed words, no shell
     if done.returncode:

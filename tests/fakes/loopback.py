@@ -99,10 +99,14 @@ class Answer:
     def pack(self) -> Answer:
         """Return the same answer with its body compressed."""
         headers = (*self.headers, ("Content-Encoding", "gzip"))
-        return replace(self, body=gzip.compress(self.body, compresslevel=1, mtime=0), headers=headers)
+        return replace(
+            self, body=gzip.compress(self.body, compresslevel=1, mtime=0), headers=headers
+        )
 
 
-def answer_json(value: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+def answer_json(
+    value: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
+) -> Answer:
     """Return a JSON answer."""
     return Answer(json.dumps(value).encode(), status, "application/json; charset=utf-8", headers)
 
@@ -145,7 +149,9 @@ class LoopbackServer:
     def __exit__(self, *_: object) -> None:
         self._server.stopping.set()
         with suppress(OSError):
-            socket.create_connection((LOOPBACK, self._server.server_port), timeout=1).close()  # wakes it
+            socket.create_connection(
+                (LOOPBACK, self._server.server_port), timeout=1
+            ).close()  # wakes it
         self._thread.join()
         self._server.server_close()
         self._server.hang_up()
@@ -154,7 +160,9 @@ class LoopbackServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], answer: Callable[[Request], Answer], name: str) -> None:
+    def __init__(
+        self, address: tuple[str, int], answer: Callable[[Request], Answer], name: str
+    ) -> None:
         super().__init__(address, _Handler)
         self.answer = answer
         self.name = name
@@ -251,11 +259,17 @@ class _Handler(BaseHTTPRequestHandler):
         if body and (not kind or kind.startswith("application/x-www-form-urlencoded")):
             params += parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return Request(self.command, parts.path, tuple(params), headers, body, self.client_address[1])
+        return Request(
+            self.command, parts.path, tuple(params), headers, body, self.client_address[1]
+        )
 
     def _write(self, answer: Answer) -> None:
         accepts_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
-        if accepts_gzip and answer.body and not any(name == "Content-Encoding" for name, _ in answer.headers):
+        if (
+            accepts_gzip
+            and answer.body
+            and not any(name == "Content-Encoding" for name, _ in answer.headers)
+        ):
             answer = answer.pack()
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.media_type)

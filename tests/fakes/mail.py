@@ -61,7 +61,9 @@ class MailSink:
         self._certificate: Certificate | None = None
         self._sessions: set[_Session] = set()
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True, name="demo-mail")
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._live()), daemon=True, name="demo-mail"
+        )
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="demo-mail-")
@@ -84,7 +86,9 @@ class MailSink:
     @property
     def url(self) -> str:
         """Where it listens, its scheme saying how: `smtp`, `smtp+starttls` or `smtps`."""
-        scheme = "smtp" if not self._is_encrypted else "smtp+starttls" if self._has_starttls else "smtps"
+        scheme = (
+            "smtp" if not self._is_encrypted else "smtp+starttls" if self._has_starttls else "smtps"
+        )
         return f"{scheme}://{LOOPBACK}:{self._port}"
 
     @property
@@ -121,7 +125,9 @@ class MailSink:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         context = self._certificate.load() if self._certificate else None
         server = await self._loop.create_server(
-            lambda: _Session(self, context if self._has_starttls else None, self._sessions, self._loop),
+            lambda: _Session(
+                self, context if self._has_starttls else None, self._sessions, self._loop
+            ),
             sock=self._socket,
             ssl=None if self._has_starttls else context,
         )
@@ -183,7 +189,9 @@ class _Session(SMTP):
         self, step: Step, ordinary: Callable[[str | None], Awaitable[None]]
     ) -> Callable[[str | None], Awaitable[None]]:
         async def command(arg: str | None) -> None:
-            is_open = self._sink.login is None or (self.session is not None and self.session.authenticated)
+            is_open = self._sink.login is None or (
+                self.session is not None and self.session.authenticated
+            )
             if step is Step.MAIL and not is_open:
                 await self.push("530 5.7.0 Authentication required")
                 return
@@ -224,12 +232,17 @@ class _Session(SMTP):
             await asyncio.Event().wait()  # until the lost connection cancels this session
 
     def _is_tls_below(self) -> bool:
-        return self.transport is not None and self.transport.get_extra_info("sslcontext") is not None
+        return (
+            self.transport is not None and self.transport.get_extra_info("sslcontext") is not None
+        )
 
     def _check_login(
         self, _server: object, _session: object, _envelope: object, mechanism: str, data: object
     ) -> AuthResult:
         if mechanism in ("LOGIN", "PLAIN") and isinstance(data, LoginPassword) and self._sink.login:
-            given = (data.login.decode("utf-8", "replace"), data.password.decode("utf-8", "replace"))
+            given = (
+                data.login.decode("utf-8", "replace"),
+                data.password.decode("utf-8", "replace"),
+            )
             return AuthResult(success=given == self._sink.login, handled=False, auth_data=given[0])
         return AuthResult(success=False, handled=False)

@@ -57,7 +57,9 @@ class NameServer:
         name = question.question[0].name.to_text(omit_final_dot=True)
         texts = self.records.get(name, ())
         if texts:
-            reply.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", "TXT", *map(_quote, texts)))
+            reply.answer.append(
+                dns.rrset.from_text(f"{name}.", 60, "IN", "TXT", *map(_quote, texts))
+            )
         elif not any(known == name or known.endswith(f".{name}") for known in self.records):
             reply.set_rcode(dns.rcode.NXDOMAIN)
         return reply.to_wire()

@@ -9,7 +9,15 @@ from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape, quoteattr
 
 from tests.fakes.archive import DemoPaper
-from tests.fakes.pages import format_moment, oai_answer, oai_entry, oai_error, oai_page, raw_paper, raw_version
+from tests.fakes.pages import (
+    format_moment,
+    oai_answer,
+    oai_entry,
+    oai_error,
+    oai_page,
+    raw_paper,
+    raw_version,
+)
 
 
 def answer_oai(
@@ -31,11 +39,15 @@ def answer_oai(
     if token:
         arguments = dict(parse_qsl(unquote(token)))
         if arguments.get("issued") != f"{moment:%Y-%m-%d}":
-            return oai_error("badResumptionToken", "Token is expired, or its format is invalid.", at)
+            return oai_error(
+                "badResumptionToken", "Token is expired, or its format is invalid.", at
+            )
     elif arguments.get("metadataPrefix") != "arXivRaw" or verb not in ("ListRecords", "GetRecord"):
         return oai_error("badArgument", f"This arXiv does not answer {asked}.", at)
     if verb == "GetRecord":
-        named = [paper for paper in papers if arguments["identifier"] == f"oai:arXiv.org:{paper.id}"]
+        named = [
+            paper for paper in papers if arguments["identifier"] == f"oai:arXiv.org:{paper.id}"
+        ]
         if not named:
             return oai_error("idDoesNotExist", "Nothing found for this ID", at)
         return oai_page(_write_record(named[0]), verb=verb, moment=at, asked=asked)
@@ -56,7 +68,9 @@ def _list_records(  # noqa: PLR0917 - what was asked, and what the answer is mad
     page, rest = listed[skip : skip + page_size], listed[skip + page_size :]
     if not page:
         return oai_error("noRecordsMatch", "The request results in an empty list.", at)
-    following = _write_token(rest[0], listed, moment) if rest else "" if "skip" in arguments else None
+    following = (
+        _write_token(rest[0], listed, moment) if rest else "" if "skip" in arguments else None
+    )
     records = map(_write_record, page[: round(len(page) * keep)])
     return oai_page(*records, token=following, moment=at, asked=asked)
 
@@ -94,7 +108,9 @@ def _write_record(paper: DemoPaper) -> str:
         versions=versions,
         title=paper.title,
         authors=", ".join(
-            f"{author.name} ({', '.join(author.affiliations)})" if author.affiliations else author.name
+            f"{author.name} ({', '.join(author.affiliations)})"
+            if author.affiliations
+            else author.name
             for author in paper.authors
         ),
         categories=" ".join(paper.categories),

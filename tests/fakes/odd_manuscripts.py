@@ -16,7 +16,9 @@ def sign(*names: str) -> tuple[Author, ...]:
     return tuple(Author(name, (place,) if place else ()) for name, _, place in parts)
 
 
-_CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[: len(FAMILY)], FAMILY, strict=True)))
+_CREW = sign(
+    *(f"{given} {family}" for given, family in zip(GIVEN[: len(FAMILY)], FAMILY, strict=True))
+)
 
 ODD = (
     Manuscript(

@@ -26,7 +26,9 @@ def format_moment(moment: datetime) -> str:
 
 def atom_author(name: str, *affiliations: str) -> str:
     """Return an author of a current page."""
-    places = "".join(f"<arxiv:affiliation>{escape(place)}</arxiv:affiliation>" for place in affiliations)
+    places = "".join(
+        f"<arxiv:affiliation>{escape(place)}</arxiv:affiliation>" for place in affiliations
+    )
     return f"<author><name>{escape(name)}</name>{places}</author>"
 
 
@@ -114,7 +116,9 @@ wrapped.
 
 
 def error_feed(
-    message: str, id_: str = "https://arxiv.org/api/errors#some", updated: str = "2026-11-20T00:00:00Z"
+    message: str,
+    id_: str = "https://arxiv.org/api/errors#some",
+    updated: str = "2026-11-20T00:00:00Z",
 ) -> bytes:
     """Return the one-entry feed that arXiv answers wrong requests with."""
     return atom_feed(
@@ -149,11 +153,17 @@ def raw_paper(
 
 
 def oai_entry(
-    metadata: str | None = None, *, id_: str = "2611.00001", status: str = "", datestamp: str = "2026-11-20"
+    metadata: str | None = None,
+    *,
+    id_: str = "2611.00001",
+    status: str = "",
+    datestamp: str = "2026-11-20",
 ) -> str:
     """Return an entry of a list, without metadata where a status is given."""
     mark = f' status="{status}"' if status else ""
-    held = "" if status else f"<metadata>{raw_paper(id_) if metadata is None else metadata}</metadata>"
+    held = (
+        "" if status else f"<metadata>{raw_paper(id_) if metadata is None else metadata}</metadata>"
+    )
     return (
         f"<record><header{mark}><identifier>oai:arXiv.org:{id_}</identifier>"
         f"<datestamp>{datestamp}</datestamp></header>{held}</record>"
@@ -161,7 +171,11 @@ def oai_entry(
 
 
 def oai_page(
-    *entries: str, token: str | None = None, verb: str = "ListRecords", moment: str = MOMENT, asked: str = ASKED
+    *entries: str,
+    token: str | None = None,
+    verb: str = "ListRecords",
+    moment: str = MOMENT,
+    asked: str = ASKED,
 ) -> bytes:
     """Return a page of a harvest."""
     end = (

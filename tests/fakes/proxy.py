@@ -47,9 +47,13 @@ class _Handler(StreamRequestHandler):
         asked, *headers = [line.decode().strip() for line in iter(self.rfile.readline, b"\r\n")]
         method, url, _ = asked.split()
         self.server.asked.append(f"{method} {url}")
-        self.server.logins += [line.split()[-1] for line in headers if line.startswith("Proxy-Authorization")]
+        self.server.logins += [
+            line.split()[-1] for line in headers if line.startswith("Proxy-Authorization")
+        ]
         if self.server.refusal:
-            self.wfile.write(f"HTTP/1.1 {self.server.refusal}\r\nContent-Length: 0\r\n\r\n".encode())
+            self.wfile.write(
+                f"HTTP/1.1 {self.server.refusal}\r\nContent-Length: 0\r\n\r\n".encode()
+            )
             return
         parts = urlsplit(url if "//" in url else f"//{url}")
         with socket.create_connection((LOOPBACK, parts.port or 80), timeout=10) as there:
@@ -57,7 +61,9 @@ class _Handler(StreamRequestHandler):
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 target = parts._replace(scheme="", netloc="").geturl()
-                there.sendall("\r\n".join([f"{method} {target} HTTP/1.1", *headers, "", ""]).encode())
+                there.sendall(
+                    "\r\n".join([f"{method} {target} HTTP/1.1", *headers, "", ""]).encode()
+                )
             with contextlib.suppress(OSError):
                 self._carry({self.connection: there, there: self.connection})
 

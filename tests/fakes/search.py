@@ -61,10 +61,14 @@ def answer_search(
     return write_page(page, start=start, size=size, total=total, moment=moment)
 
 
-def write_page(papers: Sequence[Paper], *, start: int, size: int, total: int, moment: datetime) -> bytes:
+def write_page(
+    papers: Sequence[Paper], *, start: int, size: int, total: int, moment: datetime
+) -> bytes:
     """Return one page of results; `size` is what was asked for, whatever came."""
     entries = map(_write_entry, papers)
-    return atom_feed(*entries, total=total, start=start, per_page=size, updated=format_moment(moment))
+    return atom_feed(
+        *entries, total=total, start=start, per_page=size, updated=format_moment(moment)
+    )
 
 
 def _find_by_id(ids: str, archive: Callable[[str], Sequence[DemoPaper]]) -> list[Paper]:
@@ -92,7 +96,11 @@ def _match(query: str, papers: Iterable[Paper]) -> list[Paper]:
 
 
 def _write_entry(paper: Paper) -> str:
-    texts = [("comment", paper.comment), ("journal_ref", paper.journal_ref), *(("doi", doi) for doi in paper.dois)]
+    texts = [
+        ("comment", paper.comment),
+        ("journal_ref", paper.journal_ref),
+        *(("doi", doi) for doi in paper.dois),
+    ]
     return atom_entry(
         f"{paper.id}v{paper.version}",
         title=paper.title,
@@ -101,5 +109,7 @@ def _write_entry(paper: Paper) -> str:
         published=format_moment(paper.published),
         authors="".join(atom_author(author.name, *author.affiliations) for author in paper.authors),
         categories=paper.categories,
-        extra="".join(f"<arxiv:{name}>{escape(text)}</arxiv:{name}>" for name, text in texts if text),
+        extra="".join(
+            f"<arxiv:{name}>{escape(text)}</arxiv:{name}>" for name, text in texts if text
+        ),
     )

@@ -80,9 +80,13 @@ class SlackReceiver:
     ) -> None:
         self.faults = Faults((*BEFORE, *AFTER))
         self.token = token
-        rooms = [_open_channel(channel) if isinstance(channel, str) else channel for channel in channels]
+        rooms = [
+            _open_channel(channel) if isinstance(channel, str) else channel for channel in channels
+        ]
         self.trouble = trouble
-        self.workspace = Workspace(rooms, clock, pace=pace, most_text=most_text, drops_repeats=drops_repeats)
+        self.workspace = Workspace(
+            rooms, clock, pace=pace, most_text=most_text, drops_repeats=drops_repeats
+        )
         self._clock = clock
         self._scopes = frozenset(scopes)
         self._history_lag = history_lag
@@ -140,7 +144,11 @@ class SlackReceiver:
         fault = self.faults.take(request.path)
         if fault is not None and fault.kind in BEFORE:
             return spoil_answer(fault, is_webhook=method == "webhook")
-        answer = self._answer_webhook(request) if method == "webhook" else self._answer_method(method, request)
+        answer = (
+            self._answer_webhook(request)
+            if method == "webhook"
+            else self._answer_method(method, request)
+        )
         return answer if fault is None else spoil_answer(fault, is_webhook=method == "webhook")
 
     def _answer_method(self, method: str, request: Request) -> Answer:
@@ -164,7 +172,9 @@ class SlackReceiver:
         if self.trouble:
             raise SlackRefusal(self.trouble)
         needed = SCOPES[method]
-        if PRIVATE_SCOPES.get(needed) not in self._scopes:  # which of both it is, the channel decides
+        if (
+            PRIVATE_SCOPES.get(needed) not in self._scopes
+        ):  # which of both it is, the channel decides
             self._require(needed)
 
     def _require(self, scope: str) -> None:
@@ -213,7 +223,10 @@ class SlackReceiver:
 
     def _list_channels(self, form: Mapping[str, Any]) -> dict[str, Any]:
         kinds = str(form.get("types") or "public_channel").split(",")
-        for kind, scope in (("public_channel", "channels:read"), ("private_channel", "groups:read")):
+        for kind, scope in (
+            ("public_channel", "channels:read"),
+            ("private_channel", "groups:read"),
+        ):
             self._require(scope if kind in kinds else "")
         wants_archived = not _is_true(form.get("exclude_archived"))
         listed = [
@@ -252,10 +265,16 @@ class SlackReceiver:
             and message.posted_at.timestamp() <= ripe
         ]
 
-    def _show_page(self, messages: Sequence[SlackMessage], form: Mapping[str, Any]) -> dict[str, Any]:
+    def _show_page(
+        self, messages: Sequence[SlackMessage], form: Mapping[str, Any]
+    ) -> dict[str, Any]:
         shows_all = _is_true(form.get("include_all_metadata"))
         page, cursor = _cut_page([m.show(with_metadata=shows_all) for m in messages], form)
-        return {"messages": page, "has_more": bool(cursor), "response_metadata": {"next_cursor": cursor}}
+        return {
+            "messages": page,
+            "has_more": bool(cursor),
+            "response_metadata": {"next_cursor": cursor},
+        }
 
 
 def _open_channel(name: str) -> SlackChannel:
@@ -268,7 +287,9 @@ def _read_form(request: Request) -> dict[str, Any]:
             return request.json()
         except (ValueError, TypeError):
             raise SlackRefusal("invalid_json") from None
-    form: dict[str, Any] = dict(parse_qsl(request.body.decode("utf-8", "replace"))) | dict(request.params)
+    form: dict[str, Any] = dict(parse_qsl(request.body.decode("utf-8", "replace"))) | dict(
+        request.params
+    )
     for name in ("blocks", "metadata"):
         if name in form:
             try:
@@ -282,9 +303,13 @@ def _is_true(value: object) -> bool:
     return str(value).lower() in ("true", "1")
 
 
-def _cut_page(rows: Sequence[dict[str, Any]], form: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+def _cut_page(
+    rows: Sequence[dict[str, Any]], form: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], str]:
     start, limit = int(form.get("cursor") or 0), int(form.get("limit") or 100)
-    return list(rows[start : start + limit]), str(start + limit) if len(rows) > start + limit else ""
+    return list(rows[start : start + limit]), str(start + limit) if len(
+        rows
+    ) > start + limit else ""
 
 
 def _read_ts(form: Mapping[str, Any], name: str, default: float) -> float:

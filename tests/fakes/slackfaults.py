@@ -5,7 +5,16 @@ from __future__ import annotations
 from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Ending, answer_json
 
-BEFORE = ("drop_before", "reset", "hang", "ratelimited", "html_503", "html_200", "internal_error", "fatal_error")
+BEFORE = (
+    "drop_before",
+    "reset",
+    "hang",
+    "ratelimited",
+    "html_503",
+    "html_200",
+    "internal_error",
+    "fatal_error",
+)
 AFTER = ("drop_after", "reset_after", "hang_after", "500_after_store")
 """Faults that strike before, and after, the message is stored."""
 

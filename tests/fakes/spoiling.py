@@ -44,7 +44,9 @@ _REFUSED = {
 _FIRST_ID = re.compile(rb"(<(?:entry|arXivRaw)\b[^>]*>\s*<id>)[^<]*")
 
 
-def spoil_answer(fault: Fault, serve: Callable[[float | None], Answer], moment: datetime, url: str) -> Answer:
+def spoil_answer(
+    fault: Fault, serve: Callable[[float | None], Answer], moment: datetime, url: str
+) -> Answer:
     """Return what a fault makes of a request.
 
     `serve` makes the right answer with a part of a page's entries (a negative part denies that there are any).
@@ -73,7 +75,13 @@ _DAMAGES: dict[str, Callable[[Answer, Fault], Answer]] = {
     "bomb": lambda answer, _: replace(answer, body=_BOMB),
     "gzip": lambda answer, _: answer.pack(),
     "cut": lambda answer, _: replace(answer, ending=Ending.CUT),
-    "truncate": lambda answer, fault: replace(answer, body=answer.body[: int(len(answer.body) * fault.keep)]),
-    "malformed": lambda answer, _: replace(answer, body=answer.body.replace(b"</title>", b"</titel>", 1)),
-    "odd_entry": lambda answer, _: replace(answer, body=_FIRST_ID.sub(rb"\1", answer.body, count=1)),
+    "truncate": lambda answer, fault: replace(
+        answer, body=answer.body[: int(len(answer.body) * fault.keep)]
+    ),
+    "malformed": lambda answer, _: replace(
+        answer, body=answer.body.replace(b"</title>", b"</titel>", 1)
+    ),
+    "odd_entry": lambda answer, _: replace(
+        answer, body=_FIRST_ID.sub(rb"\1", answer.body, count=1)
+    ),
 }

@@ -70,7 +70,9 @@ class SlackMessage:
         if self.thread_ts:
             shown["thread_ts"] = self.thread_ts
         if self.metadata is not None:
-            shown["metadata"] = self.metadata if with_metadata else {"event_type": self.metadata["event_type"]}
+            shown["metadata"] = (
+                self.metadata if with_metadata else {"event_type": self.metadata["event_type"]}
+            )
         return shown
 
 
@@ -167,7 +169,9 @@ class Workspace:
     def _find_repeated(self, channel: str, client_msg_id: str) -> SlackMessage | None:
         if not (self._drops_repeats and client_msg_id):
             return None
-        same = (m for m in self._messages if (m.channel, m.client_msg_id) == (channel, client_msg_id))
+        same = (
+            m for m in self._messages if (m.channel, m.client_msg_id) == (channel, client_msg_id)
+        )
         return next(same, None)
 
     def _keep_pace(self, channel: str) -> None:
@@ -202,7 +206,9 @@ def check_payload(payload: dict[str, Any], most_text: int = MOST_TEXT_BYTES) -> 
     if blocks:
         complaints = check_blocks(blocks)
         if complaints:
-            raise SlackRefusal("invalid_blocks", errors=complaints, response_metadata={"messages": complaints})
+            raise SlackRefusal(
+                "invalid_blocks", errors=complaints, response_metadata={"messages": complaints}
+            )
         if measure_text(blocks) > most_text:
             raise SlackRefusal("msg_blocks_too_long")
     elif not payload.get("text"):

@@ -19,7 +19,12 @@ FAMILY = r"""
     Hallowick Ipsenhove Jorundsey Ka\v{s}melt Lorimandu Mar\'onvez N\~usquez Okonvere Pellwright Rosenmo{\ss}er
     \'Sredwicz T\"orvalen Umbrecht-Sole Vr\^andau Wexcombe Xantovar Yarrowdale \.Zukrowel
 """.split()  # noqa: SIM905 - the same
-_PLACES = ("Polytechnic of Vell", "Halden Bay College", r"Universit\'e de Clairmarais", "Academy of Tarnia")
+_PLACES = (
+    "Polytechnic of Vell",
+    "Halden Bay College",
+    r"Universit\'e de Clairmarais",
+    "Academy of Tarnia",
+)
 
 _SUBJECTS = (
     ("cs.LG", "small language models", "mixtures of experts", "gradient-free optimisers"),
@@ -47,8 +52,20 @@ _SUBJECTS = (
 """Categories with things that papers of each are about; the first are drawn most often."""
 
 _NEAR = ("stat.ML", "cs.DS", "math.ST", "physics.data-an", "cs.HC", "math-ph")
-_SETTINGS = ("under drift", "with few samples", "near criticality", "at large scale", "revisited", "in the dark")
-_TITLES = ("{Things} {setting}", "On {things} {setting}", "{Things}: a note {setting}", "Why {things} {setting}?")
+_SETTINGS = (
+    "under drift",
+    "with few samples",
+    "near criticality",
+    "at large scale",
+    "revisited",
+    "in the dark",
+)
+_TITLES = (
+    "{Things} {setting}",
+    "On {things} {setting}",
+    "{Things}: a note {setting}",
+    "Why {things} {setting}?",
+)
 _SENTENCES = (
     "Much has been written about {things}, and rather little about what happens to them {setting}.",
     "We study {things} {setting}, where earlier work had to assume that the noise is known.",
@@ -58,7 +75,12 @@ _SENTENCES = (
     "The argument rests on a monotone quantity that had been overlooked, and takes {number} lines.",
     "All data and code are available with the paper.",
 )
-_COMMENTS = ("{pages} pages", "", "{pages} pages, comments welcome", "To appear in Unhurried Research")
+_COMMENTS = (
+    "{pages} pages",
+    "",
+    "{pages} pages, comments welcome",
+    "To appear in Unhurried Research",
+)
 _SHARE_CROSS_LISTED, _SHARE_WITH_PLACE = 0.35, 0.3
 
 

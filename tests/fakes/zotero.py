@@ -27,7 +27,9 @@ class FakeLibrary:
 
     def add(self, title: str, *collections: str, kind: str = "preprint", **more: str) -> None:
         key = f"K{len(self.items):07}"
-        self.items.append({"key": key, "itemType": kind, "title": title, "collections": [*collections], **more})
+        self.items.append(
+            {"key": key, "itemType": kind, "title": title, "collections": [*collections], **more}
+        )
         self.version += 1
 
 
@@ -46,14 +48,18 @@ class Zotero(LoopbackServer):
         library = self.libraries.get(found[1]) if found else None
         key = request.headers.get("zotero-api-key", "")
         if self.orders or request.headers.get("zotero-api-version") != "3":
-            return self.orders.pop(0) if self.orders else Answer(b"Another version was asked for", 400)
+            return (
+                self.orders.pop(0) if self.orders else Answer(b"Another version was asked for", 400)
+            )
         if found is None or library is None:
             return Answer(b"Not found", 404)
         if (key and key != KEY) or not (key or library.is_public):
             return Answer(b"Forbidden", 403)
         return self._list(request, library, found[2] or "items", found[3])
 
-    def _list(self, request: Request, library: FakeLibrary, kind: str, collection: str | None) -> Answer:
+    def _list(
+        self, request: Request, library: FakeLibrary, kind: str, collection: str | None
+    ) -> Answer:
         version = str(library.version)
         headers = (("Last-Modified-Version", version), ("Zotero-API-Version", "3"), *self.headers)
         if int(request.headers.get("if-modified-since-version", -1)) >= library.version:
@@ -63,8 +69,12 @@ class Zotero(LoopbackServer):
             listed = [one for one in listed if collection in one["collections"]]
         if only := request.param("itemType"):
             types = only.removeprefix("-").split(" || ")
-            listed = [one for one in listed if (one["itemType"] in types) is not only.startswith("-")]
+            listed = [
+                one for one in listed if (one["itemType"] in types) is not only.startswith("-")
+            ]
         start, limit = int(request.param("start", "0")), min(int(request.param("limit", "25")), 100)
-        page = [{"key": one["key"], "version": 1, "data": one} for one in listed[start : start + limit]]
+        page = [
+            {"key": one["key"], "version": 1, "data": one} for one in listed[start : start + limit]
+        ]
         self.after()
         return answer_json(page, headers=(*headers, ("Total-Results", str(len(listed)))))

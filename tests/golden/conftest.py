@@ -34,7 +34,9 @@ def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
             with capsys.disabled():
                 print(f"\n{difference}")  # noqa: T201 - the difference is what the option was given for
         elif before != text:
-            pytest.fail(f"{name} changed; look, then run with --update-golden\n{difference}", pytrace=False)
+            pytest.fail(
+                f"{name} changed; look, then run with --update-golden\n{difference}", pytrace=False
+            )
 
     return compare
 
@@ -43,4 +45,6 @@ def _show_difference(name: str, before: str, after: str) -> str:
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), f"golden/{name}", "now", lineterm="", n=1
     )
-    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines
+    )

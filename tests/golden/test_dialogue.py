@@ -12,10 +12,15 @@ from tests.integration.cli.lively import NOW, surrounded
 from tests.terminal import hold_dialogue
 
 
-def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(golden: Golden, tmp_path: Path) -> None:
+def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(
+    golden: Golden, tmp_path: Path
+) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    with surrounded(tmp_path, NOW) as world, MailSink(starttls=True, login=("you", "hunter2")) as server:
+    with (
+        surrounded(tmp_path, NOW) as world,
+        MailSink(starttls=True, login=("you", "hunter2")) as server,
+    ):
         environ = {
             "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
             "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
@@ -30,9 +35,19 @@ def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(golden: Golden, tmp
             environ,
             "init",
             typed=[
-                *(("> ", "tail latency zebra"), ("another", "cat:cs.PF AND abs:GPU"), ("another", "")),
+                *(
+                    ("> ", "tail latency zebra"),
+                    ("another", "cat:cs.PF AND abs:GPU"),
+                    ("another", ""),
+                ),
                 *(("go?", "1"), ("address", "you@example.org"), ("sends it", "7")),
-                *(("port?", place), ("encrypt", "1"), ("none.", "you"), ("From", ""), ("Password", "wrong")),
+                *(
+                    ("port?", place),
+                    ("encrypt", "1"),
+                    ("none.", "you"),
+                    ("From", ""),
+                    ("Password", "wrong"),
+                ),
                 *(("When", ""), ("now?", "y"), ("change?", "1"), ("Password", "hunter2")),
             ],
         )
@@ -41,5 +56,7 @@ def test_the_dialogue_looks_as_it_did_and_what_it_wrote_runs(golden: Golden, tmp
         done = run_digest(folder, environ, "run").returncode
         test, first = server.mails
     assert (test.login, first.recipients, done) == ("you", ("you@example.org",), 0)
-    text = f"{screen}\n{(folder / 'digest.toml').read_text()}".replace(place, "mail.example.org:587")
+    text = f"{screen}\n{(folder / 'digest.toml').read_text()}".replace(
+        place, "mail.example.org:587"
+    )
     golden("init.terminal.txt", text)

@@ -32,7 +32,11 @@ def test_all_well(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fi
     show(golden, "doctor-share", digest("doctor", "--share").out)
 
 
-def test_all_well_in_full_with_a_test_message(clinic: Clinic, digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixtures
+def test_all_well_in_full_with_a_test_message(
+    clinic: Clinic,  # noqa: F811 - the fixture
+    digest: Shell,  # noqa: F811 - the same
+    golden: Golden,
+) -> None:
     clinic.edit("[slack]", '[alarms]\nto = "mailto:ops@hidden-institute.net"\n\n[slack]')
     text = digest("doctor", "--send").out
     text = re.sub(re.escape(str(clinic.folder)), "…", text)

@@ -48,7 +48,9 @@ from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 DIGESTS: dict[str, Digest] = {
     "ordinary": sample_digest(),
     "odd": make_digest(odd_entries()),
-    "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
+    "capped": make_digest(
+        [make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8
+    ),
     "merged": merged_digest(),
     "revised": revised_digest(),
     "near": near_digest(),
@@ -83,7 +85,9 @@ CONFIRM = ConfirmContext(
 def test_mails_look_as_they_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:
-    message = renderer.render(DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
+    message = renderer.render(
+        DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity
+    )
     plain, html = read_parts(message.body)
     head = message.body.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n", "\n")
     golden(f"{name}.mail.head.txt", f"{head}\n")
@@ -104,7 +108,9 @@ def test_what_other_programs_get_looks_as_it_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:
     body = renderer.render(DIGESTS[name], deliver("webhook:lab"), SAMPLE_LINKS, identity).body
-    golden(f"{name}.webhook.json", json.dumps(json.loads(body), indent=1, ensure_ascii=False) + "\n")
+    golden(
+        f"{name}.webhook.json", json.dumps(json.loads(body), indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def test_a_lab_rebrands_mail_and_slack_with_three_files(
@@ -115,12 +121,16 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
     mail = own.render(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
     golden("theme.mail.html", read_parts(mail.body)[1])
     post = own.render(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS, identity)
-    golden("theme.slack.json", json.dumps(json.loads(post.body), indent=1, ensure_ascii=False) + "\n")
+    golden(
+        "theme.slack.json", json.dumps(json.loads(post.body), indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_pages_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
-    links = Links(feed=SAMPLE_LINKS.feed, refs=SAMPLE_LINKS.refs, archive="../a/x", earlier="x", later="y")
+    links = Links(
+        feed=SAMPLE_LINKS.feed, refs=SAMPLE_LINKS.refs, archive="../a/x", earlier="x", later="y"
+    )
     page = renderer.render_page(DIGESTS[name], links)
     golden(f"{name}.page.html", _shorten(page))
 
@@ -149,7 +159,9 @@ def _make_feed(name: str) -> Feed:
             )
             for number, entry in enumerate(entries)
         ),
-        notice="" if entries else "Nothing has matched yet. This feed fills from the next announcement on.",
+        notice=""
+        if entries
+        else "Nothing has matched yet. This feed fills from the next announcement on.",
         refs_url=SAMPLE_LINKS.refs,
     )
 
@@ -169,11 +181,17 @@ def test_references_look_as_they_did(golden: Golden, name: str) -> None:
 
 @pytest.mark.parametrize("ask", RequestKind)
 def test_letters_look_as_they_did(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, ask: RequestKind
+    renderer: Renderer,
+    deliver: MakeDelivery,
+    identity: MailIdentity,
+    golden: Golden,
+    ask: RequestKind,
 ) -> None:
     home = "https://digest.example.org"
     link = f"{home}/c/Qm9vdHN0cmFwcGluZzEyMw"
-    letter = LetterContext(ask, SUBJECTS[ask], link, "digest.example.org", "ops@example.org", "Digest", home)
+    letter = LetterContext(
+        ask, SUBJECTS[ask], link, "digest.example.org", "ops@example.org", "Digest", home
+    )
     body = renderer.render_letter(letter, deliver("mailto:reader@example.org"), identity).body
     golden(f"{ask}.letter.txt", body.decode("ascii").replace("\r\n", "\n"))
 
@@ -186,7 +204,9 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "unsubscribe-back": UnsubscribeContext(
             "demo-team", "r…@example.org", is_back=True, action="x", token="sample"
         ),
-        "unsubscribed": UnsubscribeContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
+        "unsubscribed": UnsubscribeContext(
+            "demo-team", undo_until="Fri 27 Nov", action="x", token="sample"
+        ),
         "unsubscribed-before": UnsubscribeContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
@@ -205,17 +225,28 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "confirm": CONFIRM,
         "confirmed": CONFIRM,
         "refused": CONFIRM,
-        "archive": ArchiveContext("demo-team", (QueryView("gpu", "abs:GPU"),), _show_past(0), go_on="?before=7"),
-        "archive-search": ArchiveContext("demo-team", (), _show_past(9), "gpu", home=SAMPLE_LINKS.home),
+        "archive": ArchiveContext(
+            "demo-team", (QueryView("gpu", "abs:GPU"),), _show_past(0), go_on="?before=7"
+        ),
+        "archive-search": ArchiveContext(
+            "demo-team", (), _show_past(9), "gpu", home=SAMPLE_LINKS.home
+        ),
         "archive-mistake": ArchiveContext("demo-team", (), (), "gpu (", _read_mistake("gpu (")),
         "site": ArchiveContext("demo-team, gpu", (), _show_past(9), is_shared=True),
-        "feed": FeedContext("demo-team", view_papers(sample_digest()), "x.atom", "x.json", home=SAMPLE_LINKS.home),
+        "feed": FeedContext(
+            "demo-team", view_papers(sample_digest()), "x.atom", "x.json", home=SAMPLE_LINKS.home
+        ),
         "stored": StoredContext(STORED, contact="ops@example.org"),
-        "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
+        "error": ErrorContext(
+            404, "There is no such page", "Check that you copied the whole address."
+        ),
         "start": sample_start(sample_trials()[0]),
     }
     for name, context in contexts.items():
-        golden(f"{name}.web.html", _shorten(renderer.render_web(f"{name.partition('-')[0]}.html", context)))
+        golden(
+            f"{name}.web.html",
+            _shorten(renderer.render_web(f"{name.partition('-')[0]}.html", context)),
+        )
 
 
 def _show_past(left_out: int) -> tuple[PastView, ...]:
@@ -237,11 +268,15 @@ def _shorten(page: str) -> str:
     """Leave out the style and the middle of three thousand made-up names: a golden file is there to be read."""
     page = re.sub("<(style|script type).*?</(style|script)>\n", "", page, flags=re.DOTALL)
     before, first, rest = page.partition("<bdi>Given10 Family10</bdi>,\n")
-    return before + first + rest.rpartition("<bdi>Given3300 Family3300</bdi>,\n")[2] if first else page
+    return (
+        before + first + rest.rpartition("<bdi>Given3300 Family3300</bdi>,\n")[2] if first else page
+    )
 
 
 def test_a_crowd_is_left_out_of_the_golden_page_only(renderer: Renderer) -> None:
-    crowd = make_digest((make_entry(1, authors=tuple(Author(f"Given{n} Family{n}") for n in range(3_303))),))
+    crowd = make_digest(
+        (make_entry(1, authors=tuple(Author(f"Given{n} Family{n}") for n in range(3_303))),)
+    )
     page = renderer.render_page(crowd, Links())
     assert page.count("<bdi>Given") == 3_303
     assert _shorten(page).count("<bdi>Given") == 13

@@ -28,7 +28,16 @@ SHOWN = {
         *("--limit", "2"),
     ],
     "subscription-list": ["subscription", "list"],
-    "add": ["add", "cat:cs.DC AND abs:scheduling", "--name", "tail", "--to", "feed", "--to", "#papers"],
+    "add": [
+        "add",
+        "cat:cs.DC AND abs:scheduling",
+        "--name",
+        "tail",
+        "--to",
+        "feed",
+        "--to",
+        "#papers",
+    ],
     "subscription-edit": ["subscription", "edit", "gpu-mail", "show=20", "--add-query", "perf"],
     "subscription-remove": ["subscription", "remove", "old-mail", "--dry-run"],
     "subscription-show": ["subscription", "show", "perf-team"],
@@ -44,7 +53,11 @@ SHOWN = {
     "explain-sent": ["explain", "2611.14991", "gpu-mail"],
     "explain-unmet": ["explain", "https://arxiv.org/abs/2611.14987", "gpu-mail"],
     "explain-query": ["explain", "2611.15012", "gpu"],
-    "explain-query-unmet": ["explain", "2611.15012", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))"],
+    "explain-query-unmet": [
+        "explain",
+        "2611.15012",
+        "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))",
+    ],
     "missed": ["missed", "thesis.bib", "--limit", "3"],
     "library-show": ["library", "show", "lab.bib"],
     "library-check": ["library", "check", "perf-team"],
@@ -62,7 +75,10 @@ EDITED = {
         """name = "gpu-mail"\nlibrary = "thesis.bib"\nread_first = ["perf", "ti:zebra"]
 read_last = 'ti:"tail latency"'""",
     ),
-    "explain-excluded": ('name = "perf-team"', 'name = "perf-team"\nexclude_papers = ["2611.15012"]'),
+    "explain-excluded": (
+        'name = "perf-team"',
+        'name = "perf-team"\nexclude_papers = ["2611.15012"]',
+    ),
     "subscription-show-keys": (
         'name = "perf-team"',
         """name = "perf-team"\nexclude = 'author:"Keiko Lindquell"'\nexclude_papers = ["2611.00042", "2611.00043"]
@@ -110,7 +126,9 @@ def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
     def call(line: str, expect: int = 0) -> None:
         done = digest(*line.split(), expect=expect)
         told = [text for text in done.err.splitlines() if text.startswith(("error", "hint"))]
-        said.append("\n".join([f"$ digest {line}", *done.out.rstrip().splitlines(), *told, f"({expect})\n"]))
+        said.append(
+            "\n".join([f"$ digest {line}", *done.out.rstrip().splitlines(), *told, f"({expect})\n"])
+        )
 
     channel = world.slack.workspace.channels["C000PAPERS"]
     world.slack.workspace.channels["C000PAPERS"] = replace(channel, is_archived=True)

@@ -20,7 +20,14 @@ from tests.golden.conftest import Golden
 from tests.integration.cli.lively import NOW, surrounded
 
 WHEEL = "https://example.org/preprint_digest-1.2.0-py3-none-any.whl"
-MAIL = ("--to", "you@example.org", "--from", "digest@example.org", "--smtp", "smtps://you@mail.example.org:465")
+MAIL = (
+    "--to",
+    "you@example.org",
+    "--from",
+    "digest@example.org",
+    "--smtp",
+    "smtps://you@mail.example.org:465",
+)
 KEPT = ("--password-file", "mail.password")
 PUBLIC = ("--base-url", "https://digest.example.org")
 PROGRAM = "/srv/digest/.venv/bin/digest"
@@ -38,7 +45,16 @@ def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Init:
     (tmp_path / "mail.password").write_text("hush\n")
 
     def call(start: str, *options: str, expect: int = 0, **environ: str) -> str:
-        given = ("--query", "cat:cs.PF", "--when", "weekdays at 09:00 UTC", *MAIL, "--start", start, *options)
+        given = (
+            "--query",
+            "cat:cs.PF",
+            "--when",
+            "weekdays at 09:00 UTC",
+            *MAIL,
+            "--start",
+            start,
+            *options,
+        )
         done = run_digest(tmp_path, environ, "init", "--no-input", *given)
         assert done.returncode == expect, done.stderr
         return done.stdout + done.stderr
@@ -60,14 +76,27 @@ def show(golden: Golden, name: str, folder: Path, screen: str, *files: str) -> N
             (*KEPT, *PUBLIC, "--package", WHEEL),
             ("compose.yaml", "Containerfile", "Caddyfile"),
         ),
-        ("compose", "compose", (*KEPT, "--to", "file:digest.atom", "--package", WHEEL), ("compose.yaml",)),
+        (
+            "compose",
+            "compose",
+            (*KEPT, "--to", "file:digest.atom", "--package", WHEEL),
+            ("compose.yaml",),
+        ),
         ("serve", "systemd", (*KEPT, *PUBLIC), ("digest.service",)),
-        ("timer", "systemd", ("--to", "file:/srv/www/papers.atom"), ("digest.service", "digest.timer")),
+        (
+            "timer",
+            "systemd",
+            ("--to", "file:/srv/www/papers.atom"),
+            ("digest.service", "digest.timer"),
+        ),
         ("cron", "cron", ("--to", "discord:lab"), ()),
     ],
 )
 def test_what_is_written_and_said_looks_as_it_did(
-    golden: Golden, init: Init, tmp_path: Path, row: tuple[str, str, tuple[str, ...], tuple[str, ...]]
+    golden: Golden,
+    init: Init,
+    tmp_path: Path,
+    row: tuple[str, str, tuple[str, ...], tuple[str, ...]],
 ) -> None:
     name, start, options, files = row
     screen = init(start, *options, DIGEST_MAIL_PASSWORD="" if KEPT[0] in options else "hush")
@@ -105,16 +134,27 @@ def read_compose(folder: Path) -> dict[str, Any]:
         assert {*service.get("networks", ())} <= read.get("networks", {}).keys()
         for volume in service["volumes"]:
             source = volume.partition(":")[0]
-            assert (folder / source).exists() if source.startswith(".") else source in read["volumes"]
+            assert (
+                (folder / source).exists() if source.startswith(".") else source in read["volumes"]
+            )
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
-        assert {*service} <= {*services["digest"], "image", "ports", "networks", "cap_add", "depends_on"}
+        assert {*service} <= {
+            *services["digest"],
+            "image",
+            "ports",
+            "networks",
+            "cap_add",
+            "depends_on",
+        }
     used = {one for service in services.values() for one in service.get("secrets", ())}
     assert used == read.get("secrets", {}).keys()
     return read
 
 
-@pytest.mark.parametrize("options", [KEPT, (*KEPT, *PUBLIC), ("--smtp", "smtp://mail.example.org:25")])
+@pytest.mark.parametrize(
+    "options", [KEPT, (*KEPT, *PUBLIC), ("--smtp", "smtp://mail.example.org:25")]
+)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_all_that_the_compose_file_names_is_there_and_digest_knows_each_variable(
     init: Init, tmp_path: Path, options: tuple[str, ...], database: str
@@ -127,17 +167,23 @@ def test_all_that_the_compose_file_names_is_there_and_digest_knows_each_variable
     read = read_compose(tmp_path)
     service = read["services"]["digest"]
     secrets = {
-        f"/run/secrets/{name}": str(tmp_path / one["file"]) for name, one in read.get("secrets", {}).items()
+        f"/run/secrets/{name}": str(tmp_path / one["file"])
+        for name, one in read.get("secrets", {}).items()
     }
     environ = {name: secrets.get(value, value) for name, value in service["environment"].items()}
     config = load_config(tmp_path / Path(environ["DIGEST_CONFIG"]).name, environ)
     assert (config.warnings, config.mail.password) == ((), "hush" if KEPT[0] in options else "")
     assert config.store.url.startswith(f"{database}:")
     is_public = PUBLIC[0] in options
-    assert (config.web.host, "caddy" in read["services"]) == ("digest.example.org" * is_public, is_public)
+    assert (config.web.host, "caddy" in read["services"]) == (
+        "digest.example.org" * is_public,
+        is_public,
+    )
     assert config.web.bind == ("0.0.0.0:8000" if is_public else "127.0.0.1:8000")
     assert config.web.trusted_proxies[0] == (
-        read["services"]["caddy"]["networks"]["default"]["ipv4_address"] if is_public else "127.0.0.1"
+        read["services"]["caddy"]["networks"]["default"]["ipv4_address"]
+        if is_public
+        else "127.0.0.1"
     )
     words = service["healthcheck"]["test"]
     assert words[:2] == ["CMD", "digest"]
@@ -170,7 +216,12 @@ def test_systemd_takes_the_units_and_finds_little_that_they_may_do(
     assert len(units) == 2 - bool(options)
     security = ["security", "--offline=true", "--threshold=30", str(tmp_path / "digest.service")]
     for words in (["verify", "--man=no", *units], security):
-        done = subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
+        done = subprocess.run(  # noqa: S603 - made up here
+            ["systemd-analyze", *words],  # noqa: S607 - from the path
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -178,16 +229,23 @@ def test_the_line_for_cron_says_nothing_of_a_run_that_went_well_and_all_of_one_t
     init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", [str(ROOT / "digest" / "__main__.py")])
-    line = re.findall(r"echo '(.*)'\) \| crontab -", init("cron", "--smtp", "smtp://localhost:25"))[0]
+    line = re.findall(r"echo '(.*)'\) \| crontab -", init("cron", "--smtp", "smtp://localhost:25"))[
+        0
+    ]
     assert line.startswith("*/15 * * * *  ")
 
     def call(**environ: str) -> str:
         found = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environ}
         words = ["sh", "-c", line.removeprefix("*/15 * * * *  ")]
-        return subprocess.run(words, cwd="/", env=found, capture_output=True, text=True, check=True).stdout  # noqa: S603 - as cron does
+        return subprocess.run(  # noqa: S603 - as cron does
+            words, cwd="/", env=found, capture_output=True, text=True, check=True
+        ).stdout
 
     with surrounded(tmp_path / "world", NOW) as world:
-        urls = {"DIGEST_ARXIV_API_URL": world.arxiv.api_url, "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url}
+        urls = {
+            "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
+            "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
+        }
         urls |= {
             "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
             "DIGEST_MAIL_SMTP": world.mail.url,
@@ -218,6 +276,8 @@ def test_root_is_told_of_a_place_that_the_new_account_could_not_read(
     assert f"chown -R digest: {tmp_path}" in init("systemd", *KEPT)
 
 
-def test_what_uvx_runs_can_not_be_started_later(init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_uvx_runs_can_not_be_started_later(
+    init: Init, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "argv", ["/home/ada/.cache/uv/archive-v0/x/bin/digest"])
     assert "uv tool install" in init("cron", *KEPT, expect=2)

@@ -29,4 +29,8 @@ def write_alarms(world: World, *to: str, ping: str = "") -> None:
 def operator_mails(world: World) -> list[str]:
     """Return subject and text of every mail to the operator."""
     mails = [mail.message for mail in world.mail.mails]
-    return [f"{mail['Subject']}\n{mail.get_content()}" for mail in mails if mail["To"] == "ops@example.org"]
+    return [
+        f"{mail['Subject']}\n{mail.get_content()}"
+        for mail in mails
+        if mail["To"] == "ops@example.org"
+    ]

@@ -60,7 +60,9 @@ class FaultyArxiv(DemoArxiv):
     bend: Bend | None = None
     behind = timedelta()
 
-    def __init__(self, states: Sequence[DemoPaper], clock: ManualClock, *, page_size: int = PAGE) -> None:
+    def __init__(
+        self, states: Sequence[DemoPaper], clock: ManualClock, *, page_size: int = PAGE
+    ) -> None:
         super().__init__(states, clock, pace=3.0, page_size=page_size)
         self.hidden: set[str] = set()
         self.unknown: set[str] = set()
@@ -149,7 +151,9 @@ class World:
     def cursors(self) -> list[tuple[object, ...]]:
         """Return how far each source has been looked through."""
         with self.reading() as conn:
-            return [tuple(row) for row in conn.execute(select(cursors).order_by("source", "query_key"))]
+            return [
+                tuple(row) for row in conn.execute(select(cursors).order_by("source", "query_key"))
+            ]
 
     def breaker(self) -> Breaker:
         """Return whether arXiv is left alone."""
@@ -159,7 +163,9 @@ class World:
     def log(self) -> list[tuple[int | None, str]]:
         """Return status and outcome of every request, as they were logged."""
         with self.reading() as conn:
-            return [tuple(row) for row in conn.execute(select(requests.c.status, requests.c.outcome))]
+            return [
+                tuple(row) for row in conn.execute(select(requests.c.status, requests.c.outcome))
+            ]
 
     def list_changes(self) -> list[Found]:
         """Return the changes that are news, in order.
@@ -199,11 +205,15 @@ class World:
         submitted = START + timedelta(hours=1)
         for number in range(FIRST_NEW, LAST_NEW + 1):
             held = timedelta(days=11) if number == HELD else timedelta(0)
-            self.arxiv.add(made_up(number, submitted - held, announced=plan_announcement(submitted)))
+            self.arxiv.add(
+                made_up(number, submitted - held, announced=plan_announcement(submitted))
+            )
         self.arxiv.replace(REPLACED, submitted=submitted, comment="accepted at a conference")
         self.arxiv.cross_list(CROSS_LISTED, "cs.DC", announced=plan_announcement(submitted))
         self.arxiv.withdraw(WITHDRAWN, announced=plan_announcement(submitted))
-        self.expected = {(str(Kind.NEW), f"2603.{n:05d}", 1) for n in range(FIRST_NEW, LAST_NEW + 1)}
+        self.expected = {
+            (str(Kind.NEW), f"2603.{n:05d}", 1) for n in range(FIRST_NEW, LAST_NEW + 1)
+        }
         self.expected |= {
             (str(Kind.REPLACEMENT), REPLACED, 2),
             (str(Kind.CROSS_LIST), CROSS_LISTED, 1),
@@ -214,7 +224,9 @@ class World:
 def list_past(count: int) -> list[DemoPaper]:
     """Return what arXiv had announced in the announcement before the first look."""
     before = START - timedelta(days=4)
-    return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
+    return [
+        made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)
+    ]
 
 
 _pasts: dict[tuple[str, ...], bytes] = {}
@@ -249,7 +261,9 @@ def assert_nothing_wrong_is_stored(world: World) -> None:
     """Every stored paper is in a state that arXiv really gave it."""
     stored = select(papers.c.arxiv_id, versions.c.version, versions.c.title, versions.c.categories)
     with world.reading() as conn:
-        rows = conn.execute(stored.join(versions, versions.c.id == papers.c.latest_version_id)).all()
+        rows = conn.execute(
+            stored.join(versions, versions.c.id == papers.c.latest_version_id)
+        ).all()
     for row in rows:
         states = world.arxiv._archive.states(row.arxiv_id, world.clock.now())
         assert (row.version, row.title, row.categories.split()) in [
@@ -261,7 +275,9 @@ TOLD = {"arXiv has not answered", "arXiv has sent nothing that can be read"}
 """What readers are told of a fault."""
 
 
-def assert_not_believed(world: World, because: str, *, outcome: str = "failed", source: str = "") -> PassReport:
+def assert_not_believed(
+    world: World, because: str, *, outcome: str = "failed", source: str = ""
+) -> PassReport:
     """Make the pass that meets the fault: nothing is taken for complete, and everybody is told why."""
     before = world.cursors()
     mails = len(world.mail.mails)
@@ -279,7 +295,13 @@ def assert_not_believed(world: World, because: str, *, outcome: str = "failed", 
     assert not world.is_covered()
     (text,) = (" ".join(mail.split()) for mail in world.read_mails()[mails:])
     assert "What is missing comes in your next digest" in text
-    for claim in ("no new papers", "everything was checked", "were checked", failure.lower(), "127.0.0.1"):
+    for claim in (
+        "no new papers",
+        "everything was checked",
+        "were checked",
+        failure.lower(),
+        "127.0.0.1",
+    ):
         assert claim not in text.lower()
     return report
 

@@ -81,4 +81,6 @@ def surrounded(folder: Path, papers: Sequence[DemoPaper] = ()) -> Iterator[World
 
 def old_papers() -> list[DemoPaper]:
     """Return five papers of the days before."""
-    return [made_up(n, START - timedelta(days=4, minutes=n), id=f"2602.{n:05d}") for n in range(1, 6)]
+    return [
+        made_up(n, START - timedelta(days=4, minutes=n), id=f"2602.{n:05d}") for n in range(1, 6)
+    ]

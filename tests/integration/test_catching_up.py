@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.model.announcements import Kind, announcement_moment, announcements_between, has_announcement
+from digest.model.announcements import (
+    Kind,
+    announcement_moment,
+    announcements_between,
+    has_announcement,
+)
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId
 from digest.store.papers import count_announced
@@ -64,7 +69,9 @@ def tell_story() -> Story:
     while announcement_moment(day) <= BACK:
         if has_announcement(day):
             fresh = list(_announce(day, numbers, draw))
-            revised = [_revise(paper, day) for paper in draw.sample(recent, min(REVISED, len(recent)))]
+            revised = [
+                _revise(paper, day) for paper in draw.sample(recent, min(REVISED, len(recent)))
+            ]
             story.states += [*fresh, *revised]
             story.by_announcement[day] = [paper.id for paper in fresh]
             of = {paper.id: paper for paper in (*recent, *fresh, *revised)}
@@ -91,7 +98,9 @@ def _announce(day: date, numbers: Counter[str], draw: random.Random) -> Iterator
 
 def _revise(paper: DemoPaper, day: date) -> DemoPaper:
     moment = announcement_moment(day)
-    return replace(paper, submitted=(*paper.submitted, moment - timedelta(hours=7)), announced=moment)
+    return replace(
+        paper, submitted=(*paper.submitted, moment - timedelta(hours=7)), announced=moment
+    )
 
 
 STORY = tell_story()
@@ -115,7 +124,11 @@ class Pause:
         """Return what is to be found afterwards: what came out, and what was revised, each as it is now."""
         before, after = STORY.at(self.last_look), STORY.at(BACK)
         return {
-            (str(Kind.NEW if id_ not in before and state.version == 1 else Kind.REPLACEMENT), id_, state.version)
+            (
+                str(Kind.NEW if id_ not in before and state.version == 1 else Kind.REPLACEMENT),
+                id_,
+                state.version,
+            )
             for id_, state in after.items()
             if id_ not in before or before[id_].version < state.version
         }
@@ -124,7 +137,8 @@ class Pause:
         """Return how many papers of each announcement are to be found in their first version."""
         after = STORY.at(BACK)
         return {
-            day: sum(after[id_].version == 1 for id_ in STORY.by_announcement[day]) for day in self.announcements
+            day: sum(after[id_].version == 1 for id_ in STORY.by_announcement[day])
+            for day in self.announcements
         }
 
 
@@ -155,22 +169,30 @@ def world(tmp_path: Path, pause: Pause) -> Iterator[World]:
 PAUSES = (1, 5, 45) if IS_NIGHTLY else (5,)
 """Days; forty-five take their time, and one test below has them every day."""
 
-EACH_PAUSE = pytest.mark.parametrize("pause", PAUSES, indirect=True, ids=lambda days: f"{days} days")
+EACH_PAUSE = pytest.mark.parametrize(
+    "pause", PAUSES, indirect=True, ids=lambda days: f"{days} days"
+)
 
 
 @EACH_PAUSE
-def test_one_look_after_a_pause_has_everything_announced_since_once(world: World, pause: Pause) -> None:
+def test_one_look_after_a_pause_has_everything_announced_since_once(
+    world: World, pause: Pause
+) -> None:
     before = world.list_changes()
     report = world.look()
     assert report.poll.failures == []
     found = world.list_changes()[len(before) :]
     assert sorted(found) == sorted(pause.find_changes())
     new = [ArxivId.parse(id_) for kind, id_, _ in found if kind == Kind.NEW]
-    assert new == sorted(new), "ids are given out in the order of announcement, and so are the changes"
+    assert new == sorted(new), (
+        "ids are given out in the order of announcement, and so are the changes"
+    )
     assert_nothing_wrong_is_stored(world)
     with world.reading() as conn:
         latest = select(papers.c.arxiv_id, versions.c.version)
-        rows = conn.execute(latest.join(versions, versions.c.id == papers.c.latest_version_id)).all()
+        rows = conn.execute(
+            latest.join(versions, versions.c.id == papers.c.latest_version_id)
+        ).all()
         stored = {row.arxiv_id: row.version for row in rows}
     now = STORY.at(BACK)
     assert stored == {id_: now[id_].version for id_ in stored}
@@ -182,7 +204,9 @@ def test_one_look_after_a_pause_has_everything_announced_since_once(world: World
 
 
 @EACH_PAUSE
-def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(world: World, pause: Pause) -> None:
+def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(
+    world: World, pause: Pause
+) -> None:
     copy = shutil.copytree(world.folder, world.folder.with_name("copy"))
     report = world.look()
     assert report.poll.caught_up == pause.announcements
@@ -218,13 +242,19 @@ def test_a_look_that_was_broken_off_loses_no_change_that_moved_up_the_list_meanw
     world.arxiv.faults.add("429", skip=4)
     assert world.look().poll.failures
     ((day, skipped),) = re.findall(r"from%3D(.*?)%26skip%3D(\d+)", world.last_run().next_token)
-    listed = [paper for paper in STORY.at(BACK).values() if paper.announced.date().isoformat() == day]
+    listed = [
+        paper for paper in STORY.at(BACK).values() if paper.announced.date().isoformat() == day
+    ]
     read = sorted(listed, key=lambda paper: (paper.announced, paper.order))[: int(skipped)]
-    edited = [replace(paper, journal_ref="J. 1", announced=world.clock.now()) for paper in read[-20:]]
+    edited = [
+        replace(paper, journal_ref="J. 1", announced=world.clock.now()) for paper in read[-20:]
+    ]
     world.arxiv.add(*edited)
     world.clock.advance(timedelta(hours=2))
     made = len(world.arxiv.requests)
     assert world.look().poll.failures == []
-    assert world.arxiv.requests[made].param("from") == day, "that day's list is read from its beginning"
+    assert world.arxiv.requests[made].param("from") == day, (
+        "that day's list is read from its beginning"
+    )
     found = {found for found in world.list_changes()[len(before) :] if found[0] != Kind.METADATA}
     assert found == pause.find_changes()

@@ -46,7 +46,9 @@ def ahead(world: World, by: timedelta) -> Iterator[str]:
 
 def count_told(world: World) -> Counter[tuple[str, str]]:
     """Count how often each paper came to each place."""
-    told = [(mail.recipients[0], mail.raw.replace(b"=\r\n", b"").decode()) for mail in world.mail.mails]
+    told = [
+        (mail.recipients[0], mail.raw.replace(b"=\r\n", b"").decode()) for mail in world.mail.mails
+    ]
     told += [("slack", json.dumps(post.blocks)) for post in world.slack.messages if post.thread_ts]
     return Counter((place, id_) for place, text in told for id_ in set(_PAPER.findall(text)))
 
@@ -78,11 +80,15 @@ def plain(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
-def test_after_a_clock_went_ahead_nothing_is_lost_late_or_told_twice(plain: World, tmp_path: Path) -> None:
+def test_after_a_clock_went_ahead_nothing_is_lost_late_or_told_twice(
+    plain: World, tmp_path: Path
+) -> None:
     with surrounded(tmp_path / "steady", FIRST_DIGEST) as steady:
         steady.edit_config("old@digest.example", "other@digest.example")
         expected = live(steady, slips=False)
-        mails = [(mail.recipients, set(_PAPER.findall(mail.raw.decode()))) for mail in steady.mail.mails]
+        mails = [
+            (mail.recipients, set(_PAPER.findall(mail.raw.decode()))) for mail in steady.mail.mails
+        ]
     assert live(plain, slips=True) == expected
     days = [(mail.recipients, set(_PAPER.findall(mail.raw.decode()))) for mail in plain.mail.mails]
     assert days == mails
@@ -105,7 +111,15 @@ def test_no_moment_of_the_database_lies_in_the_future_and_it_is_said_what_was_pu
     plain.arxiv.faults.add("503", times=1)
     said = call(plain, "run", "--accept-clock", expect=4)
     line = " ".join(said.partition("Put right:")[2].split())
-    for table in ("poll_runs", "cursors", "digests", "deliveries", "attempts", "matches", "subscriptions"):
+    for table in (
+        "poll_runs",
+        "cursors",
+        "digests",
+        "deliveries",
+        "attempts",
+        "matches",
+        "subscriptions",
+    ):
         assert re.search(rf"\b{table} [1-9]", line), line
     late = plain.clock.now() + timedelta(days=1)
     columns = [one for table in metadata.sorted_tables for one in table.columns]
@@ -125,7 +139,9 @@ def test_a_pause_that_ended_before_its_time_goes_on_and_no_other_is_touched(plai
     call(plain, "subscription", "pause", "perf-mail", "--until", "2026-11-20")
     call(plain, "subscription", "pause", "gpu-mail", "--until", "2026-12-24")
     plain.clock.set(NOON)
-    plain.edit_config('"slack:#papers", ', "")  # whose clock is right: it says that we are too quick
+    plain.edit_config(
+        '"slack:#papers", ', ""
+    )  # whose clock is right: it says that we are too quick
     with ahead(plain, timedelta(days=30)) as clock:
         call(plain, "run", "--now", DIGEST_TEST_CLOCK=clock)
     call(plain, "run", "--accept-clock")

@@ -36,7 +36,9 @@ def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) 
 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
     with closing(world.open()) as site, site.store.read() as conn:
-        (first,) = (one.delivery.id for one in load_stored_deliveries(conn) if not one.delivery.part)
+        (first,) = (
+            one.delivery.id for one in load_stored_deliveries(conn) if not one.delivery.part
+        )
         return load_delivery(conn, first)
 
 
@@ -110,10 +112,14 @@ def test_what_was_lost_while_on_its_way_is_not_handed_over(
     assert (world.mail.mails, world.slack.messages) == ((), ())
     pass_by(world, 1)
     assert look(world)[0].delivery.state is DeliveryState.SENT
-    assert (len(world.mail.mails), len(world.slack.messages)) == ((1, 0) if to == READER else (0, 2))
+    assert (len(world.mail.mails), len(world.slack.messages)) == (
+        (1, 0) if to == READER else (0, 2)
+    )
 
 
-def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with(world: World) -> None:
+def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with(
+    world: World,
+) -> None:
     world.write_config(to=READER)
     pass_by(world, 2, timedelta(seconds=5))
     done = run_process(world.folder, {**world.environment(), "PYTHONPROFILEIMPORTTIME": "1"}, "run")
@@ -146,7 +152,9 @@ def test_the_mail_servers_own_limit_holds_for_days_and_loses_no_readers_mail(
     first = reports[0].deliver
     assert came == (0 if step == "CONNECT" else 1)
     assert len(first.failures) == len(READERS) - came
-    assert all("your mail server's limit of mails is reached" in one.reason for one in first.failures)
+    assert all(
+        "your mail server's limit of mails is reached" in one.reason for one in first.failures
+    )
     steps = {one.step for report in reports for one in report.deliver.failures}
     assert steps == {NextStep.RETRY}
     said = world.run("status").stdout
@@ -178,7 +186,9 @@ def test_once_a_limit_was_named_to_two_readers_the_other_mails_of_the_pass_ask_n
     script.reply("RCPT", reply, skip=1, times=FOR_EVER)
     (report,) = pass_by(world, 1)
     assert [one.step for one in report.deliver.failures] == [NextStep.RETRY] * (len(many) - 1)
-    assert script.count(Step.RCPT) == 5  # one mail went; two were refused, on a fresh connection, too
+    assert (
+        script.count(Step.RCPT) == 5
+    )  # one mail went; two were refused, on a fresh connection, too
 
 
 def test_a_full_mailbox_is_the_readers_and_keeps_nobody_else_waiting(world: World) -> None:

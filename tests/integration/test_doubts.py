@@ -36,7 +36,11 @@ def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
     with planned(world, BOTH, connections=1) as site:
         report = deliver(site)
         assert report.sent == {"mailto": 1}
-        assert states(site) == {"sent": 1, "held" if phase == "before" else "unknown": 1, "ready": 1}
+        assert states(site) == {
+            "sent": 1,
+            "held" if phase == "before" else "unknown": 1,
+            "ready": 1,
+        }
     (failure,) = report.failures
     assert "ZeroDivisionError" in failure.reason
     assert failure.refusal is (Refusal.SETTINGS if phase == "before" else None)
@@ -69,8 +73,12 @@ def doubt(world: World, site: Site) -> None:
 def test_what_is_looked_into_keeps_no_other_post_waiting_and_the_stop_no_longer_than_slacks_time_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SlackTransport.__init__, "__kwdefaults__", {"url": "", "timeout": 2.0, "now": monotonic})
-    with SlackReceiver(world.clock, channels=("papers", "one", "two", "three"), pace=0) as world.slack:
+    monkeypatch.setattr(
+        SlackTransport.__init__, "__kwdefaults__", {"url": "", "timeout": 2.0, "now": monotonic}
+    )
+    with SlackReceiver(
+        world.clock, channels=("papers", "one", "two", "three"), pace=0
+    ) as world.slack:
         world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
         world.slack.faults.add("ratelimited", path="/services/", retry_after="60")
         with planned(

@@ -72,7 +72,9 @@ LIVED = LASTING if IS_NIGHTLY else LASTING[::3]
 
 
 @pytest.mark.parametrize(
-    ("source", "kind", "skip", "because", "asked"), LIVED, ids=[" ".join(map(str, row[:2])) for row in LIVED]
+    ("source", "kind", "skip", "because", "asked"),
+    LIVED,
+    ids=[" ".join(map(str, row[:2])) for row in LIVED],
 )
 def test_a_fault_that_lasts_is_no_quiet_day_and_all_follows_when_it_is_over(  # noqa: PLR0917 - a row of the table
     source: str,
@@ -103,7 +105,10 @@ def test_a_fault_that_lasts_is_no_quiet_day_and_all_follows_when_it_is_over(  # 
 
 
 ODD_ANSWERS: dict[str, tuple[Callable[[Answer], Answer], str]] = {
-    "another type": (lambda answer: replace(answer, media_type="text/html"), "the answer is text/html, not XML"),
+    "another type": (
+        lambda answer: replace(answer, media_type="text/html"),
+        "the answer is text/html, not XML",
+    ),
     "a web page": (
         lambda answer: replace(answer, body=b"<!DOCTYPE html><html><p>Soon back</p></html>"),
         "a web page came instead of XML",
@@ -113,7 +118,9 @@ ODD_ANSWERS: dict[str, tuple[Callable[[Answer], Answer], str]] = {
         "the XML breaks off",
     ),
     "other ids": (
-        lambda answer: replace(answer, body=re.sub(rb"<id>[^<]*</id>", b"<id>none</id>", answer.body)),
+        lambda answer: replace(
+            answer, body=re.sub(rb"<id>[^<]*</id>", b"<id>none</id>", answer.body)
+        ),
         "no entry can be read; the first: its id cannot be read",
     ),
     "an error feed": (
@@ -155,7 +162,9 @@ def test_rate_exceeded_in_one_search_spares_arxiv_the_searches_of_all_other_save
     assert len(searching.arxiv.requests) == made + 1
     searching.clock.advance(timedelta(seconds=20))
     searching.look(anyway=True)
-    assert len(searching.arxiv.requests) == made + 2, "one request to see whether it is over, not one for each"
+    assert len(searching.arxiv.requests) == made + 2, (
+        "one request to see whether it is over, not one for each"
+    )
     assert_all_follows(searching)
 
 
@@ -186,7 +195,9 @@ def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_keeps_no_other_wai
     assert searching.breaker().seconds == 0
 
 
-def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(searching: World) -> None:
+def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(
+    searching: World,
+) -> None:
     count = refuse_one(searching, INTERNAL_ERROR, 500)
     (failure,) = searching.look().poll.failures
     assert "unable to complete your request" in failure
@@ -199,7 +210,9 @@ def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_find
     assert_nothing_wrong_is_stored(searching)
 
 
-def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(searching: World) -> None:
+def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(
+    searching: World,
+) -> None:
     made = len(searching.arxiv.requests)
     searching.arxiv.faults.add("500", times=99)
     assert searching.look().poll.runs == 0
@@ -208,7 +221,9 @@ def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(se
     assert_all_follows(searching)
 
 
-def test_an_id_that_is_counted_and_does_not_come_spoils_no_harvest_and_is_asked_for_again(world: World) -> None:
+def test_an_id_that_is_counted_and_does_not_come_spoils_no_harvest_and_is_asked_for_again(
+    world: World,
+) -> None:
     world.arxiv.hidden = {f"2603.{number:05d}" for number in (2, 3, 5)}
 
     def bend(request: Request) -> Answer | None:
@@ -297,7 +312,9 @@ def paging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         ("short_page", 0, "4 papers were expected, of 47 in all, but only 3 came"),
     ],
 )
-def test_papers_that_never_come_are_no_end_of_a_search(kind: str, skip: int, because: str, paging: World) -> None:
+def test_papers_that_never_come_are_no_end_of_a_search(
+    kind: str, skip: int, because: str, paging: World
+) -> None:
     paging.arxiv.faults.add(kind, times=99, skip=skip, keep=0.8)
     assert_not_believed(paging, because, outcome="partial")
     assert_all_follows(paging)

@@ -38,7 +38,9 @@ def searching(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("days", [1, 3, 5])
-def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(days: int, world: World) -> None:
+def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(
+    days: int, world: World
+) -> None:
     world.look()
     assert_all_there_once(world)
     world.arxiv.behind = timedelta(days=days)
@@ -66,7 +68,9 @@ def test_a_replica_that_answers_every_second_page_mixes_no_states(world: World) 
     assert_all_follows(world)
 
 
-def test_a_search_whose_index_follows_a_day_late_loses_nothing_and_tells_nothing_twice(searching: World) -> None:
+def test_a_search_whose_index_follows_a_day_late_loses_nothing_and_tells_nothing_twice(
+    searching: World,
+) -> None:
     searching.arxiv.behind = timedelta(hours=24)
     for hours in (0, 2):
         searching.clock.set(NOON + timedelta(hours=hours))
@@ -86,7 +90,9 @@ def test_a_search_that_falls_behind_what_is_stored_takes_nothing_back(searching:
 
 
 @pytest.mark.parametrize("ids", [SOME, MORE], ids=["two", "three"])
-def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(ids: set[str], world: World) -> None:
+def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(
+    ids: set[str], world: World
+) -> None:
     world.arxiv.hidden = ids
     assert world.look().poll.failures == []
     assert_all_there_once(world)

@@ -63,7 +63,9 @@ def list_public(world: World) -> list[str]:
     return [paper.id for paper in papers if paper.announced.astimezone(UTC).date() == today]
 
 
-def test_while_missing_ids_could_not_be_asked_for_yet_an_announcement_is_not_complete(world: World) -> None:
+def test_while_missing_ids_could_not_be_asked_for_yet_an_announcement_is_not_complete(
+    world: World,
+) -> None:
     def bend(request: Request) -> Answer | None:
         is_third = "skip%3D12" in request.param("resumptionToken")
         return world.arxiv._serve(request, 0.6) if is_third else None
@@ -82,13 +84,19 @@ def test_new_papers_pushed_out_of_the_list_by_rows_that_change_are_found_by_thei
     assert list_public(world)[:5] == [REPLACED, CROSS_LISTED, WITHDRAWN, "2603.00001", "2603.00002"]
     touch_before_page(world, 4, REPLACED, CROSS_LISTED, WITHDRAWN)
     report = world.look()
-    assert world.arxiv.requests[-1].param("id_list").split(",") == ["2603.00005", "2603.00004", "2603.00003"]
+    assert world.arxiv.requests[-1].param("id_list").split(",") == [
+        "2603.00005",
+        "2603.00004",
+        "2603.00003",
+    ]
     assert report.poll.failures == []
     assert_all_there_once(world)
     assert_all_follows(world)
 
 
-def test_changes_pushed_out_of_the_list_by_rows_that_change_come_with_the_next_look(world: World) -> None:
+def test_changes_pushed_out_of_the_list_by_rows_that_change_come_with_the_next_look(
+    world: World,
+) -> None:
     world.arxiv._page_size = 15
     touch_before_page(world, 2, REPLACED, CROSS_LISTED)
     assert world.look().poll.failures == []
@@ -97,7 +105,9 @@ def test_changes_pushed_out_of_the_list_by_rows_that_change_come_with_the_next_l
     assert_all_follows(world)
 
 
-def test_a_token_that_ends_at_midnight_ends_the_look_and_the_list_is_read_anew(world: World) -> None:
+def test_a_token_that_ends_at_midnight_ends_the_look_and_the_list_is_read_anew(
+    world: World,
+) -> None:
     counted: list[Request] = []
 
     def bend(request: Request) -> Answer | None:
@@ -133,7 +143,9 @@ def test_a_list_said_to_be_empty_all_day_is_never_believed_where_papers_are_know
     assert_all_follows(world, after=timedelta(hours=2, minutes=50))
 
 
-def test_an_answer_of_nothing_that_a_cache_keeps_until_midnight_is_never_asked_for(world: World) -> None:
+def test_an_answer_of_nothing_that_a_cache_keeps_until_midnight_is_never_asked_for(
+    world: World,
+) -> None:
     kept: dict[tuple[str, str], Answer] = {}
 
     def bend(request: Request) -> Answer | None:

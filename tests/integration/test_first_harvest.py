@@ -50,7 +50,8 @@ def list_asked(world: World, since: int) -> list[str]:
     """Return what was asked from a request on: the day, or how many rows are skipped."""
     visits = world.arxiv.requests[since:]
     return [
-        visit.param("from") or parse_qs(unquote(visit.param("resumptionToken")))["skip"][0] for visit in visits
+        visit.param("from") or parse_qs(unquote(visit.param("resumptionToken")))["skip"][0]
+        for visit in visits
     ]
 
 
@@ -69,7 +70,9 @@ def assert_is_known_and_no_news(world: World) -> None:
     world.clock.set(NOON)
     world.look()
     assert sorted(world.list_changes()) == sorted(world.expected)
-    assert {found[1] for found in world.tell()} == {found[1] for found in world.expected} - {"2602.00006"}
+    assert {found[1] for found in world.tell()} == {found[1] for found in world.expected} - {
+        "2602.00006"
+    }
 
 
 def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) -> None:
@@ -79,7 +82,9 @@ def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) 
     assert_is_known_and_no_news(world)
 
 
-def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(world: World, nursery: Nursery) -> None:
+def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(
+    world: World, nursery: Nursery
+) -> None:
     kill_after_page(world, nursery, 3)
     made = len(world.arxiv.requests)
     world.clock.advance(timedelta(hours=1))
@@ -88,20 +93,26 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(world: W
         "where the last check stopped, of what was changed since Fri 20 Feb: 22 papers on 4 pages, complete"
         in shown
     )
-    assert list_asked(world, made) == ["18", "24", "30", "36"], "no page that was stored is asked for again"
+    assert list_asked(world, made) == ["18", "24", "30", "36"], (
+        "no page that was stored is asked for again"
+    )
     with world.reading() as conn:
         pages = conn.execute(select(poll_runs.c.pages).where(poll_runs.c.pages > 0)).scalars().all()
     assert pages == [3, 4]
     assert_is_known_and_no_news(world)
 
 
-def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world: World, nursery: Nursery) -> None:
+def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(
+    world: World, nursery: Nursery
+) -> None:
     kill_after_page(world, nursery, 3)
     made = len(world.arxiv.requests)
 
     def bend(request: Request) -> Answer:
         world.arxiv.bend = None
-        return world.arxiv.serve(replace(request, params=(("verb", "ListRecords"), ("resumptionToken", "old"))))
+        return world.arxiv.serve(
+            replace(request, params=(("verb", "ListRecords"), ("resumptionToken", "old")))
+        )
 
     world.arxiv.bend = bend
     shown = world.command("run")

@@ -31,7 +31,9 @@ from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait
 
 OFTEN = dict.fromkeys(EVERY, 0.2)
 MAIL = ("mailto:reader@example.org",)
-LATER = make_paper(15_003, "A later paper about stopwatches", datetime.fromisoformat("2026-11-20T12:00Z"))
+LATER = make_paper(
+    15_003, "A later paper about stopwatches", datetime.fromisoformat("2026-11-20T12:00Z")
+)
 
 _SHUT_DOWN = 0x8004587D
 """FS_IOC_SHUTDOWN (ioctl_fs(2), <linux/fs.h>): from then on everything on that file system is an I/O error."""
@@ -62,7 +64,12 @@ def mount(tmp_path: Path) -> Iterator[Callable[..., Path]]:
                 pytest.skip("there is nothing here to make and mount a file system with")
             place = tmp_path / "disk"
             place.mkdir()
-            done = subprocess.run(["mount", *words, str(place)], capture_output=True, text=True, check=False)  # noqa: S603, S607 - made up here
+            done = subprocess.run(  # noqa: S603 - made up here
+                ["mount", *words, str(place)],  # noqa: S607 - from the path
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if done.returncode:
                 pytest.skip(f"this account may mount nothing: {done.stderr.strip()}")
             stack.callback(subprocess.run, ["umount", "-l", str(place)], check=True)
@@ -122,7 +129,9 @@ def await_turn(schedule: Schedule, job: str) -> None:
 
 
 @pytest.fixture
-def digest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+def digest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Said]:
 
     def call(world: World, *words: str, expect: int = 0) -> Said:
         monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "digest.toml"))
@@ -151,13 +160,18 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
 ) -> None:
     with ExitStack() as stack:
         world = stack.enter_context(living(disk / "here"))
-        world.write_config(to=MAIL, when="at once")  # a turn by the clock may pass between a look and the next
+        world.write_config(
+            to=MAIL, when="at once"
+        )  # a turn by the clock may pass between a look and the next
         schedule, site = stack.enter_context(scheduled(world))
         wait_until(lambda: _states(site) == ["sent"])
         filler = fill(disk)
         announce_later(world)
         wait_until(lambda: schedule.pulse.troubles)
-        assert any("failed last time (StoreError)" in reason for reason in find_failures(site, schedule.pulse))
+        assert any(
+            "failed last time (StoreError)" in reason
+            for reason in find_failures(site, schedule.pulse)
+        )
         assert titles(world) == 0
         filler.unlink()
         world.mail.wait_for(2, timeout=60)
@@ -178,7 +192,10 @@ def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_d
         full = digest(world, "run", expect=3)
         filler.unlink()
         _remount(disk, "ro")
-        locked = [digest(world, *words, expect=3) for words in (["run"], ["subscription", "pause", "perf-team"])]
+        locked = [
+            digest(world, *words, expect=3)
+            for words in (["run"], ["subscription", "pause", "perf-team"])
+        ]
         _remount(disk, "rw")
         assert titles(world) == 0
         digest(world, "run")
@@ -257,6 +274,8 @@ def _remount(disk: Path, mode: str) -> None:
 def _kill_disk(disk: Path) -> None:
     handle = os.open(disk, os.O_RDONLY)
     try:
-        fcntl.ioctl(handle, _SHUT_DOWN, struct.pack("I", 2))  # 2: what is not on the disk yet is gone
+        fcntl.ioctl(
+            handle, _SHUT_DOWN, struct.pack("I", 2)
+        )  # 2: what is not on the disk yet is gone
     finally:
         os.close(handle)

@@ -119,8 +119,12 @@ def test_what_a_channel_refuses_is_sent_there_when_it_is_mended_and_stops_no_oth
     first, second = live(days, *MORNINGS[:2])
     assert held(days) == {(f"slack:{id_}", Refusal.PLACE) for id_ in rooms}
     assert read_posts(days, "C000LAB000") == list(TITLES[:2])
-    assert [len(one.held.ids) for one in (first, second)] == [2 * len(rooms), 4 * len(rooms)], "with their threads"
-    assert days.slack.calls.count("chat.postMessage") == 4 + 2 * len(rooms), "the newer one is not tried"
+    assert [len(one.held.ids) for one in (first, second)] == [2 * len(rooms), 4 * len(rooms)], (
+        "with their threads"
+    )
+    assert days.slack.calls.count("chat.postMessage") == 4 + 2 * len(rooms), (
+        "the newer one is not tried"
+    )
     days.slack.workspace.refusals.clear()
     live(days, MORNINGS[2])
     for id_ in rooms:
@@ -152,7 +156,9 @@ def expel(world: World) -> None:
 
 
 def close(world: World) -> None:
-    world.slack.workspace.channels["C000PAPERS"] = replace(CHANNEL, is_member=False, is_private=True)
+    world.slack.workspace.channels["C000PAPERS"] = replace(
+        CHANNEL, is_member=False, is_private=True
+    )
 
 
 def rename(world: World) -> None:
@@ -174,7 +180,9 @@ def test_a_channel_is_found_again_by_its_name_or_id_once_it_is_as_it_was(
     spoil(days)
     live(days, *MORNINGS[:2])
     is_named = spoil is not rename or to != PAPERS
-    assert held(days) == ({(to, Refusal.PLACE)} if is_named else set()), "an id stays when the name changes"
+    assert held(days) == ({(to, Refusal.PLACE)} if is_named else set()), (
+        "an id stays when the name changes"
+    )
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
     live(days, MORNINGS[2])
     assert read_posts(days) == list(TITLES[:3])
@@ -425,7 +433,9 @@ TAKEN = {"slack-webhook": Answer(b"ok"), "discord": Answer(b"{}"), "webhook": An
 
 
 @contextmanager
-def listening(world: World, *spoiled: tuple[str, Answer]) -> Iterator[tuple[Callable[[], None], LoopbackServer]]:
+def listening(
+    world: World, *spoiled: tuple[str, Answer]
+) -> Iterator[tuple[Callable[[], None], LoopbackServer]]:
     """Have webhooks listen that answer so until they are mended, by a function, and a good one of each kind."""
     answers = {f"/spoiled{number}": answer for number, (_, answer) in enumerate(spoiled)}
     kinds = {f"/spoiled{number}": kind for number, (kind, _) in enumerate(spoiled)}
@@ -434,7 +444,9 @@ def listening(world: World, *spoiled: tuple[str, Answer]) -> Iterator[tuple[Call
     def mend() -> None:
         answers.clear()
 
-    with LoopbackServer(lambda request: answers.get(request.path) or TAKEN[kinds[request.path]]) as server:
+    with LoopbackServer(
+        lambda request: answers.get(request.path) or TAKEN[kinds[request.path]]
+    ) as server:
         tables = []
         for path, kind in kinds.items():
             name, url = path.strip("/"), f"{server.url}{path}"
@@ -464,7 +476,9 @@ def test_what_a_webhook_refuses_is_sent_when_it_is_mended_and_stops_no_other(day
     ]
     with listening(days, *spoiled) as (mend, server):
         live(days, *MORNINGS[:2])
-        assert held(days) == {(f"{kind}:spoiled{n}", Refusal.PLACE) for n, (kind, _) in enumerate(spoiled)}
+        assert held(days) == {
+            (f"{kind}:spoiled{n}", Refusal.PLACE) for n, (kind, _) in enumerate(spoiled)
+        }
         mend()
         live(days, MORNINGS[2])
         for number in range(len(spoiled)):
@@ -537,7 +551,9 @@ def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
     assert {tuple(ADVISED.findall(text)) for text in said} == {("delivery retry --held",)}
     assert ADVISED.findall(" ".join(shown.stdout.split())) == ["delivery retry --held"]
     moments = {re.findall(r"next try is from (\S+ \S+) on", text)[0] for text in said}
-    assert moments == set(re.findall(r"next try is from (\S+ \S+) on", " ".join(shown.stdout.split())))
+    assert moments == set(
+        re.findall(r"next try is from (\S+ \S+) on", " ".join(shown.stdout.split()))
+    )
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
     assert days.run("delivery", "retry", "--held").returncode == 0
     done = days.run("run")
@@ -591,7 +607,9 @@ def test_the_operator_hears_once_that_messages_need_him_and_once_that_all_were_s
     live(days, MORNINGS[-1] + DAY)
     assert len(set(read_posts(days))) == len(TITLES)
     (over,) = (one for one in operator_mails(days)[1:] if "needs you" in one)
-    assert "needs you: over It was: a message to slack:C000PAPERS needs you: " in " ".join(over.split())
+    assert "needs you: over It was: a message to slack:C000PAPERS needs you: " in " ".join(
+        over.split()
+    )
 
 
 def test_the_advice_of_status_sends_all_with_one_run_after_some_were_given_up(days: World) -> None:
@@ -611,7 +629,9 @@ def test_a_retry_of_a_message_behind_others_says_that_these_are_tried_first(days
     live(days, *MORNINGS[:2])
     said = " ".join(days.run("delivery", "retry", "3").stdout.split())
     assert said.endswith("What was refused there before is tried first.")
-    assert [one.delivery.id for one in stored(days) if one.delivery.state is DeliveryState.HELD] == [1, 2, 4]
+    assert [
+        one.delivery.id for one in stored(days) if one.delivery.state is DeliveryState.HELD
+    ] == [1, 2, 4]
     days.run("run")
     tried = [one.delivery.attempts for one in stored(days)]
     assert tried == [3, 0, 0, 0]

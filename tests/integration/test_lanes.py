@@ -28,7 +28,9 @@ from tests.fakes.mailscript import Cue, Script, Step
 from tests.integration.web.world import World, wait_until
 
 MANY = 400 if IS_NIGHTLY else 60
-by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+by_night = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY"
+)
 OFTEN = dict.fromkeys(EVERY, 0.1)
 
 
@@ -61,7 +63,9 @@ def make_database(kind: str, request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def planned(world: World, to: tuple[str, ...], *, connections: int, store: str = "") -> Iterator[Site]:
+def planned(
+    world: World, to: tuple[str, ...], *, connections: int, store: str = ""
+) -> Iterator[Site]:
     """Open an installation whose outbox holds one message for each place."""
     world.environ["DIGEST_MAIL_CONNECTIONS"] = str(connections)
     world.write_config(to=to, extra=store)
@@ -78,7 +82,9 @@ def mails_to(count: int) -> tuple[str, ...]:
 
 def states(site: Site) -> Counter[str]:
     with site.store.read() as conn:
-        return Counter(str(stored.delivery.state) for stored in load_stored_deliveries(conn, limit=1_000))
+        return Counter(
+            str(stored.delivery.state) for stored in load_stored_deliveries(conn, limit=1_000)
+        )
 
 
 def in_thread(act: Callable[[], object]) -> threading.Thread:
@@ -87,7 +93,9 @@ def in_thread(act: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_the_stop(world: World) -> None:
+def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_the_stop(
+    world: World,
+) -> None:
     world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
     world.mail.script.delay("END", 60.0)
     site = world.open()
@@ -109,7 +117,9 @@ def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_th
     site.close()
 
 
-def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connections_allowed(world: World) -> None:
+def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connections_allowed(
+    world: World,
+) -> None:
     script = world.mail.script
     assert isinstance(script, Watched)
     script.delay("END", 0.3, times=3)
@@ -128,7 +138,9 @@ def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refuse
         world.mail.script.reply("RCPT", "451 4.2.1 try later", match=name)
     for name in never:
         world.mail.script.reply("RCPT", "550 5.1.1 no such user", match=name)
-    with planned(world, mails_to(MANY), connections=8, store=make_database(database, request)) as site:
+    with planned(
+        world, mails_to(MANY), connections=8, store=make_database(database, request)
+    ) as site:
         report = deliver(site)
         taken = Counter(mail.recipients for mail in world.mail.mails)
         assert set(taken.values()) == {1}
@@ -161,7 +173,9 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
     monkeypatch.setattr("digest.deliver.step.begin_sending", begin_once)
     monkeypatch.setattr(SmtpTransport, "send", send_noted)
     world.mail.script.delay("END", 0.5, times=3)
-    with planned(world, mails_to(12), connections=4, store=make_database(database, request)) as site:
+    with planned(
+        world, mails_to(12), connections=4, store=make_database(database, request)
+    ) as site:
         with pytest.raises(StoreError, match="went away"):
             deliver(site)
         left = states(site)
@@ -182,7 +196,9 @@ def test_a_stop_begins_nothing_more_and_lets_end_what_is_on_its_way(world: World
         assert len(world.mail.mails) == 2
 
 
-def test_whoever_interrupts_a_pass_waits_for_no_mail_server(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_interrupts_a_pass_waits_for_no_mail_server(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.mail.script.delay("END", 60.0)
 
     def interrupt(*_: object) -> None:

@@ -37,8 +37,19 @@ BIB = r"""@article{by_id, title = {Of the library}, eprint = {2602.00001}, archi
 def world(tmp_path: Path) -> Iterator[World]:
     clock = ManualClock(START)
     long_ago = START - timedelta(days=900)
-    past = [made_up(1, long_ago, id=OLD, title="Asked of arXiv", abstract="Old text."), *list_past(3)]
-    past += [made_up(2, START - timedelta(days=4), id="2602.00004", title="Known by DOI", doi="10.1000/made.2")]
+    past = [
+        made_up(1, long_ago, id=OLD, title="Asked of arXiv", abstract="Old text."),
+        *list_past(3),
+    ]
+    past += [
+        made_up(
+            2,
+            START - timedelta(days=4),
+            id="2602.00004",
+            title="Known by DOI",
+            doi="10.1000/made.2",
+        )
+    ]
     with MailSink() as mail, FaultyArxiv(past, clock, page_size=50) as arxiv:
         world = World(arxiv, clock, mail, tmp_path)
         name_libraries(world, "lab.bib")
@@ -52,7 +63,11 @@ def name_libraries(world: World, *sources: str, zotero: str = "") -> None:
     world.configure()
     file = world.folder / "digest.toml"
     named = "[" + ", ".join(f'"{one}"' for one in sources) + "]"
-    text = file.read_text() + f'[zotero]\nurl = "{zotero}"\nkey = "{KEY}"\n' if zotero else file.read_text()
+    text = (
+        file.read_text() + f'[zotero]\nurl = "{zotero}"\nkey = "{KEY}"\n'
+        if zotero
+        else file.read_text()
+    )
     file.write_text(text.replace("[[subscriptions]]", f"[[subscriptions]]\nlibrary = {named}"))
 
 
@@ -70,7 +85,10 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
     world: World,
 ) -> None:
     world.look()
-    held = {one.paper.title: (str(one.paper.arxiv_id), one.paper.abstract) for one in read_stored(world).papers}
+    held = {
+        one.paper.title: (str(one.paper.arxiv_id), one.paper.abstract)
+        for one in read_stored(world).papers
+    }
     assert held == {
         "Made-up paper 1": ("2602.00001", "We measure tail latency."),
         "Known by DOI": ("2602.00004", "We measure tail latency."),
@@ -92,10 +110,14 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
 def test_an_arxiv_that_fails_is_asked_for_abstracts_again_by_a_later_check(world: World) -> None:
     world.arxiv.faults.add("500", path="/api", times=50)
     troubles = world.look().libraries.troubles
-    assert [one.endswith("asks for the abstracts of libraries again.") for one in troubles] == [True]
+    assert [one.endswith("asks for the abstracts of libraries again.") for one in troubles] == [
+        True
+    ]
     assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers]
     world.look()
-    assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers], "no check was due"
+    assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers], (
+        "no check was due"
+    )
     world.arxiv.mend()
     world.look(anyway=True)
     assert "Old text." in [one.paper.abstract for one in read_stored(world).papers]
@@ -110,7 +132,10 @@ def test_a_library_is_read_again_only_when_its_bytes_change(world: World) -> Non
     (world.folder / "lab.bib").write_text("@article{only, title = {The only one}}\n")
     assert world.look().libraries.read == [first.source]
     second = read_stored(world)
-    assert ([one.paper.title for one in second.papers], second.read_at) == (["The only one"], world.clock.now())
+    assert ([one.paper.title for one in second.papers], second.read_at) == (
+        ["The only one"],
+        world.clock.now(),
+    )
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\0\1\2", b"<html>Sign in</html>"])
@@ -156,7 +181,9 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
         world.clock.advance(timedelta(days=days))
         begun = world.clock.now()
         submitted = begun - timedelta(days=4)
-        world.arxiv.add(*(made_up(day, submitted, id=f"2602.{day:05d}") for day in range(100, 100 + more)))
+        world.arxiv.add(
+            *(made_up(day, submitted, id=f"2602.{day:05d}") for day in range(100, 100 + more))
+        )
         world.look(anyway=True)
         with world.reading() as conn:
             row = load_counts(conn)
@@ -164,7 +191,9 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
     assert made == [(4, True), (4, False), (8, True), (8, True)]
 
 
-def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_hand(world: World) -> None:
+def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_hand(
+    world: World,
+) -> None:
     library = FakeLibrary()
     library.add("Kept at Zotero", abstractNote="About queues.")
     with Zotero(users_1=library) as zotero:
@@ -178,7 +207,9 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
             return troubles
 
         assert [look(0), look(23), look(1)] == [[], [], []]
-        assert asked == [2, 0, 1], "its collections and its papers; nothing; that nothing has changed"
+        assert asked == [2, 0, 1], (
+            "its collections and its papers; nothing; that nothing has changed"
+        )
         zotero.orders = [Answer(status=403)] * 3
         (trouble,) = look(24)
         assert trouble.startswith("zotero:1: ")
@@ -189,13 +220,18 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
         assert look(1) == []
         assert asked[3:] == [1, 0, 1, 1, 2]
         held = read_stored(world, "zotero:1")
-        assert ([one.paper.title for one in held.papers], held.trouble) == (["Kept at Zotero", "Kept since"], "")
+        assert ([one.paper.title for one in held.papers], held.trouble) == (
+            ["Kept at Zotero", "Kept since"],
+            "",
+        )
         assert "zotero:1 can be read" in world.command("doctor")
         shared = world.command("doctor", "--share")
         assert ("<library> can be read" in shared, "zotero:1" in shared) == (True, False)
 
 
-def test_a_paper_in_several_spellings_counts_once_with_its_abstract_and_all_it_is_known_by(world: World) -> None:
+def test_a_paper_in_several_spellings_counts_once_with_its_abstract_and_all_it_is_known_by(
+    world: World,
+) -> None:
     (world.folder / "lab.bib").write_text(
         "@misc{a, title = {Of the deep {GPU}s}, eprint = {1601.00001}}\n"
         "@article{b, title = {OF THE DEEP GPUS.}, doi = {10.1000/b}, abstract = {Published.}}\n"
@@ -213,7 +249,12 @@ def test_a_paper_in_several_spellings_counts_once_with_its_abstract_and_all_it_i
 @pytest.mark.parametrize(
     ("collection", "item", "total", "said"),
     [
-        ({"name": "A"}, {"collections": 5}, "1", "its content is of an unexpected form (TypeError)"),
+        (
+            {"name": "A"},
+            {"collections": 5},
+            "1",
+            "its content is of an unexpected form (TypeError)",
+        ),
         ({"name": "A"}, {"key": ["K"]}, "1", "its content is of an unexpected form (TypeError)"),
         ({"name": "A"}, {}, "9" * 5_000, "its content is of an unexpected form (ValueError)"),
         ({"name": "\ud800\0"}, {}, "1", "Its collections: ?\ufffd"),
@@ -226,7 +267,8 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
     listed = [{"key": "A", **collection}], [{"key": "K", "itemType": "book", "title": "T", **item}]
     with Zotero() as zotero:
         zotero.orders = [
-            answer_json([{"key": one["key"], "data": one} for one in some], headers=headers) for some in listed
+            answer_json([{"key": one["key"], "data": one} for one in some], headers=headers)
+            for some in listed
         ]
         source = "zotero:1" if said.startswith("its") else "zotero:1/B"
         name_libraries(world, source, "lab.bib", zotero=zotero.url)
@@ -316,6 +358,8 @@ def test_other_threads_go_on_while_a_file_is_read() -> None:
 
 
 def test_a_library_whose_words_take_too_long_is_left_before_a_pass_reads_them() -> None:
-    titles = "\n".join(f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(18_000))
+    titles = "\n".join(
+        f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(18_000)
+    )
     with pytest.raises(ConfigurationError, match=r"^lab\.bib could not be read in 2 seconds"):
         read_apart("lab.bib", titles.encode(), 2.0)

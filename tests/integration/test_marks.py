@@ -21,7 +21,9 @@ from digest.store.attempts import load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, wait_until
 
-by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+by_night = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY"
+)
 AWAY = "the database is out for lunch"
 
 
@@ -56,7 +58,11 @@ def state(site: Site) -> str:
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     lines = [record for record in caplog.records if record.name == "digest.deliver"]
     assert all(record.exc_info is None for record in lines)
-    return [record.getMessage() for record in lines if "gives nothing to send" not in record.getMessage()]
+    return [
+        record.getMessage()
+        for record in lines
+        if "gives nothing to send" not in record.getMessage()
+    ]
 
 
 @pytest.mark.parametrize("name", ["mark_sent", pytest.param("mark_unsent", marks=by_night)])

@@ -18,9 +18,9 @@ from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.slack_webhook import WebhookTransport
 from digest.deliver.transports.webhook import SignedWebhookTransport
 from digest.model.clock import SystemClock
+from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination
 from digest.wire import load_authorities
 from tests.fakes.certificate import Certificate, make_certificate
 from tests.fakes.loopback import Answer, LoopbackServer
@@ -48,7 +48,9 @@ def _post_to_slack_webhook(url: str, choose: ChooseProxy) -> None:
 
 
 def _post_to_webhook(url: str, choose: ChooseProxy) -> None:
-    hook = SignedWebhookTransport(hooks={"lab": (url, bytes(32))}, now=SystemClock().now, choose_proxy=choose)
+    hook = SignedWebhookTransport(
+        hooks={"lab": (url, bytes(32))}, now=SystemClock().now, choose_proxy=choose
+    )
     hook.send(Message("application/json", b"{}", "key"), Destination.parse("webhook:lab"))
 
 
@@ -65,7 +67,9 @@ def fail(way: str, url: str, choose: ChooseProxy = STRAIGHT) -> str:
     """Return what is said if it fails, message and hint; of arXiv the message alone, as a run shows it."""
     with pytest.raises(DigestError) as caught:
         WAYS[way](url, choose)
-    return caught.value.message if way == "arXiv" else f"{caught.value.message} | {caught.value.hint}"
+    return (
+        caught.value.message if way == "arXiv" else f"{caught.value.message} | {caught.value.hint}"
+    )
 
 
 @pytest.fixture
@@ -90,7 +94,9 @@ def test_each_way_out_asks_the_proxy_for_what_is_outside_and_never_for_this_mach
     way: str, outside: str
 ) -> None:
     with ForwardProxy() as proxy:
-        choose = partial(choose_proxy, {"HTTPS_PROXY": proxy.url.replace("//", "//ada:p%25ss@")}, "", "")
+        choose = partial(
+            choose_proxy, {"HTTPS_PROXY": proxy.url.replace("//", "//ada:p%25ss@")}, "", ""
+        )
         assert "418" in fail(way, f"https://outside.test:{outside}", choose)
         assert proxy.asked == [f"CONNECT outside.test:{outside}"]
         assert [b64decode(login) for login in proxy.logins] == [b"ada:p%ss"]
@@ -102,7 +108,11 @@ def test_each_way_out_asks_the_proxy_for_what_is_outside_and_never_for_this_mach
 @pytest.mark.parametrize(
     ("url", "refusal", "said"),
     [
-        ("https://outside.test", "407 No", "the proxy refuses: 407, it wants a name and a password"),
+        (
+            "https://outside.test",
+            "407 No",
+            "the proxy refuses: 407, it wants a name and a password",
+        ),
         ("http://outside.test", "407 No", "the proxy refuses: 407, it wants a name and a password"),
         ("https://outside.test", "403 Forbidden", "the proxy refuses: 403 Forbidden"),
     ],
@@ -111,12 +121,16 @@ def test_a_proxy_that_refuses_is_named_with_its_variable_and_without_its_passwor
     way: str, url: str, refusal: str, said: str
 ) -> None:
     with ForwardProxy(refusal=refusal) as proxy:
-        choose = partial(choose_proxy, {"all_proxy": proxy.url.replace("//", "//ada:secret@")}, "", "")
+        choose = partial(
+            choose_proxy, {"all_proxy": proxy.url.replace("//", "//ada:secret@")}, "", ""
+        )
         words = [fail(way, url, choose)]
     words.append(fail(way, url, choose))
     assert said in words[0]
     assert "the proxy can't be reached: Connection refused" in words[1]
-    assert all(f"the proxy {proxy.url}, from all_proxy" in one and "secret" not in one for one in words)
+    assert all(
+        f"the proxy {proxy.url}, from all_proxy" in one and "secret" not in one for one in words
+    )
 
 
 def test_what_is_asked_without_tls_goes_through_the_proxy_as_well() -> None:
@@ -150,9 +164,13 @@ def test_a_certificate_of_an_unknown_authority_is_refused_with_a_hint_that_names
     assert "SSL_CERT_FILE" in words
 
 
-@pytest.mark.parametrize(("way", "status"), [*((way, 429) for way in WAYS), ("arXiv", 503), ("webhook", 503)])
+@pytest.mark.parametrize(
+    ("way", "status"), [*((way, 429) for way in WAYS), ("arXiv", 503), ("webhook", 503)]
+)
 @pytest.mark.parametrize("is_date", [True, False])
-def test_each_way_out_waits_as_long_as_it_is_asked_to(way: str, status: int, *, is_date: bool) -> None:
+def test_each_way_out_waits_as_long_as_it_is_asked_to(
+    way: str, status: int, *, is_date: bool
+) -> None:
     until = format_datetime(SystemClock().now() + timedelta(seconds=65), usegmt=True)
     later = Answer(b"later", status, headers=(("Retry-After", until if is_date else "64.57"),))
     with LoopbackServer(lambda _: later) as server, pytest.raises(DigestError) as caught:

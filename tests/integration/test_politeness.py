@@ -31,7 +31,9 @@ def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
             continue
         opens, closes = open_window(day)
         for row in range(ROWS):
-            submitted = (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
+            submitted = (
+                (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
+            )
             if row % 5 < 3 or len(known) <= ROWS:
                 id_ = f"{day:%y%m}.{len(known) + 1:05d}"
                 known.append(made_up(0, submitted, id=id_, announced=announcement_moment(day)))
@@ -39,11 +41,17 @@ def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
             else:
                 earlier = draw.choice(known[:-ROWS] or known[:1])
                 yield made_up(
-                    0, submitted, id=earlier.id, announced=announcement_moment(day), comment=f"row {row}"
+                    0,
+                    submitted,
+                    id=earlier.id,
+                    announced=announcement_moment(day),
+                    comment=f"row {row}",
                 )
 
 
-def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tuple[datetime, int, int]]:
+def live_on(
+    folder: Path, mail: MailSink, queries: int, days: float
+) -> list[tuple[datetime, int, int]]:
     """Look whenever a look is worth it, for some days; return when, with how many requests, and how far back."""
     clock = ManualClock(START)
     papers = list(fill_weeks(START.date() - timedelta(days=21), START.date() + timedelta(days=12)))
@@ -63,7 +71,9 @@ def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tup
     return looks
 
 
-def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_queries(tmp_path: Path) -> None:
+def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_queries(
+    tmp_path: Path,
+) -> None:
     with MailSink() as mail:
         lives = []
         for queries, days in ((10, 7.5), (300, 2.5)):
@@ -80,4 +90,6 @@ def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_qu
             assert 1 <= made <= REQUESTS_A_RUN, f"{at} with {lookback} days back"
     assert max(by_day.values()) <= REQUESTS_A_DAY
     wide = [at for at, _, lookback in week if lookback > BOOTSTRAP_DAYS]
-    assert all(later - earlier >= timedelta(days=7) for earlier, later in pairwise(wide)), "two weeks, once a week"
+    assert all(later - earlier >= timedelta(days=7) for earlier, later in pairwise(wide)), (
+        "two weeks, once a week"
+    )

@@ -32,7 +32,9 @@ from tests.threads import do_together
 
 REPLICAS = 3
 SUBSCRIPTIONS = 4
-for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+for_the_night = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY"
+)
 MORE = "".join(
     f'\n[[subscriptions]]\nname = "team-{number}"\nfollow = ["perf", "queues"]\n'
     f'to = "mailto:team{number}@example.org"\n'
@@ -45,9 +47,13 @@ def world(tmp_path: Path, postgresql_url: str) -> Iterator[World]:
     """An installation on a database of its own."""
     with live_in(tmp_path) as world:
         store = f'\n[store]\nurl = "{postgresql_url}"\n'
-        world.write_config(to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store)
+        world.write_config(
+            to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store
+        )
         file = tmp_path / "digest.toml"
-        file.write_text(file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n'))
+        file.write_text(
+            file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n')
+        )
         yield world
 
 
@@ -76,7 +82,9 @@ def told_papers(site: Site) -> dict[int, Counter[int]]:
     return told
 
 
-def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(world: World) -> None:
+def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(
+    world: World,
+) -> None:
     with side_by_side(world) as sites, keep_beating(sites[0]), poll_alone(sites[0]) as other:
         assert other == ""
         report = run_pass(sites[1])
@@ -88,7 +96,9 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
         assert run_pass(sites[1]).poll.runs
 
 
-def test_changes_are_matched_once_and_first_digests_given_once_however_many_match_at_once(world: World) -> None:
+def test_changes_are_matched_once_and_first_digests_given_once_however_many_match_at_once(
+    world: World,
+) -> None:
     with side_by_side(world) as sites:
         poll(sites[0])
         do_together(sites, match)
@@ -97,12 +107,16 @@ def test_changes_are_matched_once_and_first_digests_given_once_however_many_matc
         poll(sites[0])
         do_together(sites, match)
         with sites[0].store.read() as conn:
-            batches = conn.execute(select(func.count()).where(match_runs.c.occasion == "poll")).scalar()
+            batches = conn.execute(
+                select(func.count()).where(match_runs.c.occasion == "poll")
+            ).scalar()
             owed = select(func.count()).where(subscription_queries.c.first_digest_run_id.is_(None))
             assert conn.execute(owed).scalar() == 0
         told = told_papers(sites[0])
         assert len(told) == SUBSCRIPTIONS + 1
-        assert all(set(counts.values()) == {1} for counts in told.values()), "two saved queries bring a paper once"
+        assert all(set(counts.values()) == {1} for counts in told.values()), (
+            "two saved queries bring a paper once"
+        )
         assert batches == 2
 
 

@@ -59,7 +59,9 @@ def is_all_matched(site: Site) -> bool:
         return load_mark(conn, MATCHED) == load_mark(conn, STORED) > len(PAPERS)
 
 
-def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
+def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(
+    world: World,
+) -> None:
     with scheduled(world, SELDOM):
         assert len(world.mail.wait_for(1)) == 1
 
@@ -117,7 +119,9 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     with scheduled(world, OFTEN) as (schedule, site):
         world.mail.wait_for(1)
         with site.store.begin() as conn:
-            conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
+            conn.exec_driver_sql(
+                "UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at"
+            )
         wait_until(lambda: "plan" in schedule.pulse.troubles)
         assert schedule.pulse.age is not None
         assert not {"deliver-mail", "deliver-posts"} & schedule.pulse.troubles.keys()
@@ -129,7 +133,9 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     assert failures[0].exc_info
 
 
-def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(world: World) -> None:
+def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(
+    world: World,
+) -> None:
     site = world.open()
     run_pass(site)
     site.close()
@@ -151,7 +157,9 @@ def turns(site: Site) -> dict[str, JobTurn]:
         return {turn.job: turn for turn in load_job_turns(conn) if turn.owner == site.owner}
 
 
-def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_hangs_makes_the_process_unready(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.mail.script.delay("END", 60.0)
     site = world.open()
     schedule = Schedule(site, every=OFTEN)
@@ -162,7 +170,9 @@ def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: p
     assert not schedule.pulse.board.stuck
     monkeypatch.setattr("digest.inspect.alarms.LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
-    assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(site, schedule.pulse)
+    assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(
+        site, schedule.pulse
+    )
     assert schedule.stop(grace=0.1, force=5)
     site.close()
 
@@ -182,7 +192,9 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         schedule.reload(load)  # type: ignore[arg-type]  # what it returns is a Config
         wait_until(lambda: "digest.toml is not used" in caplog.text)
         (refusal,) = (
-            record.getMessage() for record in caplog.records if "digest.toml is not used" in record.getMessage()
+            record.getMessage()
+            for record in caplog.records
+            if "digest.toml is not used" in record.getMessage()
         )
         assert f"{file}: 3 things to correct. `digest doctor --quick` says what is left" in refusal
         assert "\n" not in refusal
@@ -195,7 +207,10 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         schedule.reload(load)  # type: ignore[arg-type]  # the same
         wait_until(lambda: "restart `digest serve`" in caplog.text)
         assert "restart `digest serve` for the changes in network, mail" in caplog.text
-        assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
+        assert [subscription.name for subscription in site.config.subscriptions] == [
+            "perf-team",
+            "added",
+        ]
         assert site.config.mail.from_address == "digest@example.org"
 
 
@@ -204,7 +219,9 @@ def test_feed_files_are_written_when_something_was_matched_and_not_again(world: 
     path, first = world.folder / "feed.atom", world.folder / "site" / "index.html"
     with scheduled(world, SELDOM | {"plan": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
-        wait_until(lambda: (schedule.jobs._published or (0, 0))[1] == 1)  # after the digest was sent
+        wait_until(
+            lambda: (schedule.jobs._published or (0, 0))[1] == 1
+        )  # after the digest was sent
         assert "#paper-1" in first.read_text("utf-8")
         path.unlink()
         threading.Event().wait(0.5)

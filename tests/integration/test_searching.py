@@ -38,11 +38,15 @@ def test_each_query_is_asked_for_as_it_is_whenever_a_check_is_due(world: World) 
     assert len(world.asked()) - before == len(FEW) * len(POLL_TIMES)
 
 
-def test_what_was_held_for_weeks_is_told_by_the_wide_looks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_held_for_weeks_is_told_by_the_wide_looks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("PAGE", "WIDE_PAGE"):
         monkeypatch.setattr(search, name, SMALLEST_PAGE)
     for number in range(60):
-        world.arxiv.add(made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}"))
+        world.arxiv.add(
+            made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}")
+        )
     world.write(FEW)
     world.run()
     assert world.run_on(3) == []
@@ -52,8 +56,13 @@ def test_what_was_held_for_weeks_is_told_by_the_wide_looks(world: World, monkeyp
     assert told == [(10, held.id)], "35 days are looked through once a week"
 
 
-def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_older(world: World) -> None:
-    old = [made_up(50 + n, START - timedelta(days=2, hours=n), categories=("math.NA",)) for n in range(20)]
+def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_older(
+    world: World,
+) -> None:
+    old = [
+        made_up(50 + n, START - timedelta(days=2, hours=n), categories=("math.NA",))
+        for n in range(20)
+    ]
     world.arxiv.add(*old)
     world.write(FEW)
     world.run()
@@ -65,7 +74,9 @@ def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_o
     assert world.run_on(5) == [id_]
 
 
-def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(world: World) -> None:
+def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(
+    world: World,
+) -> None:
     world.write(FEW)
     world.run()
     id_ = world.come_out(101, categories=("math.NA",))
@@ -77,7 +88,8 @@ def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(
 
 def test_the_first_digest_of_a_query_shows_its_newest_papers_however_old(world: World) -> None:
     old = [
-        made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",)) for n in range(9)
+        made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",))
+        for n in range(9)
     ]
     world.arxiv.add(*old)
     world.write({"net": "cat:cs.NI"}, look_back=7)
@@ -96,7 +108,8 @@ def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rare = [
-        made_up(n, START - timedelta(days=40 + n), id=f"2601.{n:05d}", categories=("cs.NI",)) for n in range(9)
+        made_up(n, START - timedelta(days=40 + n), id=f"2601.{n:05d}", categories=("cs.NI",))
+        for n in range(9)
     ]
     world.arxiv.add(*rare)
     serve = world.arxiv._serve

@@ -20,7 +20,9 @@ from tests.acceptance.worlds import StandIn
 from tests.fakes.config_file import write_config
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
-pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")
+pytestmark = pytest.mark.skipif(
+    not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers"
+)
 
 PAPERS = ["data/papers_2016-08_09.jsonl.gz"]
 WHOLE_ID = re.compile(r"\d{4}\.\d{5}")
@@ -67,7 +69,9 @@ def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_pa
             environ = {"DIGEST_TEST_CLOCK": in_between.clock_url}
             config = load_config(tmp_path / source / "digest.toml", environ)
             with closing(
-                open_site(config, RemoteClock(in_between.clock_url), owner="test", jitter=lambda: 0.5)
+                open_site(
+                    config, RemoteClock(in_between.clock_url), owner="test", jitter=lambda: 0.5
+                )
             ) as site:
                 report = run_pass(site)
             assert not report.troubles

@@ -19,7 +19,9 @@ STOPPED_WITHIN = 15.0
 def states(world: World) -> dict[str, str]:
     """Return how the deliveries stand, by destination."""
     with sqlite3.connect(world.folder / "digest.db", timeout=10) as connection:
-        rows = connection.execute("SELECT destination, state FROM deliveries ORDER BY id").fetchall()
+        rows = connection.execute(
+            "SELECT destination, state FROM deliveries ORDER BY id"
+        ).fetchall()
     connection.close()
     return dict(rows)
 
@@ -55,7 +57,12 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
         assert httpx.get(feed.request.url, headers=tag).status_code == 304
         wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200)
         wait_until(lambda: set(states(world).values()) == {"sent"})
-        wait_until(lambda: 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in get_metrics(served))
+        wait_until(
+            lambda: (
+                'digest_deliveries_total{state="sent",transport="mailto"} 2.0'
+                in get_metrics(served)
+            )
+        )
         code, seconds = served.stop()
     assert code == 0
     assert seconds < STOPPED_WITHIN / 3
@@ -63,7 +70,9 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
     assert "Traceback" not in "\n".join(served.log)
 
 
-def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothing_after_it(world: World) -> None:
+def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothing_after_it(
+    world: World,
+) -> None:
     with world.serve() as served:
         world.mail.wait_for(2)
         wait_until(lambda: set(states(world).values()) == {"sent"})
@@ -77,7 +86,10 @@ def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothi
         (world.folder / "copy.db").rename(file)
         assert served.process.wait(STOPPED_WITHIN) == 3
         wait_until(
-            lambda: any("digest.db was deleted or replaced while it was in use" in line for line in served.log)
+            lambda: any(
+                "digest.db was deleted or replaced while it was in use" in line
+                for line in served.log
+            )
         )
     assert len(world.mail.mails) == 2
     assert "Traceback" not in "\n".join(served.log)
@@ -93,12 +105,17 @@ def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
         assert f"process {served.process.pid} already works on this database" in again.stderr
 
 
-def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_over_on_request(world: World) -> None:
+def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_over_on_request(
+    world: World,
+) -> None:
     with world.serve("--no-web") as served:
         assert served.lines[0].startswith("Working, listening nowhere · ")
         world.mail.wait_for(2)
         file = world.folder / "digest.toml"
-        file.write_text(file.read_text() + '\n[[subscriptions]]\nname = "added"\nfollow = ["perf"]\nto = "feed"\n')
+        file.write_text(
+            file.read_text()
+            + '\n[[subscriptions]]\nname = "added"\nfollow = ["perf"]\nto = "feed"\n'
+        )
         served.process.send_signal(signal.SIGHUP)
         wait_until(lambda: any("digest.toml is in use" in line for line in served.log))
         assert served.stop(signal.SIGINT)[0] == 0
@@ -121,7 +138,9 @@ def test_a_second_signal_ends_it_at_once(world: World) -> None:
     assert seconds < 2
 
 
-def test_a_healthcheck_sees_that_serving_works_that_it_died_and_that_nothing_runs_any_more(world: World) -> None:
+def test_a_healthcheck_sees_that_serving_works_that_it_died_and_that_nothing_runs_any_more(
+    world: World,
+) -> None:
     def examine(expect: int) -> str:
         done = world.run("doctor", "--quick")
         assert done.returncode == expect, done.stdout

@@ -15,7 +15,9 @@ from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, make_paper
 
 MANY = [
-    make_paper(16_000 + number, f"Paper {number} on queues", datetime(2026, 11, 19, 10, number, tzinfo=UTC))
+    make_paper(
+        16_000 + number, f"Paper {number} on queues", datetime(2026, 11, 19, 10, number, tzinfo=UTC)
+    )
     for number in range(12)
 ]
 PAPERS = 15
@@ -79,5 +81,7 @@ def test_a_part_whose_template_grew_since_it_was_planned_shows_what_fits(world: 
     pass_by(world, 2)
     shown = told(world)
     assert 0 < len(shown) < PAPERS
-    assert f"{PAPERS - len(shown)} more in the browser" in " ".join(world.slack.messages[1].block_texts)
+    assert f"{PAPERS - len(shown)} more in the browser" in " ".join(
+        world.slack.messages[1].block_texts
+    )
     assert set(states(world).values()) == {"sent"}

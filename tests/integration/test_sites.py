@@ -12,15 +12,17 @@ import pytest
 from sqlalchemy import update
 
 from digest.deliver.transports.file import FolderTransport
+from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState, Message
-from digest.model.subscriptions import Destination
 from digest.render.renderer import name_page
 from digest.serve.steps import run_pass
 from digest.store import schema
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World
 
 SITE = ("file:site/",)
-GPU = '\n[[subscriptions]]\nname = "gpu"\ntitle = "GPUs <b>"\nfollow = ["{}"]\nto = "file:./site/"\n'
+GPU = (
+    '\n[[subscriptions]]\nname = "gpu"\ntitle = "GPUs <b>"\nfollow = ["{}"]\nto = "file:./site/"\n'
+)
 
 
 def read_site(world: World) -> dict[str, bytes]:
@@ -33,7 +35,10 @@ def list_pages(world: World) -> list[str]:
 
 def forget_server(world: World) -> None:
     path = world.folder / "digest.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace('base_url = "https://localhost:8000"\n', ""), "utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('base_url = "https://localhost:8000"\n', ""),
+        "utf-8",
+    )
 
 
 def live_on(world: World) -> None:
@@ -73,7 +78,9 @@ def test_a_run_writes_a_whole_site_that_says_nothing_of_readers(world: World) ->
     assert not re.findall(r"reader@|localhost|/[dauflpk]/[\w-]{8}|ops@", whole)
 
 
-def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_nothing(world: World) -> None:
+def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_nothing(
+    world: World,
+) -> None:
     world.write_config(to=SITE)
     world.run("run")
     first = read_site(world)
@@ -86,7 +93,10 @@ def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_n
     assert f'<a href="{later}" rel="next">' in after[before].decode()
     assert f'<a href="{before}" rel="prev">' in after[later].decode()
     assert {name for name, body in first.items() if after[name] == body} == set()
-    assert [place.count(LATER.title) for place in (after["titles.js"].decode(), after["index.html"].decode())] == [
+    assert [
+        place.count(LATER.title)
+        for place in (after["titles.js"].decode(), after["index.html"].decode())
+    ] == [
         1,
         1,
     ]
@@ -95,7 +105,9 @@ def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_n
     assert {name: (world.folder / "site" / name).stat().st_mtime_ns for name in after} == times
 
 
-def test_a_site_is_made_again_from_the_database_alone_wherever_its_folder_lies(world: World) -> None:
+def test_a_site_is_made_again_from_the_database_alone_wherever_its_folder_lies(
+    world: World,
+) -> None:
     world.write_config(to=SITE)
     world.run("run")
     live_on(world)
@@ -147,9 +159,13 @@ def test_nor_is_a_feed_or_another_file_of_a_feeds_name(world: World, name: str, 
         assert len(re.findall(r"<entry>|urn:uuid:.*\n *\"url\"", path.read_text())) >= size
 
 
-def test_a_page_is_known_as_sent_by_who_finds_it_whatever_it_links_to_by_now(tmp_path: Path) -> None:
+def test_a_page_is_known_as_sent_by_who_finds_it_whatever_it_links_to_by_now(
+    tmp_path: Path,
+) -> None:
     transport, to = FolderTransport(root=tmp_path), Destination.parse("file:site/")
-    page = Message("text/html", b'<head>\n<meta name="generator" content="Digest ">as sent', "key-1", "p.html")
+    page = Message(
+        "text/html", b'<head>\n<meta name="generator" content="Digest ">as sent', "key-1", "p.html"
+    )
     assert transport.find(page, to, SUNDAY) is None
     transport.send(page, to)
     (tmp_path / "site" / "p.html").write_bytes(page.body.replace(b"as sent", b"and a later one"))
@@ -199,6 +215,17 @@ def test_what_was_cancelled_is_no_part_of_a_site(world: World) -> None:
 
 
 def test_no_two_digests_have_the_same_page() -> None:
-    slots = ("2026-11-20", "2026-W47", "mailing:2026-11-19", "run:1", "run:12", "new:2026-11-20T03:47:00+00:00")
-    digests = [(name, slot) for name in ("a", "2-a", "mailing-2026-11-19", "run-1", "w47-a") for slot in slots]
+    slots = (
+        "2026-11-20",
+        "2026-W47",
+        "mailing:2026-11-19",
+        "run:1",
+        "run:12",
+        "new:2026-11-20T03:47:00+00:00",
+    )
+    digests = [
+        (name, slot)
+        for name in ("a", "2-a", "mailing-2026-11-19", "run-1", "w47-a")
+        for slot in slots
+    ]
     assert len({name_page(*one) for one in digests}) == len(digests)

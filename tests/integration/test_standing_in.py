@@ -36,7 +36,9 @@ def run_at(world: World, moment: datetime) -> PassReport:
     return world.run()
 
 
-def test_a_harvest_that_keeps_failing_is_stood_in_for_by_a_search_for_everything(world: World) -> None:
+def test_a_harvest_that_keeps_failing_is_stood_in_for_by_a_search_for_everything(
+    world: World,
+) -> None:
     id_ = world.come_out(101)
     break_harvests(world)
     for hours in (0, 1, 2):
@@ -69,7 +71,9 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
 
 def test_what_was_submitted_days_before_the_last_good_harvest_is_met(world: World) -> None:
     world.run_on(8)
-    held = made_up(150, datetime(2026, 3, 5, 20, tzinfo=UTC), announced=datetime(2026, 3, 9, 0, 1, tzinfo=UTC))
+    held = made_up(
+        150, datetime(2026, 3, 5, 20, tzinfo=UTC), announced=datetime(2026, 3, 9, 0, 1, tzinfo=UTC)
+    )
     world.arxiv.add(held)
     break_harvests(world)
     world.run_on(9, 8)
@@ -77,7 +81,9 @@ def test_what_was_submitted_days_before_the_last_good_harvest_is_met(world: Worl
 
 
 @pytest.mark.parametrize("kind", ["429", "403", "redirect"])
-def test_where_arxiv_wants_to_be_left_alone_it_is_not_asked_elsewhere(world: World, kind: str) -> None:
+def test_where_arxiv_wants_to_be_left_alone_it_is_not_asked_elsewhere(
+    world: World, kind: str
+) -> None:
     world.come_out(101)
     break_harvests(world, kind)
     for hours in (0, 5, 10, 24):
@@ -99,7 +105,9 @@ def add_rare(world: World, count: int) -> dict[str, str]:
     """Add old papers of which new saved queries match one each."""
     for number in range(count):
         long_ago = START - timedelta(days=400 + number)
-        world.arxiv.add(made_up(number, long_ago, id=f"2412.{number + 1:05d}", title=f"Rare w{number}"))
+        world.arxiv.add(
+            made_up(number, long_ago, id=f"2412.{number + 1:05d}", title=f"Rare w{number}")
+        )
     return FEW | {f"rare{number}": f"ti:w{number}" for number in range(count)}
 
 
@@ -111,7 +119,9 @@ def test_a_run_looks_up_all_new_queries_and_gives_one_first_digest_of_them(world
     assert (later.plan.digests, len(world.asked())) == ([], 17)
 
 
-def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own(world: World) -> None:
+def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own(
+    world: World,
+) -> None:
     world.write(add_rare(world, 5), source="harvest", look_back=7)
     world.arxiv.faults.add("malformed", path="/api/query", skip=2, times=3)
     report = run_at(world, START + timedelta(minutes=5))
@@ -124,7 +134,9 @@ def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own
     assert write_introduction(digest).endswith(" Those for “rare2” come later.")
     world.arxiv.faults.clear()
     (later,) = run_at(world, START + timedelta(minutes=10)).plan.digests
-    assert write_introduction(later).startswith("This is the newest paper for “rare2”, new in this list.")
+    assert write_introduction(later).startswith(
+        "This is the newest paper for “rare2”, new in this list."
+    )
     assert [name for name, _ in later.queries] == ["rare2"]
     assert describe_coverage(later.coverage, is_sample=True).state is CoverageState.COMPLETE
 

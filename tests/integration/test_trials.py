@@ -30,7 +30,9 @@ NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 def make_paper(number: int, days: int = 0, **fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
     """Return a paper of so many days before the announcement of Thursday, at ten in the morning."""
     moment = datetime(2026, 11, 19, 10, 0, tzinfo=UTC) - timedelta(days=days)
-    return replace(build_paper(f"2611.{number:05d}"), **{"published": moment, "updated": moment, **fields})
+    return replace(
+        build_paper(f"2611.{number:05d}"), **{"published": moment, "updated": moment, **fields}
+    )
 
 
 @pytest.fixture
@@ -40,11 +42,17 @@ def open_installation(tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
     def open_one(source: str = "harvest") -> Site:
         text = write_config(
-            "http://127.0.0.1:9", {}, arxiv={"source": source}, store={"url": f"sqlite:///{tmp_path}/d.db"}
+            "http://127.0.0.1:9",
+            {},
+            arxiv={"source": source},
+            store={"url": f"sqlite:///{tmp_path}/d.db"},
         )
         (tmp_path / "digest.toml").write_text(text, encoding="utf-8")
         site = open_site(
-            load_config(tmp_path / "digest.toml", {}), ManualClock(NOW), owner="t", jitter=lambda: 0.5
+            load_config(tmp_path / "digest.toml", {}),
+            ManualClock(NOW),
+            owner="t",
+            jitter=lambda: 0.5,
         )
         sites.append(site)
         return site
@@ -74,7 +82,11 @@ def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
     trial = try_when_ready(QueryTrials(site), 'ti:"tail latency" AND cat:cs.PF')
     assert trial.reading == 'the title has "tail latency", and the paper is in cs.PF'
     assert trial.rate == "About 4 papers a month, a mail only when there are any"
-    assert (len(trial.bars), trial.bars[-1].day, trial.bars[0].day) == (30, "Thu 19 Nov", "Wed 21 Oct")
+    assert (len(trial.bars), trial.bars[-1].day, trial.bars[0].day) == (
+        30,
+        "Thu 19 Nov",
+        "Wed 21 Oct",
+    )
     assert {bar.day: (bar.papers, bar.height) for bar in trial.bars if bar.papers} == {
         "Sun 1 Nov": (1, 35),
         "Wed 18 Nov": (1, 35),
@@ -89,9 +101,15 @@ def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
 
 
 def test_other_words_that_bring_the_most_are_named(site: Site) -> None:
-    store_month(site.store, [make_paper(number, abstract="A new transition.") for number in range(1, 4)], NOW)
+    store_month(
+        site.store,
+        [make_paper(number, abstract="A new transition.") for number in range(1, 4)],
+        NOW,
+    )
     (note,) = try_when_ready(QueryTrials(site), "abs:transit").notes
-    assert note.startswith('abs:transit also finds "transition"; 3 of 3 papers are without "transit"')
+    assert note.startswith(
+        'abs:transit also finds "transition"; 3 of 3 papers are without "transit"'
+    )
     assert try_when_ready(QueryTrials(site), "abs:=transit").papers == ()
 
 
@@ -100,7 +118,9 @@ def test_where_today_brought_nothing_the_last_papers_are_shown_and_it_says_so(si
     store_month(site.store, [*old, make_paper(20)], NOW)
     trial = try_when_ready(QueryTrials(site), "ti:clocks")
     assert trial.heading == "The last papers it would have brought"
-    assert [paper.id for paper in trial.papers] == [f"2611.{number:05d}" for number in range(13, 3, -1)]
+    assert [paper.id for paper in trial.papers] == [
+        f"2611.{number:05d}" for number in range(13, 3, -1)
+    ]
 
 
 def test_more_than_ten_papers_of_today_are_counted(site: Site) -> None:
@@ -139,7 +159,9 @@ def test_a_store_that_reaches_back_less_says_since_when(site: Site) -> None:
     assert (trial.since, trial.rate) == ("Tue 17 Nov", "1 paper in the last 3 days")
 
 
-def test_where_only_searches_are_stored_nothing_is_tried(open_installation: Callable[..., Site]) -> None:
+def test_where_only_searches_are_stored_nothing_is_tried(
+    open_installation: Callable[..., Site],
+) -> None:
     trial = QueryTrials(open_installation("query")).try_text("gpu AND")
     assert (trial.is_offered, trial.problem, trial.bars) == (False, None, ())
     assert (
@@ -163,7 +185,10 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
     store_month(site.store, [make_paper(1)], NOW)
     desk = QueryTrials(site)
     trial = desk.try_text("gpus")
-    assert (trial.is_ready, trial.message.startswith("The papers of the last 30 days are being read")) == (
+    assert (
+        trial.is_ready,
+        trial.message.startswith("The papers of the last 30 days are being read"),
+    ) == (
         False,
         True,
     )
@@ -191,7 +216,9 @@ def test_a_reading_that_failed_is_begun_again(site: Site, caplog: pytest.LogCapt
 
 
 def test_a_broad_query_comes_with_two_narrower_ones_and_their_figures(site: Site) -> None:
-    many = [make_paper(n, n % 25, categories=("cs.LG" if n % 3 else "cs.CV",)) for n in range(1, 1_200)]
+    many = [
+        make_paper(n, n % 25, categories=("cs.LG" if n % 3 else "cs.CV",)) for n in range(1, 1_200)
+    ]
     few = [make_paper(2_000 + n, n, title="Queues") for n in range(20)]
     store_month(site.store, many + few, NOW)
     trial = try_when_ready(QueryTrials(site), "tail latency")
@@ -227,7 +254,9 @@ def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
 
 def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:
     gained = [make_paper(number, title=f"Clocks {number}") for number in range(1, 8)]
-    store_month(site.store, [*gained, make_paper(9, title="Tail"), make_paper(10, title="Tail clocks")], NOW)
+    store_month(
+        site.store, [*gained, make_paper(9, title="Tail"), make_paper(10, title="Tail clocks")], NOW
+    )
     desk = QueryTrials(site)
     assert desk.compare("ti:tail", "ti:clocks") is None
     try_when_ready(desk, "gpu")

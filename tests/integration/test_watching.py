@@ -23,7 +23,10 @@ def test_an_announcement_that_does_not_come_is_told_once_and_so_is_its_end(world
     (mail,) = operator_mails(world)
     assert mail.splitlines()[0] == "Digest: the announcement of Sun 22 Nov is not out yet"
     told = " ".join(mail.split())
-    assert "since Mon 23 Nov 11:05 UTC The announcement of Sun 22 Nov is not out yet. Checks go on." in told
+    assert (
+        "since Mon 23 Nov 11:05 UTC The announcement of Sun 22 Nov is not out yet. Checks go on."
+        in told
+    )
     (post,) = world.slack.messages
     assert post.text == "Digest: the announcement of Sun 22 Nov is not out yet"
 

@@ -37,7 +37,9 @@ class Receiver:
 
     def take(self, request: Request) -> Answer:
         name, moment = request.headers["webhook-id"], int(request.headers["webhook-timestamp"])
-        signed = Webhook(SECRET).sign(name, datetime.fromtimestamp(moment, UTC), request.body.decode())
+        signed = Webhook(SECRET).sign(
+            name, datetime.fromtimestamp(moment, UTC), request.body.decode()
+        )
         assert request.headers["webhook-signature"] == signed
         event = json.loads(request.body)
         assert event["id"] == name
@@ -58,7 +60,9 @@ def receiver() -> Receiver:
 def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
     """An installation with one subscription that posts to `lab`, whose secret is in the environment."""
     with live_in(tmp_path) as world, LoopbackServer(receiver.take) as server:
-        world.write_config(to=("webhook:lab",), extra=f'\n[webhooks.lab]\nurl = "{server.url}/hook"\n')
+        world.write_config(
+            to=("webhook:lab",), extra=f'\n[webhooks.lab]\nurl = "{server.url}/hook"\n'
+        )
         world.environ["DIGEST_WEBHOOKS_LAB_SECRET"] = SECRET
         yield world
 
@@ -100,7 +104,11 @@ def test_where_the_answer_was_lost_the_same_comes_again_under_the_same_id(
 
 
 def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
-    environ = {**world.environ, "DIGEST_ALARMS_TO": "webhook:lab", "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    environ = {
+        **world.environ,
+        "DIGEST_ALARMS_TO": "webhook:lab",
+        "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
+    }
     pass_by(world, 1)
     assert run_digest(world.folder, environ, "doctor", "--quick", "--send").returncode == 0
     assert [event["type"] for event in receiver.events] == ["digest.planned", "alarm.raised"]

@@ -43,13 +43,24 @@ def fail(url: str, **what: Any) -> ExchangeError:  # noqa: ANN401 - as `ask` has
 
 
 def test_a_request_goes_out_as_it_is_and_its_answer_comes_back_whole_and_unpacked() -> None:
-    with LoopbackServer(Answer("Pınar’s nine papers".encode(), 422, headers=(("X-More", "yes"),))) as place:
+    with LoopbackServer(
+        Answer("Pınar’s nine papers".encode(), 422, headers=(("X-More", "yes"),))
+    ) as place:
         answer = ask(place.url, headers={"Content-Type": "application/json"})
     (visit,) = place.visits
-    assert (visit.method, visit.path, visit.params, visit.body) == ("POST", "/secret-path", (("a", "b"),), b"{}")
+    assert (visit.method, visit.path, visit.params, visit.body) == (
+        "POST",
+        "/secret-path",
+        (("a", "b"),),
+        b"{}",
+    )
     assert visit.headers["user-agent"] == "digest-test"
     assert visit.headers["content-type"] == "application/json"
-    assert (answer.status, answer.text, answer.headers["x-more"]) == (422, "Pınar’s nine papers", "yes")
+    assert (answer.status, answer.text, answer.headers["x-more"]) == (
+        422,
+        "Pınar’s nine papers",
+        "yes",
+    )
     assert answer.headers["content-encoding"] == "gzip"
 
 
@@ -63,7 +74,9 @@ def test_a_request_goes_out_as_it_is_and_its_answer_comes_back_whole_and_unpacke
     ],
 )
 def test_an_answer_that_gets_lost_leaves_the_request_out(ending: Ending, reason: str) -> None:
-    with LoopbackServer(Answer(b"x" * 5_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
+    with LoopbackServer(
+        Answer(b"x" * 5_000, headers=(("Content-Encoding", "identity"),), ending=ending)
+    ) as place:
         failure = fail(place.url, silence=0.3)
     assert failure.was_out
     assert reason in str(failure)
@@ -74,7 +87,9 @@ def test_an_answer_that_gets_lost_leaves_the_request_out(ending: Ending, reason:
     "ending", [Ending.TRICKLE, Ending.TRICKLE_UNSAID, Ending.TRICKLE_HEAD, Ending.HANG], ids=str
 )
 def test_an_answer_that_never_ends_is_ended(ending: Ending) -> None:
-    with LoopbackServer(Answer(b"x" * 1_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
+    with LoopbackServer(
+        Answer(b"x" * 1_000, headers=(("Content-Encoding", "identity"),), ending=ending)
+    ) as place:
         begun = monotonic()
         failure = fail(place.url, deadline=0.3)
     assert "no complete answer came within 0.3 seconds" in str(failure)
@@ -108,7 +123,9 @@ def test_a_redirect_is_an_answer_like_any_other_and_nobody_goes_there(status: in
     ],
     ids=["too large unpacked", "damaged", "packed twice"],
 )
-def test_a_body_that_cannot_be_used_is_refused(body: bytes, coding: str, kind: type[ExchangeError]) -> None:
+def test_a_body_that_cannot_be_used_is_refused(
+    body: bytes, coding: str, kind: type[ExchangeError]
+) -> None:
     packed = Answer(body, headers=(("Content-Encoding", coding),))
     with LoopbackServer(packed) as place:
         failure = fail(place.url)
@@ -140,7 +157,10 @@ def test_what_the_last_check_refuses_does_not_leave() -> None:
 
 def test_a_request_that_is_broken_off_during_the_last_check_does_not_leave() -> None:
     wire = Wire({}, deadline=20, limit=LIMIT)
-    with LoopbackServer(Answer()) as place, pytest.raises(ExchangeError, match="this process stopped") as caught:
+    with (
+        LoopbackServer(Answer()) as place,
+        pytest.raises(ExchangeError, match="this process stopped") as caught,
+    ):
         wire.ask("GET", place.url, silence=5, check=wire.hang_up)
     assert not caught.value.was_out
     assert place.visits == []
@@ -164,7 +184,9 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback
     load_authorities.cache_clear()
 
 
-def test_the_last_check_comes_after_tls_stands_and_before_the_request(secure: LoopbackServer) -> None:
+def test_the_last_check_comes_after_tls_stands_and_before_the_request(
+    secure: LoopbackServer,
+) -> None:
     seen: list[int] = []
     assert ask(secure.url, check=lambda: seen.append(len(secure.visits))).text == "ok"
     assert (seen, len(secure.visits)) == ([0], 1)

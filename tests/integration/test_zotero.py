@@ -24,9 +24,15 @@ NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 def zotero() -> Iterator[Zotero]:
     mine, group = FakeLibrary(), FakeLibrary(is_public=True)
     names = {"T": ("Thesis", False), "C": ("Chapter 2", "T"), "N": ("Thesis notes", False)}
-    mine.collections = [{"key": key, "name": name, "parentCollection": up} for key, (name, up) in names.items()]
+    mine.collections = [
+        {"key": key, "name": name, "parentCollection": up} for key, (name, up) in names.items()
+    ]
     mine.add(
-        "Slow GPUs", "C", abstractNote="<p>They are slow.</p>", DOI="10.1000/X", extra="arXiv: 2101.00001 [cs]"
+        "Slow GPUs",
+        "C",
+        abstractNote="<p>They are slow.</p>",
+        DOI="10.1000/X",
+        extra="arXiv: 2101.00001 [cs]",
     )
     mine.add("Queues", "T", "C", archiveID="arXiv:hep-th/9901001", abstractNote="")
     mine.add("Elsewhere", "N", url="https://arxiv.org/abs/2101.00003v2")
@@ -43,7 +49,9 @@ def fetch(
 ) -> tuple[LibraryReading, float]:
     """Return what is read, nothing if nothing has changed, and the seconds waited for it."""
     clock, wire = ManualClock(NOON), Wire({}, deadline=deadline, limit=10_000_000)
-    reading = fetch_zotero(wire, f"{zotero.url}/", key, ZoteroSource.parse(source), version, clock=clock)
+    reading = fetch_zotero(
+        wire, f"{zotero.url}/", key, ZoteroSource.parse(source), version, clock=clock
+    )
     return reading or LibraryReading(()), (clock.now() - NOON) / timedelta(seconds=1)
 
 
@@ -114,7 +122,10 @@ def test_a_library_that_changes_between_pages_is_read_again_the_next_time(zotero
     first, _ = fetch(zotero, "zotero:group/5")
     assert first.version != str(group.version)
     second, _ = fetch(zotero, "zotero:group/5", first.version)
-    assert (second.version, "Added 0" in [one.title for one in second.papers]) == (str(group.version), True)
+    assert (second.version, "Added 0" in [one.title for one in second.papers]) == (
+        str(group.version),
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,12 +174,24 @@ def test_what_zotero_answers_badly_is_said(zotero: Zotero, order: Answer, said: 
 @pytest.mark.parametrize(
     ("source", "key", "said"),
     [
-        ("zotero:1", "", "private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may read it"),
-        ("zotero:1", "wrong-secret", "the key may not read it, or there is none of this number (403)"),
+        (
+            "zotero:1",
+            "",
+            "private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may read it",
+        ),
+        (
+            "zotero:1",
+            "wrong-secret",
+            "the key may not read it, or there is none of this number (403)",
+        ),
         ("zotero:1", "wrong-secret\n", "letters that no key has"),
         ("zotero:1", "wrong secret", "a blank, or letters that no key has"),
         ("zotero:2", KEY, "Check the number of this library"),
-        ("zotero:1/Thesis/Chapter 3", KEY, "Its collections: Thesis, Thesis notes, Thesis/Chapter 2."),
+        (
+            "zotero:1/Thesis/Chapter 3",
+            KEY,
+            "Its collections: Thesis, Thesis notes, Thesis/Chapter 2.",
+        ),
         ("zotero:group/5/Thesis", KEY, "Its collections: none."),
     ],
 )
@@ -222,7 +245,8 @@ def test_a_library_without_an_end_is_left_at_a_limit_that_is_named(
 def test_a_long_chain_of_collections_is_read(zotero: Zotero) -> None:
     group = zotero.libraries["groups/5"]
     group.collections = [
-        {"key": f"C{number}", "name": "c", "parentCollection": f"C{number + 1}"} for number in range(2_000)
+        {"key": f"C{number}", "name": "c", "parentCollection": f"C{number + 1}"}
+        for number in range(2_000)
     ]
     group.add("Deep", "C0")
     assert "Deep" in [paper.title for paper in fetch(zotero, "zotero:group/5")[0].papers]

@@ -17,14 +17,24 @@ from tests.integration.cli.lively import NOW, surrounded
 
 READER, LOGIN, PASSWORD = "reader@lab.example", "mailer@lab.example", "hunter2"
 WHERE = "https://example.org/preprint_digest-0.1.0-py3-none-any.whl"
-IDENTITY = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+IDENTITY = {
+    f"GIT_{who}_{what}": "a@b.example"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 HERE = {name: text for name, text in os.environ.items() if not name.startswith("DIGEST_")}
 STEPS = re.compile(r"(?m)^ +(?:- )?run: (?:\|\n((?: {10}.*\n)+)|(.+)\n)")
 
 
 def call(folder: Path, environ: Mapping[str, str], *command: str) -> str:
     done = subprocess.run(  # noqa: S603 - what a user types, and what the workflow says
-        command, cwd=folder, env={**HERE, **environ}, capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=folder,
+        env={**HERE, **environ},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return f"{done.stdout}{done.stderr}"
@@ -33,7 +43,9 @@ def call(folder: Path, environ: Mapping[str, str], *command: str) -> str:
 def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> str:
     """Do what GitHub does in one run: check out into a fresh folder, and run each step in a shell of its own."""
     call(origin, environ, "git", "clone", "--quiet", "--depth", "1", origin.as_uri(), str(folder))
-    text, _, keep_alive = (folder / ".github/workflows/digest.yml").read_text().partition("  keep-alive:")
+    text, _, keep_alive = (
+        (folder / ".github/workflows/digest.yml").read_text().partition("  keep-alive:")
+    )
     steps = [block or line for block, line in STEPS.findall(text)]
     assert len(steps) == 4
     call(folder, environ, "bash", "-n", "-c", "".join(STEPS.findall(keep_alive)[0]))
@@ -41,7 +53,9 @@ def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> s
 
 
 @pytest.mark.timeout(600)
-def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twice(tmp_path: Path) -> None:
+def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twice(
+    tmp_path: Path,
+) -> None:
     wheel = os.environ.get("DIGEST_WHEEL")
     if not wheel:
         pytest.skip("DIGEST_WHEEL names no wheel: .ci/packaging builds one")
@@ -49,7 +63,10 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
     mine.mkdir()
     call(tmp_path, {}, "git", "init", "--quiet", "--bare", "-b", "main", str(origin))
     call(tmp_path, {}, sys.executable, "-m", "venv", str(tmp_path / "venv"))
-    with surrounded(tmp_path / "world", NOW) as world, MailSink(starttls=True, login=(LOGIN, PASSWORD)) as server:
+    with (
+        surrounded(tmp_path / "world", NOW) as world,
+        MailSink(starttls=True, login=(LOGIN, PASSWORD)) as server,
+    ):
         outside = {
             "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
             "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
@@ -63,13 +80,19 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
             *("--from", LOGIN, "--when", "weekdays at 09:00 Europe/Berlin"),
         )  # fmt: skip
         # As it will be once an index has the package: the pin is the only line that a release changes.
-        (mine / "requirements.txt").write_text(f"preprint-digest=={Path(wheel).name.split('-')[1]}\n")
+        (mine / "requirements.txt").write_text(
+            f"preprint-digest=={Path(wheel).name.split('-')[1]}\n"
+        )
         begin = f"init -q -b main;remote add origin {origin};add .;commit -qm x;push -q origin main"
         for words in begin.split(";"):
             call(mine, IDENTITY, "git", *words.split())
         assert "secrets.env" not in call(mine, {}, "git", "ls-files")
-        secrets = dict(line.split("=", 1) for line in (mine / "secrets.env").read_text().splitlines()[1:])
-        named = re.findall(r"(\w+): \$\{\{ secrets\.\1 \}\}", (mine / ".github/workflows/digest.yml").read_text())
+        secrets = dict(
+            line.split("=", 1) for line in (mine / "secrets.env").read_text().splitlines()[1:]
+        )
+        named = re.findall(
+            r"(\w+): \$\{\{ secrets\.\1 \}\}", (mine / ".github/workflows/digest.yml").read_text()
+        )
         assert sorted(named) == sorted(2 * [*secrets])
         found = f"{Path(wheel).parent} {os.environ.get('PIP_FIND_LINKS', '')}"
         path = f"{tmp_path / 'venv/bin'}:{os.environ['PATH']}"

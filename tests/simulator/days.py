@@ -26,7 +26,17 @@ from tests.fakes.spoiling import THIN_PAGES
 from tests.postgres_servers import create_database, quick_server
 from tests.simulator.deaths import Nursery, Point
 from tests.simulator.fail_points import POINTS
-from tests.simulator.life import CADENCES, CATEGORIES, CHANNELS, KINDS, TEXTS, WISHES, WORDS, Life, living
+from tests.simulator.life import (
+    CADENCES,
+    CATEGORIES,
+    CHANNELS,
+    KINDS,
+    TEXTS,
+    WISHES,
+    WORDS,
+    Life,
+    living,
+)
 from tests.simulator.oracle import Broken, Watch
 
 _HOURS = (5, 7, 12)
@@ -124,7 +134,9 @@ class Days:
         """Hold a paper back, or let one that was held come out."""
         if self.life.held and self._draw.random() < 1 / 2:
             held = self.life.held.pop(0)
-            self.life.announce(self._draw.choice(CATEGORIES), self._draw.choice(WORDS), held_since=held)
+            self.life.announce(
+                self._draw.choice(CATEGORIES), self._draw.choice(WORDS), held_since=held
+            )
         else:
             self.life.hold()
 
@@ -161,7 +173,9 @@ class Days:
     def leave(self) -> None:
         """Let somebody leave, now or while messages are on their way."""
         wishes = self.life.file.wishes
-        name, place = self._draw.choice([(name, to) for name in sorted(wishes) for to in WISHES[name].sent_to])
+        name, place = self._draw.choice(
+            [(name, to) for name in sorted(wishes) for to in WISHES[name].sent_to]
+        )
         if self._draw.random() < 1 / 2:
             self.life.leave(place, name)
         else:
@@ -189,7 +203,11 @@ class Days:
 
     def fail_at_the_hour(self) -> None:
         """Let arXiv fail from a digest's hour on, for ten minutes to thirty hours, and be well again."""
-        names = [name for name in sorted(self.life.file.wishes) if self.life.file.wishes[name].when in _HOURLY]
+        names = [
+            name
+            for name in sorted(self.life.file.wishes)
+            if self.life.file.wishes[name].when in _HOURLY
+        ]
         if not names:
             return
         cadence = Cadence.parse(self.life.file.wishes[self._draw.choice(names)].when)
@@ -199,11 +217,15 @@ class Days:
         self.life.advance(turn.due_at - self.life.clock.now())
         kind = self._draw.choice(_OUTAGES)
         self.life.arxiv.faults.add(kind, times=_FOR_EVER, seconds=_BRIEF)
-        over_at = turn.due_at + timedelta(minutes=self._draw.choice((10, 45, 120, 600, 1_200, 1_800)))
+        over_at = turn.due_at + timedelta(
+            minutes=self._draw.choice((10, 45, 120, 600, 1_200, 1_800))
+        )
         while self.life.clock.now() < over_at:
             self.make_pass()
             left = over_at - self.life.clock.now()
-            self.life.advance(min(timedelta(hours=self._draw.choice((1, 3, 6))), max(left, timedelta(0))))
+            self.life.advance(
+                min(timedelta(hours=self._draw.choice((1, 3, 6))), max(left, timedelta(0)))
+            )
         self.life.arxiv.faults.clear()
         for _ in range(2):
             self.life.advance(timedelta(minutes=self._draw.choice((1, 45, 130))))
@@ -213,7 +235,9 @@ class Days:
         """Let Slack refuse one channel, or the token, for hours to days."""
         hours = self._draw.choice((2, 5, 12, 30, 72, 200))
         channel = self._draw.choice((*CHANNELS, ""))
-        self.life.refuse(channel, self._draw.choice(_REFUSALS[bool(channel)]), timedelta(hours=hours))
+        self.life.refuse(
+            channel, self._draw.choice(_REFUSALS[bool(channel)]), timedelta(hours=hours)
+        )
 
     def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""
@@ -238,7 +262,9 @@ class Days:
 
 
 @contextmanager
-def beginning(folder: Path, nursery: Nursery, database: str, admin: str, seed: int) -> Iterator[Days]:
+def beginning(
+    folder: Path, nursery: Nursery, database: str, admin: str, seed: int
+) -> Iterator[Days]:
     """Begin a life on an empty database, for as long as a context lasts."""
     with living(folder, nursery, database, admin) as life:
         yield Days(life, seed)
@@ -255,7 +281,9 @@ def working_folder() -> Iterator[Path]:
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
 @click.option("--days", type=click.IntRange(1), default=30, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--database", type=click.Choice(["sqlite", "postgresql"]), default="sqlite", show_default=True)
+@click.option(
+    "--database", type=click.Choice(["sqlite", "postgresql"]), default="sqlite", show_default=True
+)
 def main(*, days: int, seed: int, database: str) -> None:
     """Live so many days, and exit with 1 if anything is wrong."""
     begun = time.monotonic()

@@ -39,7 +39,11 @@ from tests.simulator.planted import PLANTS
 ROOT = Path(__file__).parents[2]
 KILLED, ENDED = -signal.SIGKILL, 0
 
-_LOADED_BEFORE = ("digest.deliver.transports.slack", "digest.deliver.transports.smtp", "tests.simulator.planted")
+_LOADED_BEFORE = (
+    "digest.deliver.transports.slack",
+    "digest.deliver.transports.smtp",
+    "tests.simulator.planted",
+)
 _MARKS_THAT_FAIL = 3
 
 
@@ -61,7 +65,9 @@ class Nursery:
 
     def __enter__(self) -> Self:
         self._log = tempfile.TemporaryFile()
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("DIGEST_")}
+        environ = {
+            name: value for name, value in os.environ.items() if not name.startswith("DIGEST_")
+        }
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.simulator.deaths"],
             cwd=ROOT,
@@ -156,7 +162,9 @@ def _keep_in_line() -> None:
     """
     deliver = find("digest.deliver.dispatch:deliver")
 
-    def in_turn(site: Site, *, lanes: Sequence[Lane], should_stop: Callable[[], bool]) -> DeliverReport:
+    def in_turn(
+        site: Site, *, lanes: Sequence[Lane], should_stop: Callable[[], bool]
+    ) -> DeliverReport:
         for lane in lanes:
             deliver(site, lanes=[lane], should_stop=should_stop)
         return DeliverReport()
@@ -197,8 +205,13 @@ def replace_function(path: str, other: Callable[..., Any]) -> Callable[[], None]
     """Put another function in the place of one, wherever it was imported by name; return what undoes that."""
     owner, name = _find_owner(path)
     original = getattr(owner, name)
-    modules = [module for key, module in sys.modules.items() if key.startswith(("digest.", "tests."))]
-    holders = [owner, *(one for one in modules if one is not owner and vars(one).get(name) is original)]
+    modules = [
+        module for key, module in sys.modules.items() if key.startswith(("digest.", "tests."))
+    ]
+    holders = [
+        owner,
+        *(one for one in modules if one is not owner and vars(one).get(name) is original),
+    ]
 
     def put(function: Callable[..., Any]) -> None:
         for holder in holders:
@@ -241,11 +254,15 @@ def _take_database_away(site: Site, admin: str) -> Callable[[], None]:
 
 def shut_database(admin: str, name: str, *, is_open: bool) -> None:
     """Shut a database of a PostgreSQL server to everybody, or open it again."""
-    engine = create_engine(make_url(admin).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    engine = create_engine(
+        make_url(admin).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
+    )
     with engine.connect() as conn:
         conn.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {str(is_open).lower()}"))
         if not is_open:
-            end = text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name")
+            end = text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"
+            )
             conn.execute(end, {"name": name})
     engine.dispose()
 

@@ -31,7 +31,9 @@ MEDIA = ("mail", "Slack", "feed")
 _PREFIX = {"mail": "mailto:", "Slack": "slack:"}
 _FEED = "feeds/perf.atom"
 _PLACES = ("mailto:reader@example.org", "slack:#papers", "feed", f"file:{_FEED}")
-_PERF = File({"perf": "cat:cs.PF"}, {"perf-team": Wish(("perf",), _PLACES, when="daily at 12:00 UTC")})
+_PERF = File(
+    {"perf": "cat:cs.PF"}, {"perf-team": Wish(("perf",), _PLACES, when="daily at 12:00 UTC")}
+)
 
 MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
 """From each moment to the next; the leases lapse before the second of them."""
@@ -97,7 +99,9 @@ class Row:
         return steps + [steps[-1]] * (len(MOMENTS) + 1 - len(steps))
 
 
-def _die_looking(name: str, between: str, point: Point, stored: Stored, feed: str = FEED_AFTER_THE_LOOK) -> Row:
+def _die_looking(
+    name: str, between: str, point: Point, stored: Stored, feed: str = FEED_AFTER_THE_LOOK
+) -> Row:
     """Return the row of a death while it looks at arXiv.
 
     A replica leaves arXiv to another until that has been silent for a minute; the digest waits meanwhile.
@@ -137,7 +141,15 @@ TABLE = (
         Stored(papers=ALL, look="running", cursor="old", matched=0, digests=0),
         FEED_LATER,
     ),
-    Row("C5", "all stored → matched", Point(_PASS + "match"), NOTHING_YET, NOTHING_YET, FEED_LATER, stored=LOOKED),
+    Row(
+        "C5",
+        "all stored → matched",
+        Point(_PASS + "match"),
+        NOTHING_YET,
+        NOTHING_YET,
+        FEED_LATER,
+        stored=LOOKED,
+    ),
     Row(
         "C5, inside",
         "matches written → the mark",
@@ -147,7 +159,14 @@ TABLE = (
         FEED_LATER,
         stored=LOOKED,
     ),
-    Row("C6", "matched → planned", Point(_PASS + "match", after=True), NOTHING_YET, NOTHING_YET, stored=MATCHED),
+    Row(
+        "C6",
+        "matched → planned",
+        Point(_PASS + "match", after=True),
+        NOTHING_YET,
+        NOTHING_YET,
+        stored=MATCHED,
+    ),
     Row(
         "C7",
         "digest, deliveries and turn written → committed",
@@ -158,7 +177,9 @@ TABLE = (
     ),
     Row("C8", "planned → claimed", Point(_PASS + "plan", after=True), READY, READY),
     Row("C9, mail", "claimed → the intent", Point(_OUTBOX + "begin_sending"), CLAIMED, READY),
-    Row("C9, Slack", "claimed → the intent", Point(_OUTBOX + "begin_sending", skip=1), SENT, CLAIMED),
+    Row(
+        "C9, Slack", "claimed → the intent", Point(_OUTBOX + "begin_sending", skip=1), SENT, CLAIMED
+    ),
     Row("C9, feed", "all sent → its file begun", Point(_PASS + "publish_feeds")),
     Row("C10, mail", "the intent → the first byte", Point(_SMTP + "send"), NOT_TAKEN, READY),
     Row(
@@ -171,7 +192,13 @@ TABLE = (
     Row("C10, Slack", "the intent → the first byte", Point(_SLACK + "send"), SENT, NOT_TAKEN),
     Row("C10, feed", "its new file is due → the first byte of it", Point(_FILE + "_replace")),
     Row("C10, feed, inside", "all bytes of its new file → its name", Point("shutil:copymode")),
-    Row("C11, mail", "taken by the mail server → the mark", Point(_SMTP + "send", after=True), TAKEN_TWICE, READY),
+    Row(
+        "C11, mail",
+        "taken by the mail server → the mark",
+        Point(_SMTP + "send", after=True),
+        TAKEN_TWICE,
+        READY,
+    ),
     Row("C11, Slack", "taken by Slack → the mark", Point(_SLACK + "send", after=True), SENT, FOUND),
     Row(
         "C11, feed",
@@ -181,8 +208,22 @@ TABLE = (
         SENT,
         FEED_DONE,
     ),
-    Row("C12, mail", _BACK, Point(_SMTP + "send", after=True, happens="outage"), SENT, SENT, FEED_DONE),
-    Row("C12, Slack", _BACK, Point(_SLACK + "send", after=True, happens="outage"), SENT, SENT, FEED_DONE),
+    Row(
+        "C12, mail",
+        _BACK,
+        Point(_SMTP + "send", after=True, happens="outage"),
+        SENT,
+        SENT,
+        FEED_DONE,
+    ),
+    Row(
+        "C12, Slack",
+        _BACK,
+        Point(_SLACK + "send", after=True, happens="outage"),
+        SENT,
+        SENT,
+        FEED_DONE,
+    ),
     Row(
         "C12, mail, killed",
         _KILLED,
@@ -190,9 +231,25 @@ TABLE = (
         TAKEN_TWICE,
         READY,
     ),
-    Row("C12, Slack, killed", _KILLED, Point(_SLACK + "send", after=True, happens="outage, death"), SENT, FOUND),
-    Row("C13, mail", "marked → what follows", Point("digest.deliver.step:_mark_sent", after=True), SENT, READY),
-    Row("C13, Slack", "marked → what follows", Point("digest.deliver.step:_mark_sent", after=True, skip=1)),
+    Row(
+        "C12, Slack, killed",
+        _KILLED,
+        Point(_SLACK + "send", after=True, happens="outage, death"),
+        SENT,
+        FOUND,
+    ),
+    Row(
+        "C13, mail",
+        "marked → what follows",
+        Point("digest.deliver.step:_mark_sent", after=True),
+        SENT,
+        READY,
+    ),
+    Row(
+        "C13, Slack",
+        "marked → what follows",
+        Point("digest.deliver.step:_mark_sent", after=True, skip=1),
+    ),
     Row("C13, feed", "all is told → the pass ends", Point(_PASS + "watch"), SENT, SENT, FEED_DONE),
 )
 """C15 takes more than a death: test_fail_points.py has it below the table."""
@@ -219,7 +276,9 @@ POINTS = (
 def perf_team(folder: Path, nursery: Nursery, database: str, admin: str) -> Iterator[Life]:
     """Begin a life with one reader of mail, one channel and one feed, on the noon after a day with news."""
     with living(folder, nursery, database, admin, file=_PERF, old=OLD, page_size=2) as life:
-        life.patience = timedelta(hours=2)  # as `digest serve` lets a digest wait for an announcement
+        life.patience = timedelta(
+            hours=2
+        )  # as `digest serve` lets a digest wait for an announcement
         for _ in range(NEWS):
             life.announce()
         life.advance(timedelta(days=1))
@@ -246,10 +305,15 @@ def look_at(life: Life, medium: str) -> str:
     with life.site.store.read() as conn:
         if medium == "feed":
             (due,) = load_subscriptions(conn)
-            served = _count_entries(life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom"))
+            served = _count_entries(
+                life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
+            )
             return f"{served}/{_count_entries(read_feed(life))}"
         first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
-        states = [row.state for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")]
+        states = [
+            row.state
+            for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
+        ]
     posts = [post for post in life.slack.messages if not post.thread_ts]
     return f"{'+'.join(states) or 'none'} {len(life.mail.mails if medium == 'mail' else posts)}"
 
@@ -273,7 +337,9 @@ def find_told(life: Life) -> set[str]:
     """Return the ids of the news that every medium has brought to its readers by now."""
     (mail, *others) = {mail.raw for mail in life.mail.mails}
     assert not others, "one mail, however often it came, byte for byte alike"
-    posts = " ".join(words for post in life.slack.messages if post.thread_ts for words in post.block_texts)
+    posts = " ".join(
+        words for post in life.slack.messages if post.thread_ts for words in post.block_texts
+    )
     texts = (mail.decode(), posts, read_feed(life).decode())
     return set.intersection(*({*re.findall(r"2603\.\d{5}", words)} for words in texts))
 

@@ -20,7 +20,7 @@ from sqlalchemy.util import LRUCache
 from digest.config import load_config
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, SystemClock
-from digest.model.subscriptions import Destination
+from digest.model.destinations import Destination
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.render import Renderer
 from digest.serve.installation import open_site
@@ -33,14 +33,24 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
-from tests.simulator.deaths import ENDED, KILLED, Nursery, Point, find, replace_function, shut_database
+from tests.simulator.deaths import (
+    ENDED,
+    KILLED,
+    Nursery,
+    Point,
+    find,
+    replace_function,
+    shut_database,
+)
 from tests.simulator.planted import PLANTS
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,
     "cat:cs.DC": lambda paper: "cs.DC" in paper.categories,
     "abs:latency": lambda paper: "latency" in paper.abstract,
-    "cat:cs.PF AND abs:latency": lambda paper: "cs.PF" in paper.categories and "latency" in paper.abstract,
+    "cat:cs.PF AND abs:latency": lambda paper: (
+        "cs.PF" in paper.categories and "latency" in paper.abstract
+    ),
     "cat:cs.PF OR cat:cs.DC": lambda paper: bool({"cs.PF", "cs.DC"} & {*paper.categories}),
 }
 """Saved queries, and what each means, said once more by other means than the product's."""
@@ -182,7 +192,11 @@ class Life:
                 conn.execute(text(f"UPDATE workers SET seen_at = seen_at - {_LEASE}"))
 
     def announce(
-        self, category: str = "cs.PF", word: str = "latency", *, held_since: tuple[str, datetime] | None = None
+        self,
+        category: str = "cs.PF",
+        word: str = "latency",
+        *,
+        held_since: tuple[str, datetime] | None = None,
     ) -> None:
         """Let a paper come out with the next announcement; one that was held, under the id it had long ago."""
         id_, submitted = held_since or self._take_id()
@@ -212,14 +226,22 @@ class Life:
     def edit_paper(self, paper_id: str, journal_ref: str) -> None:
         """Let a paper be published in a journal, which is public at once."""
         last = self.papers[paper_id][-1]
-        self.publish(replace(last, journal_ref=journal_ref, announced=max(last.announced, self.clock.now())))
+        self.publish(
+            replace(last, journal_ref=journal_ref, announced=max(last.announced, self.clock.now()))
+        )
 
     def edit(self, file: File) -> None:
         """Change the file; the next pass reads it."""
         names = {*self.file.wishes, *file.wishes}
-        self._edited |= {name for name in names if self.file.wishes.get(name) != file.wishes.get(name)}
-        self.returned |= dict.fromkeys(file.wishes.keys() - self.file.wishes.keys(), len(self.passed))
-        self.gone |= {name: wish for name, wish in self.file.wishes.items() if name not in file.wishes}
+        self._edited |= {
+            name for name in names if self.file.wishes.get(name) != file.wishes.get(name)
+        }
+        self.returned |= dict.fromkeys(
+            file.wishes.keys() - self.file.wishes.keys(), len(self.passed)
+        )
+        self.gone |= {
+            name: wish for name, wish in self.file.wishes.items() if name not in file.wishes
+        }
         self.file = file
         self.discard()
 
@@ -238,7 +260,9 @@ class Life:
     def resubscribe(self, place: str, name: str) -> None:
         if (place, name) in self.left:
             with self.site.store.begin() as conn:
-                resubscribe_to(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+                resubscribe_to(
+                    conn, Destination.parse(place), name, how="page", at=self.clock.now()
+                )
             del self.left[place, name]
             self.returned[name] = len(self.passed)
             self._edited.add(name)
@@ -264,7 +288,11 @@ class Life:
             self.mended_at |= dict.fromkeys([channel] if channel else CHANNELS, now)
 
     def run(
-        self, point: Point | None = None, *, meanwhile: Callable[[], None] | None = None, wait: timedelta = _MINUTE
+        self,
+        point: Point | None = None,
+        *,
+        meanwhile: Callable[[], None] | None = None,
+        wait: timedelta = _MINUTE,
     ) -> None:
         """Live one pass after a while; something may happen at a point, or before a message is rendered."""
         self.clock.advance(wait)
@@ -403,7 +431,9 @@ def living(
         note_every_step(conn)
     store.close()
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv([], ManualClock(START), pace=3.0, page_size=page_size))
+        arxiv = stack.enter_context(
+            DemoArxiv([], ManualClock(START), pace=3.0, page_size=page_size)
+        )
         mail = stack.enter_context(MailSink())
         slack = stack.enter_context(SlackReceiver(arxiv.clock, channels=["papers", "lab"]))
         life = Life(folder, database, admin, arxiv, mail, slack, nursery, file)

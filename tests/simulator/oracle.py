@@ -119,7 +119,9 @@ class Watch:
                 fail("every delivery comes to its end", f"{row}")
             for row in self._load_pending(conn):
                 if self._is_heard(row.name):
-                    fail("every match is told", f"{row.name}: run {row.match_run_id} is in no digest")
+                    fail(
+                        "every match is told", f"{row.name}: run {row.match_run_id} is in no digest"
+                    )
 
     def _look_at_steps(self, conn: Connection) -> None:
         """States change along their arrows, no claim gets an older token, no attempt sends other bytes."""
@@ -134,7 +136,10 @@ class Watch:
             if row.destination.startswith("slack:"):
                 self._look_at_order(row)
             if row.after != row.before and row.after not in ARROWS[row.before]:
-                fail("states change along their arrows", f"delivery {row.delivery}: {row.before} to {row.after}")
+                fail(
+                    "states change along their arrows",
+                    f"delivery {row.delivery}: {row.before} to {row.after}",
+                )
             token, newer, attempts, more = map(int, row.tokens.split())
             if newer < token or more < attempts:
                 fail("tokens and attempts only grow", f"delivery {row.delivery}: {row.tokens}")
@@ -165,7 +170,10 @@ class Watch:
             "SELECT * FROM deliveries WHERE state = 'dead' AND refusal IN ('place', 'account')",
         )
         for row in dead:
-            if row.id not in self._given_up and read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR:
+            if (
+                row.id not in self._given_up
+                and read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR
+            ):
                 fail("nothing is given up before a week has passed", f"delivery {row.id}")
         news = {row.destination for row in dead if row.id not in self._given_up}
         self._given_up |= {row.id for row in dead}
@@ -200,7 +208,12 @@ class Watch:
             " JOIN versions ON versions.id = latest_version_id",
         )
         stored = {
-            row.arxiv_id: (row.version, frozenset(row.categories.split()), row.abstract, bool(row.is_withdrawn))
+            row.arxiv_id: (
+                row.version,
+                frozenset(row.categories.split()),
+                row.abstract,
+                bool(row.is_withdrawn),
+            )
             for row in latest
         }
         packed = {
@@ -224,7 +237,9 @@ class Watch:
                 for state in states
             ]
             if public and stored.get(id_) not in told[public[-1] :]:
-                fail("all that was announced up to the cursor is stored", f"{id_}: {stored.get(id_)}")
+                fail(
+                    "all that was announced up to the cursor is stored", f"{id_}: {stored.get(id_)}"
+                )
         self._look_at_kinds(conn)
 
     def _look_at_kinds(self, conn: Connection) -> None:
@@ -235,7 +250,9 @@ class Watch:
             " WHERE changes.id IN (SELECT min(id) FROM changes GROUP BY paper_id)",
         )
         for row in firsts:
-            is_news = not row.is_bootstrap and row.version == 1 and row.arxiv_id not in self._forgotten
+            is_news = (
+                not row.is_bootstrap and row.version == 1 and row.arxiv_id not in self._forgotten
+            )
             if (row.kind == "new") != is_news:
                 fail("what is met first at version 1 is new, however late", f"{row}")
 
@@ -254,14 +271,23 @@ class Watch:
         for run in runs:
             self._run = run.id
             if run.from_change != self._matched:
-                fail("every change is matched once", f"run {run.id} from {run.from_change}, not {self._matched}")
+                fail(
+                    "every change is matched once",
+                    f"run {run.id} from {run.from_change}, not {self._matched}",
+                )
             self._matched = run.to_change
             changes = load_changes(conn, range(run.from_change + 1, run.to_change + 1))
             for change in changes.values():
                 if (kinds := self._expect_kinds(change)) and str(change.kind) not in kinds:
-                    fail("a change is called what it is", f"{change.paper.id}: {change.kind}, not {kinds}")
+                    fail(
+                        "a change is called what it is",
+                        f"{change.paper.id}: {change.kind}, not {kinds}",
+                    )
             found = ask(conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id)
-            kept = {row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone))) for row in found}
+            kept = {
+                row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone)))
+                for row in found
+            }
             expected = {
                 row.id: outcome
                 for row in revisions
@@ -269,16 +295,29 @@ class Watch:
                 if any(outcome := compare(TEXTS[row.text], changes, row.active_from_change))
             }
             if kept != expected:
-                fail("every change is matched against every query in force", f"run {run.id}: {kept} {expected}")
-            by_name = {row.name: expected.get(row.id, ((), (), ())) for row in revisions if row.ended_at is None}
+                fail(
+                    "every change is matched against every query in force",
+                    f"run {run.id}: {kept} {expected}",
+                )
+            by_name = {
+                row.name: expected.get(row.id, ((), (), ()))
+                for row in revisions
+                if row.ended_at is None
+            }
             wishes = file.wishes | self._find_missing(conn, read_moment(run.matched_at), file)
             self._look_at_matches(conn, run.id, wishes, by_name, changes)
 
     def _find_missing(self, conn: Connection, at: datetime, file: File) -> dict[str, Wish]:
         """Return the subscriptions that the file has named no more for a while: they must lose nothing."""
         ended = ask(conn, "SELECT name, ended_at FROM subscriptions WHERE state = 'ended'")
-        since = {row.name: read_moment(row.ended_at) for row in ended if row.name not in file.wishes}
-        return {name: self.life.gone[name] for name, moment in since.items() if at - moment <= _MISSED_FOR}
+        since = {
+            row.name: read_moment(row.ended_at) for row in ended if row.name not in file.wishes
+        }
+        return {
+            name: self.life.gone[name]
+            for name, moment in since.items()
+            if at - moment <= _MISSED_FOR
+        }
 
     def _expect_kinds(self, change: StoredChange) -> set[str]:
         """Return what a change may be called; nothing for one whose text before it is forgotten."""
@@ -302,7 +341,10 @@ class Watch:
                     began=row.created_at,
                 )
                 if row.active_from_change != stood:
-                    fail("nothing falls between two texts of a query", f"{row.name} from {stood}: {row}")
+                    fail(
+                        "nothing falls between two texts of a query",
+                        f"{row.name} from {stood}: {row}",
+                    )
 
     def _look_at_matches(
         self,
@@ -329,15 +371,23 @@ class Watch:
             if chosen:
                 wanted[name] = chosen
         if kept != wanted:
-            fail("every live subscription is matched with what it asks for", f"run {run_id}: {kept} {wanted}")
+            fail(
+                "every live subscription is matched with what it asks for",
+                f"run {run_id}: {kept} {wanted}",
+            )
 
     def _look_at_digests(self, conn: Connection) -> None:
         """A match is told in one digest, for good; a digest tells what was matched for it, in its turn."""
         rows = ask(conn, "SELECT * FROM matches ORDER BY match_run_id, subscription_id")
-        now = {(row.match_run_id, row.subscription_id): (row.changes, row.digest_id) for row in rows}
+        now = {
+            (row.match_run_id, row.subscription_id): (row.changes, row.digest_id) for row in rows
+        }
         for key, (changes, digest_id) in self._rows.items():
             if key not in now or now[key][0] != changes or (digest_id and now[key][1] != digest_id):
-                fail("a match is told in one digest", f"{key}: digest {digest_id}, now {now.get(key)}")
+                fail(
+                    "a match is told in one digest",
+                    f"{key}: digest {digest_id}, now {now.get(key)}",
+                )
         self._rows = now
         told: dict[int, Counter[int]] = defaultdict(Counter)
         of_digest: dict[int, set[int]] = defaultdict(set)
@@ -348,7 +398,10 @@ class Watch:
         for subscription, counts in told.items():
             for id_, times in counts.items():
                 if times > 1:
-                    fail("a change is matched once for a subscription", f"{subscription}: change {id_}")
+                    fail(
+                        "a change is matched once for a subscription",
+                        f"{subscription}: change {id_}",
+                    )
         digests = ask(conn, "SELECT * FROM digests ORDER BY id")
         self._look_at_slots(digests)
         for row in digests:
@@ -368,14 +421,21 @@ class Watch:
 
     def _look_at_digest(self, conn: Connection, row: Any, change_ids: set[int]) -> None:  # noqa: ANN401 - a row
         content = json.loads(row.content)
-        ((name,),) = ask(conn, "SELECT name FROM subscriptions WHERE id = :id", id=row.subscription_id)
+        ((name,),) = ask(
+            conn, "SELECT name FROM subscriptions WHERE id = :id", id=row.subscription_id
+        )
         if wrong := self._turns.read_digest(name, row):
-            fail("a turn that closed unchecked is told in one digest", f"{name}, {row.slot}: {wrong}")
+            fail(
+                "a turn that closed unchecked is told in one digest", f"{name}, {row.slot}: {wrong}"
+            )
         told = Counter(entry["change"] for entry in content["entries"])
         changes = load_changes(conn, change_ids)
         newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
         if told != Counter(newest.values()):
-            fail("a digest tells what was matched for it, once", f"digest {row.id}: {told}, not {newest}")
+            fail(
+                "a digest tells what was matched for it, once",
+                f"digest {row.id}: {told}, not {newest}",
+            )
         coverage = content["coverage"]
         if coverage["is_complete"] and coverage["announcement"]:
             out_by = announcement_moment(datetime.fromisoformat(coverage["announcement"]).date())
@@ -420,7 +480,9 @@ class Watch:
                 continue
             turn = find_turn(wish.when, began, self.life.disturbed.get(row.name))
             if turn and read_moment(row.matched_at) < turn:
-                words = f"{row.name} ({wish.when}): matched {row.matched_at}, turn {turn}, now {began}"
+                words = (
+                    f"{row.name} ({wish.when}): matched {row.matched_at}, turn {turn}, now {began}"
+                )
                 fail("what was matched before a turn is told with it", words)
         self._look_at_open_turns(conn, began, file)
 
@@ -428,7 +490,9 @@ class Watch:
         """A turn that is open sends what has come; what waits is named as waiting."""
         pending: Counter[str] = Counter(row.name for row in self._load_pending(conn))
         named = load_waiting(conn).keys()
-        for row in ask(conn, "SELECT id, name, last_slot FROM subscriptions WHERE state = 'active'"):
+        for row in ask(
+            conn, "SELECT id, name, last_slot FROM subscriptions WHERE state = 'active'"
+        ):
             wish = file.wishes.get(row.name)
             if wish is None or not self._is_heard(row.name):
                 self._turns.forget(row.name)
@@ -451,14 +515,18 @@ class Watch:
             return
         seen_from = find_seen_from(when, turn)
         named = {"id": row.id, "slot": turn.name, "since": seen_from.strftime("%Y-%m-%d %H:%M:%S")}
-        made = ask(conn, "SELECT 1 FROM digests WHERE subscription_id = :id AND slot = :slot", **named)
+        made = ask(
+            conn, "SELECT 1 FROM digests WHERE subscription_id = :id AND slot = :slot", **named
+        )
         checked = ask(
             conn,
             "SELECT 1 FROM poll_runs WHERE source = 'harvest' AND outcome IN ('complete', 'empty')"
             " AND started_at >= :since",
             **named,
         )
-        stored = {one.arxiv_id for one in ask(conn, "SELECT arxiv_id FROM papers")} | self._forgotten
+        stored = {
+            one.arxiv_id for one in ask(conn, "SELECT arxiv_id FROM papers")
+        } | self._forgotten
         out = [id_ for id_, states in self.life.papers.items() if states[0].announced <= seen_from]
         if not (made or checked or stored.issuperset(out)):
             fail("a turn passes only after a complete check", f"{row.name}: {turn}, now {began}")
@@ -474,7 +542,9 @@ class Watch:
     def _is_heard(self, name: str) -> bool:
         """Whether anybody gets a subscription's digests."""
         wish = self.life.file.wishes.get(name)
-        return wish is not None and any((place, name) not in self.life.left for place in wish.sent_to)
+        return wish is not None and any(
+            (place, name) not in self.life.left for place in wish.sent_to
+        )
 
     def _look_at_messages(self, conn: Connection) -> None:
         """What is sent came, once, and alike where it came again; nothing to somebody who left."""
@@ -491,14 +561,18 @@ class Watch:
             left = self.life.left.get((row.destination, row.subscription))
             self._copies[key].append(mail.raw)
             if left and number >= left.mails:
-                fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
+                fail(
+                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
+                )
             look_into(mail, row.content)
         for number, post in enumerate(posts[self._posts :], start=self._posts):
             row = self._find_delivery(by_key, post.client_msg_id, "slack:")
             left = self.life.left.get((row.destination, row.subscription))
             self._copies[post.client_msg_id].append(b"")
             if left and number >= left.posts:
-                fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
+                fail(
+                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
+                )
         self._mails, self._posts = len(mails), len(posts)
         self._count_copies(conn, found)
 
@@ -511,7 +585,8 @@ class Watch:
 
     def _count_copies(self, conn: Connection, found: list[Any]) -> None:
         repeats = Counter(
-            row.delivery_id for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
+            row.delivery_id
+            for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
         )
         for row in found:
             came = self._copies[row.idempotency_key]
@@ -519,7 +594,10 @@ class Watch:
                 fail("what is marked as sent has come", f"{row.destination}, {row.subscription}")
             most = 1 if row.destination.startswith("slack:") else 1 + repeats[row.id]
             if len(came) > most:
-                fail("nothing comes twice that need not", f"{row.destination}: {len(came)}, at most {most}")
+                fail(
+                    "nothing comes twice that need not",
+                    f"{row.destination}: {len(came)}, at most {most}",
+                )
             if len({*came}) > 1:
                 fail("a mail that comes again is the same", row.destination)
 
@@ -543,7 +621,11 @@ class Watch:
                     brought = self._date_papers(conn, mine)
                     begins = max(brought.values(), default=began) - _FEED_SPAN
                     wanted = {id_ for id_, at in brought.items() if at > begins + _LEEWAY}
-                    if not wanted <= held <= {id_ for id_, at in brought.items() if at > begins - _LEEWAY}:
+                    if (
+                        not wanted
+                        <= held
+                        <= {id_ for id_, at in brought.items() if at > begins - _LEEWAY}
+                    ):
                         fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
                     texts = tuple(file.queries[query] for query in wish.follow)
                     cause = (texts, [row.match_run_id for row in mine])
@@ -563,7 +645,11 @@ class Watch:
         return dated
 
 
-def compare(matches: Any, changes: dict[int, StoredChange], begin: int) -> tuple[tuple[int, ...], ...]:  # noqa: ANN401 - a predicate
+def compare(
+    matches: Any,  # noqa: ANN401 - a predicate
+    changes: dict[int, StoredChange],
+    begin: int,
+) -> tuple[tuple[int, ...], ...]:
     """Say what enters, stays in and leaves a query."""
     outcome: tuple[list[int], list[int], list[int]] = ([], [], [])
     for id_, change in sorted(changes.items()):
@@ -574,7 +660,12 @@ def compare(matches: Any, changes: dict[int, StoredChange], begin: int) -> tuple
     return tuple(map(tuple, outcome))
 
 
-def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange], forgotten: set[str]) -> set[int]:  # noqa: ANN401 - three tuples
+def choose(
+    wish: Wish,
+    outcome: Any,  # noqa: ANN401 - three tuples
+    changes: dict[int, StoredChange],
+    forgotten: set[str],
+) -> set[int]:
     """Say what of a query's outcome a subscription is told; a paper that was forgotten is not met first."""
     new, changed, gone = outcome
     chosen = set()
@@ -583,7 +674,9 @@ def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange], forgotten
         is_met_first = changes[id_].previous is None and str(changes[id_].paper.id) not in forgotten
         if kind in wish.kinds or (kind == "replaced" and is_met_first and "new" in wish.kinds):
             chosen.add(id_)
-    chosen |= {id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}}
+    chosen |= {
+        id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}
+    }
     chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawn"} & {*wish.kinds}}
     return chosen
 

@@ -127,7 +127,9 @@ def _move_mark_last() -> Iterator[None]:
 
     def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
         deliver(jobs, lane)
-        if moves and planned and planned[-1]:  # a death before the digest is frozen would double nothing
+        if (
+            moves and planned and planned[-1]
+        ):  # a death before the digest is frozen would double nothing
             between()
             with jobs._site.store.begin() as conn:
                 set_matched_mark(conn, moves[0][0], expected=moves[0][1])
@@ -170,7 +172,9 @@ def _miss_late_papers() -> Iterator[None]:
     original = record.store_changes
 
     def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
-        order = select(papers_table.c.month, papers_table.c.number).where(papers_table.c.archive == "")
+        order = select(papers_table.c.month, papers_table.c.number).where(
+            papers_table.c.archive == ""
+        )
         highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
         compare = record._compare_by_rule
 
@@ -255,7 +259,9 @@ def _resend_sent() -> Iterator[None]:
         original(site, accepts_clock=accepts_clock)
         with site.store.begin() as conn:
             sent = select(deliveries.c.id).where(deliveries.c.state == DeliveryState.SENT)
-            latest = conn.execute(sent.order_by(deliveries.c.id.desc()).limit(_RESENT)).scalars().all()
+            latest = (
+                conn.execute(sent.order_by(deliveries.c.id.desc()).limit(_RESENT)).scalars().all()
+            )
             again = update(deliveries).where(deliveries.c.id.in_(latest))
             conn.execute(again.values(state=DeliveryState.READY, ended_at=None))
 
@@ -328,16 +334,24 @@ FAULTS = {
         needs_death=True,
     ),
     "late-items": Fault(
-        "a paper with a lower id than the highest known is taken for known", ("never told",), _miss_late_papers
+        "a paper with a lower id than the highest known is taken for known",
+        ("never told",),
+        _miss_late_papers,
     ),
     "mark-first": Fault(
-        "a delivery is marked as sent before it is", ("lost",), _mark_before_sending, needs_death=True
+        "a delivery is marked as sent before it is",
+        ("lost",),
+        _mark_before_sending,
+        needs_death=True,
     ),
     "key-with-attempt": Fault(
         "the key of a repeated attempt bears its number", ("told twice", "stranger"), _number_keys
     ),
     "resend-sent": Fault(
-        "the last deliveries are sent again at each start", ("doubled in Slack",), _resend_sent, restarts=2
+        "the last deliveries are sent again at each start",
+        ("doubled in Slack",),
+        _resend_sent,
+        restarts=2,
     ),
     "advance-first": Fault(
         "a turn is taken before its digest is planned", ("late",), _advance_first, needs_death=True

@@ -82,7 +82,9 @@ class TurnBook:
             self.owed[name].add(before)
             del self.left_open[name]
 
-    def note_turn(self, name: str, when: str, taken: str, now: datetime, *, since: datetime) -> Turn | None:
+    def note_turn(
+        self, name: str, when: str, taken: str, now: datetime, *, since: datetime
+    ) -> Turn | None:
         """Note where a subscription stands after a whole pass; return its turn if that is open.
 
         A turn that came before `since` is none of it as it is now.

@@ -37,5 +37,10 @@ def make_change(
     previous: Paper | None = None,
     **fields: Any,  # noqa: ANN401 - any field of StoredChange
 ) -> StoredChange:
-    defaults: dict[str, Any] = {"fields": (), "run_id": 1, "found_at": FOUND, "paper_key": paper.id.number}
+    defaults: dict[str, Any] = {
+        "fields": (),
+        "run_id": 1,
+        "found_at": FOUND,
+        "paper_key": paper.id.number,
+    }
     return StoredChange(id=id_, kind=kind, paper=paper, previous=previous, **(defaults | fields))

@@ -17,7 +17,9 @@ from tests.unit.made_up import SUBMITTED, know, make_paper
 WATCHING = KnownBefore(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7))
 
 
-def kind_of(paper: Paper, stored: Paper | None = None, known_before: KnownBefore = WATCHING) -> Kind | None:
+def kind_of(
+    paper: Paper, stored: Paper | None = None, known_before: KnownBefore = WATCHING
+) -> Kind | None:
     known = {stored.id: know(stored)} if stored else {}
     changes = compare_papers([paper], known, known_before)
     return changes[0].kind if changes else None
@@ -33,14 +35,19 @@ def test_a_first_version_of_a_later_month_is_new_whatever_its_number() -> None:
 
 def test_a_paper_held_for_months_is_new_when_it_comes_out() -> None:
     held = make_paper(
-        "2611.12000", published=SUBMITTED - timedelta(days=200), updated=SUBMITTED - timedelta(days=200)
+        "2611.12000",
+        published=SUBMITTED - timedelta(days=200),
+        updated=SUBMITTED - timedelta(days=200),
     )
     assert kind_of(held) is Kind.NEW
 
 
 def test_an_old_paper_that_was_merely_edited_is_no_news() -> None:
     assert kind_of(make_paper("1505.00001")) is Kind.KNOWN
-    assert kind_of(make_paper("hep-th/9901001", version=3, updated=SUBMITTED - timedelta(days=900))) is Kind.KNOWN
+    assert (
+        kind_of(make_paper("hep-th/9901001", version=3, updated=SUBMITTED - timedelta(days=900)))
+        is Kind.KNOWN
+    )
 
 
 def test_a_higher_version_never_stored_is_a_replacement_if_it_is_recent() -> None:
@@ -49,7 +56,9 @@ def test_a_higher_version_never_stored_is_a_replacement_if_it_is_recent() -> Non
 
 
 def test_nothing_a_first_digest_finds_is_news() -> None:
-    assert kind_of(make_paper("2612.00001"), known_before=KnownBefore(is_bootstrap=True)) is Kind.KNOWN
+    assert (
+        kind_of(make_paper("2612.00001"), known_before=KnownBefore(is_bootstrap=True)) is Kind.KNOWN
+    )
 
 
 def test_a_higher_version_replaces() -> None:
@@ -75,18 +84,27 @@ def test_a_withdrawal_is_told_apart_from_a_replacement() -> None:
 
 def test_an_edit_without_a_new_version_is_metadata_with_what_changed() -> None:
     changes = compare_papers(
-        [make_paper(title="Another title", comment="accepted")], {make_paper().id: know(make_paper())}, WATCHING
+        [make_paper(title="Another title", comment="accepted")],
+        {make_paper().id: know(make_paper())},
+        WATCHING,
     )
-    assert [(change.kind, change.fields) for change in changes] == [(Kind.METADATA, ("title", "comment"))]
+    assert [(change.kind, change.fields) for change in changes] == [
+        (Kind.METADATA, ("title", "comment"))
+    ]
 
 
 def test_one_interface_writes_accents_as_tex_and_that_is_no_change() -> None:
     stored = make_paper(title=r"On Schr\"odinger's equation", authors=(r"P{\i}nar \"Ozg\"un",))
-    assert kind_of(make_paper(title="On Schrödinger's equation", authors=("Pınar Özgün",)), stored) is None
+    assert (
+        kind_of(make_paper(title="On Schrödinger's equation", authors=("Pınar Özgün",)), stored)
+        is None
+    )
 
 
 def test_what_the_search_interface_cannot_tell_stays_as_stored() -> None:
-    stored = make_paper(report_no="R-1", license="cc", is_withdrawn=True, authors=(Author("Ada", ("Here",)),))
+    stored = make_paper(
+        report_no="R-1", license="cc", is_withdrawn=True, authors=(Author("Ada", ("Here",)),)
+    )
     seen_at = make_paper(comment="now with a comment", authors=("Ada",))
     changes = compare_papers([seen_at], {stored.id: know(stored)}, WATCHING)
     now = changes[0].paper
@@ -104,11 +122,17 @@ def test_a_paper_met_on_two_pages_counts_once_at_its_highest_version() -> None:
 def test_changes_come_in_the_order_papers_were_announced() -> None:
     ids = ["2612.00002", "2611.15000", "2612.00001"]
     changes = compare_papers([make_paper(id_) for id_ in ids], {}, WATCHING)
-    assert [str(change.paper.id) for change in changes] == ["2611.15000", "2612.00001", "2612.00002"]
+    assert [str(change.paper.id) for change in changes] == [
+        "2611.15000",
+        "2612.00001",
+        "2612.00002",
+    ]
 
 
 @pytest.mark.parametrize("field", ["report_no", "license"])
-def test_what_the_harvest_tells_first_of_a_paper_that_a_search_brought_is_a_change(field: str) -> None:
+def test_what_the_harvest_tells_first_of_a_paper_that_a_search_brought_is_a_change(
+    field: str,
+) -> None:
     searched = make_paper()
     harvested = make_paper(datestamp=SUBMITTED.date(), **{field: "told"})
     (change,) = compare_papers([harvested], {searched.id: know(searched)}, WATCHING)
@@ -118,7 +142,10 @@ def test_what_the_harvest_tells_first_of_a_paper_that_a_search_brought_is_a_chan
     assert compare_papers([again], {harvested.id: know(harvested)}, WATCHING) == ()
 
 
-@given(st.sampled_from(["title", "abstract", "comment", "journal_ref"]), st.text(alphabet="abc ", min_size=1))
+@given(
+    st.sampled_from(["title", "abstract", "comment", "journal_ref"]),
+    st.text(alphabet="abc ", min_size=1),
+)
 def test_hash_and_comparison_agree_on_what_a_change_is(field: str, text: str) -> None:
     before = make_paper()
     after = replace(before, **{field: text})  # type: ignore[arg-type]  # the four fields are texts
@@ -129,5 +156,7 @@ def test_hash_and_comparison_agree_on_what_a_change_is(field: str, text: str) ->
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 4)), max_size=30))
 def test_comparing_what_was_just_stored_finds_nothing(drawn: list[tuple[int, int]]) -> None:
     papers = [make_paper(f"2611.{number:05d}", version=version) for number, version in drawn]
-    stored = {change.paper.id: know(change.paper) for change in compare_papers(papers, {}, WATCHING)}
+    stored = {
+        change.paper.id: know(change.paper) for change in compare_papers(papers, {}, WATCHING)
+    }
     assert compare_papers(papers, stored, WATCHING) == ()

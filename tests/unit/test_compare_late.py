@@ -14,7 +14,9 @@ from digest.model.announcements import Kind, KnownPaper
 from digest.model.papers import Paper
 from tests.unit.made_up import SUBMITTED, make_paper
 
-WATCHING = KnownBefore(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7), began_on=date(2026, 11, 1))
+WATCHING = KnownBefore(
+    mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7), began_on=date(2026, 11, 1)
+)
 DAY = date(2026, 11, 18)
 SEEN = datetime(2026, 11, 18, 15, 0, tzinfo=UTC)
 LATER = SEEN + timedelta(hours=6)
@@ -71,7 +73,10 @@ def test_the_search_is_not_believed_about_a_version_that_the_harvest_has_just_to
 def test_other_words_of_the_search_for_a_version_that_the_harvest_told_are_no_edit() -> None:
     searched = replace(BEFORE, datestamp=None, title="Other words")
     assert kind_of(searched, known_as(BEFORE), SEEN + timedelta(days=9)) is None
-    assert kind_of(searched, known_as(replace(BEFORE, datestamp=None)), SEEN + timedelta(days=9)) is Kind.METADATA
+    assert (
+        kind_of(searched, known_as(replace(BEFORE, datestamp=None)), SEEN + timedelta(days=9))
+        is Kind.METADATA
+    )
 
 
 def test_the_search_is_believed_about_a_higher_version() -> None:
@@ -83,17 +88,23 @@ def test_a_withdrawal_is_not_taken_back_by_a_replica_that_has_not_heard_of_it() 
     withdrawn = replace(BEFORE, is_withdrawn=True)
     assert kind_of(BEFORE, known_as(withdrawn, BEFORE)) is None
     assert (
-        kind_of(replace(BEFORE, datestamp=DAY + timedelta(days=2)), known_as(withdrawn, BEFORE)) is Kind.METADATA
+        kind_of(replace(BEFORE, datestamp=DAY + timedelta(days=2)), known_as(withdrawn, BEFORE))
+        is Kind.METADATA
     )
 
 
 def test_what_was_public_before_the_first_digest_is_no_news_though_that_look_lost_it() -> None:
     lost = make_paper("2611.12000", datestamp=date(2026, 10, 31))
     assert compare_papers([lost], {}, WATCHING)[0].kind is Kind.KNOWN
-    assert compare_papers([replace(lost, datestamp=date(2026, 11, 1))], {}, WATCHING)[0].kind is Kind.NEW
+    assert (
+        compare_papers([replace(lost, datestamp=date(2026, 11, 1))], {}, WATCHING)[0].kind
+        is Kind.NEW
+    )
 
 
-STATES = st.lists(st.sampled_from([(), ("cs.DC",), ("cs.DC", "cs.LG"), ("math.CO",)]), min_size=1, max_size=6)
+STATES = st.lists(
+    st.sampled_from([(), ("cs.DC",), ("cs.DC", "cs.LG"), ("math.CO",)]), min_size=1, max_size=6
+)
 
 
 @given(STATES, st.lists(st.tuples(st.integers(0, 5), st.integers(0, 48)), max_size=12))

@@ -41,10 +41,15 @@ PIECES = (
 TEXTS = [
     *(("", piece, "\x01") for piece in PIECES),
     *((before, piece, '"') for before in ('"', 'au:"') for piece in ("a%d ", "漢", "x, ")),
-    *((before, "25", end) for before, end in (("%", "41"), ("https%", "3A"), ("search_query=%", "22"))),
+    *(
+        (before, "25", end)
+        for before, end in (("%", "41"), ("https%", "3A"), ("search_query=%", "22"))
+    ),
 ]
 
-pytestmark = pytest.mark.timeout(600)  # seconds of processor time count, but others may take most of these
+pytestmark = pytest.mark.timeout(
+    600
+)  # seconds of processor time count, but others may take most of these
 
 
 def read_query(text: str) -> None:
@@ -72,7 +77,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences": lambda text: choose_snippet("GPUs", text, sentences=2),
     "a revision": lambda text: compare_words(text, f"new {text}"),
     "references": refer,
-    "reasons": lambda text: find_reasons(ASKED, make_paper(title=text, abstract=text, authors=(text,))),
+    "reasons": lambda text: find_reasons(
+        ASKED, make_paper(title=text, abstract=text, authors=(text,))
+    ),
     "lines of a mail": flow_text,
     "lines of a terminal": lambda text: lay_out_lines(text, 80, color=True),
     "a table": lambda text: table(("a", "b"), [(text, text)], empty=""),

@@ -60,7 +60,9 @@ def find_strings(path: Path) -> list[tuple[bool, int, str]]:
     """Return the strings of a file: whether each is a docstring, also one below a constant, its line and text."""
     prose = {id(node.value) for node in list_nodes(path) if isinstance(node, ast.Expr)}
     found = [one for one in list_nodes(path) if isinstance(one, ast.Constant)]
-    return [(id(one) in prose, one.lineno, one.value) for one in found if isinstance(one.value, str)]
+    return [
+        (id(one) in prose, one.lineno, one.value) for one in found if isinstance(one.value, str)
+    ]
 
 
 def find_prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -81,7 +83,11 @@ def find_owned(node: ast.AST) -> Iterator[str]:
     """Yield what a module or a class holds, and the attributes that its methods set."""
     for one in getattr(node, "body", ()):
         yield getattr(one, "name", "")
-        inside = ast.walk(one) if not isinstance(one, _DEFINITIONS) or isinstance(node, ast.ClassDef) else ()
+        inside = (
+            ast.walk(one)
+            if not isinstance(one, _DEFINITIONS) or isinstance(node, ast.ClassDef)
+            else ()
+        )
         yield from (str(getattr(part, "id", getattr(part, "attr", ""))) for part in inside)
 
 
@@ -97,7 +103,10 @@ def list_names(*, with_tests: bool) -> tuple[set[str], set[tuple[str, str]]]:
             names.update(re.findall(_WORD, text) if " " not in text else ())
             pairs.update(_PAIR.findall(text))
         for node in list_nodes(path):
-            found = [getattr(node, part, None) for part in ("id", "attr", "arg", "name", "asname", "module")]
+            found = [
+                getattr(node, part, None)
+                for part in ("id", "attr", "arg", "name", "asname", "module")
+            ]
             names.update(word for one in found if isinstance(one, str) for word in one.split("."))
             if isinstance(node, ast.Attribute):
                 before = node.value.func if isinstance(node.value, ast.Call) else node.value
@@ -114,15 +123,22 @@ def list_names(*, with_tests: bool) -> tuple[set[str], set[tuple[str, str]]]:
 def is_known(span: str, *, with_tests: bool) -> bool:
     """Whether what stands between backticks is no name, or one that exists."""
     if QUOTED.fullmatch(span) or _FILE.fullmatch(span):
-        return QUOTED.fullmatch(span) is not None or any(str(path).endswith(f"/{span}") for path in FILES)
+        return QUOTED.fullmatch(span) is not None or any(
+            str(path).endswith(f"/{span}") for path in FILES
+        )
     names, pairs = list_names(with_tests=with_tests)
     parts = span.removesuffix("()").split(".")
     if not _NAME.fullmatch(span) or pairs.issuperset(pairwise(parts)):
         return not _NAME.fullmatch(span) or parts[0] in names
-    return parts[0] not in {path.stem for path in OURS} and importlib.util.find_spec(parts[0]) is not None
+    return (
+        parts[0] not in {path.stem for path in OURS}
+        and importlib.util.find_spec(parts[0]) is not None
+    )
 
 
-@pytest.mark.parametrize("paths", [OURS, SOURCES[len(OURS) :], TEMPLATES, GUIDES], ids=lambda paths: paths[0].name)
+@pytest.mark.parametrize(
+    "paths", [OURS, SOURCES[len(OURS) :], TEMPLATES, GUIDES], ids=lambda paths: paths[0].name
+)
 def test_what_a_docstring_a_comment_or_a_guide_names_is_there(paths: list[Path]) -> None:
     lines = [(f"{path}:{line}", text) for path in paths for line, text in find_prose(path)]
     spans = [(place, span) for place, text in lines for span in _SPAN.findall(text)]
@@ -132,9 +148,14 @@ def test_what_a_docstring_a_comment_or_a_guide_names_is_there(paths: list[Path])
 def test_no_module_goes_by_another_name_where_it_is_imported() -> None:
     modules = {".".join(list_parts(path)).removesuffix(".__init__") for path in SOURCES}
     nodes = [(path, node) for path in SOURCES for node in list_nodes(path)]
-    imports = [(path, node) for path, node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [
+        (path, node) for path, node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     renamed = [(path, node, one) for path, node in imports for one in node.names if one.asname]
-    names = [(path, f"{getattr(node, 'module', '')}.{one.name}".lstrip(".")) for path, node, one in renamed]
+    names = [
+        (path, f"{getattr(node, 'module', '')}.{one.name}".lstrip("."))
+        for path, node, one in renamed
+    ]
     assert [(path, name) for path, name in names if name in modules] == []
 
 
@@ -146,9 +167,13 @@ def test_constants_come_before_the_first_function_or_class_unless_they_need_it()
     for path in OURS:
         body = read_tree(path).body
         needed = {node.name for node in body if isinstance(node, _DEFINITIONS)}
-        first = next((place for place, node in enumerate(body) if isinstance(node, _DEFINITIONS)), len(body))
+        first = next(
+            (place for place, node in enumerate(body) if isinstance(node, _DEFINITIONS)), len(body)
+        )
         for node in (one for one in body[first:] if isinstance(one, (ast.Assign, ast.AnnAssign))):
             found = {one.id: one.ctx for one in ast.walk(node) if isinstance(one, ast.Name)}
             names = [name for name, context in found.items() if isinstance(context, ast.Store)]
-            assert needed & {*found} or not names[0].strip("_")[:1].isupper(), f"{path}:{node.lineno}: {names}"
+            assert needed & {*found} or not names[0].strip("_")[:1].isupper(), (
+                f"{path}:{node.lineno}: {names}"
+            )
             needed.update(names)

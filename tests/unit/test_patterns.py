@@ -39,7 +39,9 @@ from tests.patterns import (
     time_run,
 )
 
-pytestmark = pytest.mark.timeout(600)  # processor time counts, but others may take most of these seconds
+pytestmark = pytest.mark.timeout(
+    600
+)  # processor time counts, but others may take most of these seconds
 
 WORDS = ("gpu", "tail latency", "reader@example.org")
 
@@ -62,11 +64,17 @@ def list_made() -> dict[str, Made]:
     tagged = [re.compile(f"^{line}", re.MULTILINE) for _, line, _, _ in TAGGED]
     tags = [re.compile(rf"^{tag}(.*(?:\n(?!{tag}).*)*)", re.MULTILINE) for _, _, tag, _ in TAGGED]
     return {
-        "digest.cli.starts: written": Made([re.compile(rf"""["']((?:[\w-]+:)?)({"|".join(WORDS)})["']""")]),
+        "digest.cli.starts: written": Made(
+            [re.compile(rf"""["']((?:[\w-]+:)?)({"|".join(WORDS)})["']""")]
+        ),
         "digest.config.addresses: pattern": Made([re.compile(one, re.ASCII) for one in incoming]),
         "digest.config.starter: written": Made([re.compile(written, re.IGNORECASE)]),
-        "digest.deliver.transports.smtp_replies: words": Made(map(re.compile, smtp_replies._WORDS.values())),
-        "digest.inspect.doctor: f'{re.escape(version)}(?:[\\\\s;]|$)'": Made([re.compile(r"v=spf1(?:[\s;]|$)")]),
+        "digest.deliver.transports.smtp_replies: words": Made(
+            map(re.compile, smtp_replies._WORDS.values())
+        ),
+        "digest.inspect.doctor: f'{re.escape(version)}(?:[\\\\s;]|$)'": Made(
+            [re.compile(r"v=spf1(?:[\s;]|$)")]
+        ),
         "digest.inspect.findings: f'{begin}({any_of})(?:e?s)?(?![^\\\\W_])'": Made([mask], "sub"),
         "digest.inspect.findings: f'(?<![\\\\w-]){re.escape(literal)}(?![\\\\w-])'": Made(literals),
         "digest.interest.files: start": Made(starts, "match"),
@@ -78,7 +86,9 @@ def list_made() -> dict[str, Made]:
             parts, "finditer"
         ),
         "digest.query.pasted: row_or_value": Made([pasted._patterns()[2]], "sub"),
-        "digest.query.pasted: ',' if ',' in value else '\\\\s+'": Made(map(re.compile, (",", r"\s+"))),
+        "digest.query.pasted: ',' if ',' in value else '\\\\s+'": Made(
+            map(re.compile, (",", r"\s+"))
+        ),
         "digest.query.pasted: f'(?i)\\\\b{title} *\\\\({name}\\\\)|\\\\b{name} *\\\\({title}\\\\)'": Made(
             [re.compile(title)]
         ),
@@ -109,12 +119,18 @@ def list_found() -> tuple[Found, ...]:
 
 
 def list_rooms() -> list[str]:
-    return sorted(path.stem for path in Path(digest.__file__).parent.iterdir() if not path.name.startswith("_"))
+    return sorted(
+        path.stem
+        for path in Path(digest.__file__).parent.iterdir()
+        if not path.name.startswith("_")
+    )
 
 
 @pytest.mark.parametrize("room", list_rooms())
 def test_each_pattern_takes_about_twice_as_long_for_a_text_twice_as_long(room: str) -> None:
-    tried = [one for one in list_found() if one.room == room and one.pattern not in {*OURS, *BOUNDS}]
+    tried = [
+        one for one in list_found() if one.room == room and one.pattern not in {*OURS, *BOUNDS}
+    ]
     assert [str(slow) for one in tried if (slow := find_slow(one))] == []
 
 
@@ -192,11 +208,19 @@ def plant(tmp_path: Path) -> Plant:
         (r'import re; f = lambda text: re.sub(r"\s+$", "", text)', ["finditer"]),
         (r'import re; ENDS = {"x": re.compile(r"\s+$", re.M)}', ["finditer", "fullmatch", "scan"]),
         (r'import re; P = re.compile(r"\s+$"); f = lambda text: P.match(text, 3)', ["scan"]),
-        (r'import re as regular; f = lambda text: regular.split(pattern=r"\s+$", string=text)', ["finditer"]),
-        ('import re; BLANK = r"\\s"\ndef f(text): return re.search(f"{BLANK}+$", text, re.I)', ["search"]),
+        (
+            r'import re as regular; f = lambda text: regular.split(pattern=r"\s+$", string=text)',
+            ["finditer"],
+        ),
+        (
+            'import re; BLANK = r"\\s"\ndef f(text): return re.search(f"{BLANK}+$", text, re.I)',
+            ["search"],
+        ),
     ],
 )
-def test_a_pattern_is_found_wherever_it_is_written(plant: Plant, source: str, ways: list[str]) -> None:
+def test_a_pattern_is_found_wherever_it_is_written(
+    plant: Plant, source: str, ways: list[str]
+) -> None:
     (found,) = find_patterns([plant(source)], {})
     assert found.pattern.pattern == r"\s+$"
     assert found.list_ways() == ways

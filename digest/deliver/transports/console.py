@@ -7,9 +7,9 @@ import threading
 from datetime import datetime
 from typing import TextIO
 
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
-from digest.model.subscriptions import Destination
 
 
 class ConsoleTransport:
@@ -43,7 +43,12 @@ class ConsoleTransport:
             ) from error
         return Receipt("", "printed")
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(
+        self,
+        message: Message,  # noqa: ARG002 - every transport is asked alike
+        destination: Destination,  # noqa: ARG002 - every transport is asked alike
+        begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
+    ) -> Receipt | None:
         """Never answer, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
         raise DeliveryError("a console cannot be asked what it showed", permanent=True)
 

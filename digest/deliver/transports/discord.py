@@ -11,9 +11,9 @@ import json
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPoster, classify_status
+from digest.model.destinations import Destination
 from digest.model.errors import Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
-from digest.model.subscriptions import Destination
 
 _WHO = "Discord"
 _LONGEST = 2000
@@ -25,7 +25,9 @@ class DiscordTransport(HookPoster[str]):
 
     what = "Discord webhook called {!r}"
 
-    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
+    ) -> Receipt:
         """Post the message's text, in exactly one request; nobody is notified by a name that is in it."""
         hook = self._hook_of(destination)  # with a query, if it names a thread
         url = f"{hook}{'&' if '?' in hook else '?'}wait=true"

@@ -12,9 +12,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from digest.config.addresses import expand_home
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
 from digest.model.messages import SITE_INDEX, IsOurs, Message, Receipt, always_ours
-from digest.model.subscriptions import Destination
 
 _SUFFIXES = {
     "message/rfc822": ".eml",
@@ -79,7 +79,12 @@ class FolderTransport:
             (write_own if _is_page(message.body) else write_if_changed)(path, message.body)
             return Receipt(str(path), "written")
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+    def find(
+        self,
+        message: Message,
+        destination: Destination,
+        begun_at: datetime,  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+    ) -> Receipt | None:
         """Tell whether the message's file is there."""
         path, is_there = self._locate(message, destination)
         return Receipt(str(path), "was there already") if is_there else None
@@ -137,7 +142,9 @@ def write_own(path: Path, data: bytes, *, is_of_site: bool = True) -> bool:
     for one in (path, path.with_name(SITE_INDEX)) if is_of_site else (path,):
         head = read_head(one)
         if head is not None and _MARKS[one.suffix.lower()] not in head:
-            raise DeliveryError(f"{one} is not of Digest, so it stays as it is: move it, or name another folder")
+            raise DeliveryError(
+                f"{one} is not of Digest, so it stays as it is: move it, or name another folder"
+            )
     return write_if_changed(path, data)
 
 
@@ -195,7 +202,9 @@ def _replace(target: Path, data: bytes) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """Make the new name itself survive a power cut, if the system can."""
-    with contextlib.suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
+    with contextlib.suppress(
+        OSError
+    ):  # some file systems cannot sync a folder; the file itself is safe
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

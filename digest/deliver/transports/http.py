@@ -10,9 +10,9 @@ from typing import ClassVar, Generic, TypeVar
 
 from digest import __version__
 from digest.config.addresses import ChooseProxy
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, require_ours
-from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
 
 T = TypeVar("T")
@@ -74,7 +74,9 @@ def classify_status(
         )
     if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
         return DeliveryError(
-            f"{who} had an error of its own (HTTP {status})", ambiguous=is_post, retry_after=retry_after
+            f"{who} had an error of its own (HTTP {status})",
+            ambiguous=is_post,
+            retry_after=retry_after,
         )
     return DeliveryError(
         f"{who} refused the request itself (HTTP {status})",
@@ -119,7 +121,12 @@ class HookPoster(Generic[T]):
         self._hook_of(destination)
         return ""
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(
+        self,
+        message: Message,  # noqa: ARG002 - every transport is asked alike
+        destination: Destination,  # noqa: ARG002 - every transport is asked alike
+        begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
+    ) -> Receipt | None:
         """Never answer, but raise a permanent `DeliveryError`: a webhook only takes."""
         raise DeliveryError("a webhook can't be asked which messages it took", permanent=True)
 

@@ -9,9 +9,9 @@ from typing import NamedTuple, cast
 
 from digest.config import Config
 from digest.model.clock import Clock
+from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
-from digest.model.subscriptions import DestinationKind
 
 _ROOM = "digest.deliver.transports"
 
@@ -62,7 +62,9 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
             "url": config.slack.url,
             "choose_proxy": config.choose_proxy,
         },
-        lambda config: config.slack.ambiguous_wait,  # its history lags a little after what was posted
+        lambda config: (
+            config.slack.ambiguous_wait
+        ),  # its history lags a little after what was posted
         can_be_asked=True,
     ),
     DestinationKind.SLACK_WEBHOOK: TransportEntry(
@@ -84,7 +86,9 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
         knows_repeats=True,
     ),
     DestinationKind.FILE: TransportEntry(
-        f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}, can_be_asked=True
+        f"{_ROOM}.file:FolderTransport",
+        lambda config, _: {"root": config.folder},
+        can_be_asked=True,
     ),
     DestinationKind.CONSOLE: TransportEntry(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }

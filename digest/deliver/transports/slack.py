@@ -26,9 +26,9 @@ from slack_sdk.web import SlackResponse
 from digest.config.addresses import ChooseProxy
 from digest.deliver.transports.http import TIMEOUT, WHOLE, classify_exchange_error, classify_status
 from digest.model.clock import monotonic
+from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours, require_ours
-from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire
 
 SLACK_URL = "https://slack.com/api/"
@@ -91,7 +91,9 @@ WAIT: dict[str, float | None] = {
 
 _TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
 _ADMIN = "Ask the workspace's administrators to let the app post."
-_INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
+_INVITE = (
+    "Write /invite @… with the app's name in that channel, and check the channel's name or id."
+)
 
 WORKSPACE: dict[str, str] = {
     "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
@@ -132,11 +134,27 @@ _REFUSED = {
 """What is refused, by Slack's code; where another code has a hint, the channel is."""
 
 _WORDS_OF_OUR_FAULT = (
-    *("invalid_", "too_many_", "too_long", "too_large", "limit_exceeded", "markdown_text_conflict", "no_text"),
-    *("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument"),
+    *(
+        "invalid_",
+        "too_many_",
+        "too_long",
+        "too_large",
+        "limit_exceeded",
+        "markdown_text_conflict",
+        "no_text",
+    ),
+    *(
+        "json_not_object",
+        "missing_post_type",
+        "missing_charset",
+        "unknown_method",
+        "missing_argument",
+    ),
 )
 
-WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
+WRONG_MESSAGE = (
+    "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
+)
 
 
 class SlackTransport:
@@ -183,23 +201,34 @@ class SlackTransport:
             f" scope groups:read, and write /invite @… with its name in {destination.address}.",
         )
 
-    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
+    ) -> Receipt:
         """Post the message's JSON as it is, in exactly one request."""
         try:
-            answer = self.client.call("chat.postMessage", json=json.loads(message.body), is_ours=is_ours)
+            answer = self.client.call(
+                "chat.postMessage", json=json.loads(message.body), is_ours=is_ours
+            )
         except DeliveryError as error:
             if error.permanent and not error.too_large:
                 self._list_again_at = 0.0  # the channel may be another by now
             raise
         warnings = _read_warnings(answer)
         if warnings:
-            _LOGGER.warning("Slack took a message for %s and warns: %s", destination, ", ".join(warnings))
+            _LOGGER.warning(
+                "Slack took a message for %s and warns: %s", destination, ", ".join(warnings)
+            )
         if not answer.text("ts"):
             raise DeliveryError("Slack said ok, but named no message", ambiguous=True)
         did = "was there already" if answer.get("is_duplicate") is True else "posted"
         return Receipt(answer.text("ts"), ", ".join([did, *warnings]))
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(
+        self,
+        message: Message,
+        destination: Destination,  # noqa: ARG002 - every transport is asked alike
+        begun_at: datetime,
+    ) -> Receipt | None:
         """Search a channel or a thread, a day around, for a post with this message's metadata."""
         call = json.loads(message.body)
         mark = _read_payload(call)
@@ -312,7 +341,11 @@ class SlackAnswer:
     def objects(self, *path: str) -> list[dict[str, object]]:
         """Return the objects of the list below nested keys."""
         values = self.get(*path)
-        return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+        return (
+            [value for value in values if isinstance(value, dict)]
+            if isinstance(values, list)
+            else []
+        )
 
     @property
     def retry_after(self) -> float | None:
@@ -332,12 +365,16 @@ class SlackClient(WebClient):
         # At DEBUG the library writes whole bodies to its log, and the caller says its errors.
         _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
-        self.wire = Wire({}, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy)
+        self.wire = Wire(
+            {}, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy
+        )
         self._silence = timeout
 
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
         body = req.data if isinstance(req.data, bytes) else None
-        answer = self.wire.ask("POST", url, silence=self._silence, body=body, headers=dict(req.header_items()))
+        answer = self.wire.ask(
+            "POST", url, silence=self._silence, body=body, headers=dict(req.header_items())
+        )
         return {"status": answer.status, "headers": answer.headers, "body": answer.text}
 
     def call(
@@ -355,13 +392,17 @@ class SlackClient(WebClient):
         is_post = json is not None
         require_ours(is_ours)
         try:
-            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+            response = self.api_call(
+                method, data=dict(form) if form is not None else None, json=json
+            )
         except SlackApiError as error:
             raise classify_answer(method, _read_answer(error.response), is_post=is_post) from None
         except ExchangeError as error:
             raise classify_exchange_error("Slack", error, is_post=is_post) from error
         except _UNREADABLE as error:
-            raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
+            raise DeliveryError(
+                f"Slack's answer can't be read: {error}", ambiguous=is_post
+            ) from error
         return _read_answer(response)
 
 

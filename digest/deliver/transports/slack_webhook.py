@@ -10,16 +10,19 @@ from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, classify_status
 from digest.deliver.transports.slack import TOO_LARGE, WRONG_MESSAGE, is_our_fault
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
-from digest.model.subscriptions import Destination
 from digest.wire import HttpAnswer
 
 _WHO = "the Slack webhook"
 
 _WEBHOOK_GONE = "Make a new incoming webhook for the channel, and replace the old URL with its URL."
 _REFUSALS = {
-    **dict.fromkeys(("invalid_token", "no_service", "no_service_id", "no_active_hooks", "no_team"), _WEBHOOK_GONE),
+    **dict.fromkeys(
+        ("invalid_token", "no_service", "no_service_id", "no_active_hooks", "no_team"),
+        _WEBHOOK_GONE,
+    ),
     "team_disabled": "The workspace is switched off: ask its administrators.",
     "channel_not_found": _WEBHOOK_GONE,
     "channel_is_archived": "Unarchive the channel, or make a webhook for another.",
@@ -34,7 +37,9 @@ class WebhookTransport(HookPoster[str]):
 
     what = "Slack webhook called {!r}"
 
-    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
+    ) -> Receipt:
         """Post the message's bytes, in exactly one request; the receipt carries no id."""
         answer = self._post(_WHO, self._hook_of(destination), message.body, is_ours)
         if answer.status == HTTPStatus.OK and answer.text == "ok":
@@ -44,7 +49,9 @@ class WebhookTransport(HookPoster[str]):
 
 def _classify(answer: HttpAnswer) -> DeliveryError:
     code = answer.text if answer.text.replace("_", "").isalnum() else ""
-    if answer.status in CLIENT_ERRORS and (code in _REFUSALS or code in TOO_LARGE or is_our_fault(code)):
+    if answer.status in CLIENT_ERRORS and (
+        code in _REFUSALS or code in TOO_LARGE or is_our_fault(code)
+    ):
         return DeliveryError(
             f"{_WHO} answered {code}",
             permanent=True,

@@ -18,9 +18,9 @@ from digest.deliver.transports.smtp_connection import (
 )
 from digest.deliver.transports.smtp_replies import LimitReached
 from digest.model.clock import monotonic
+from digest.model.destinations import Destination, normalise_address
 from digest.model.errors import DeliveryError, Refusal, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
-from digest.model.subscriptions import Destination, normalise_address
 from digest.wire import read_clock
 
 _LONG = 10.0
@@ -61,7 +61,9 @@ class SmtpTransport:
         """Return the address as the mail server gets it."""
         return _read_recipient(destination)
 
-    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
+    ) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
 
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
@@ -75,7 +77,9 @@ class SmtpTransport:
                 hint=self._obstacle.hint,
             )
         began = monotonic()
-        data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
+        data = b"\r\n".join(
+            (*message.body.splitlines(), b"")
+        )  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
             try:
                 try:
@@ -95,7 +99,9 @@ class SmtpTransport:
                 if is_limit:
                     self._limited.add(recipient)
                 # Said to one reader alone it may be of that reader.
-                is_of_all = is_limit and (error.refusal is Refusal.ACCOUNT or len(self._limited) > 1)
+                is_of_all = is_limit and (
+                    error.refusal is Refusal.ACCOUNT or len(self._limited) > 1
+                )
                 error.whole_transport |= is_of_all
                 if is_silent or is_of_all:
                     self._rests_until = self._now() + _REST
@@ -109,7 +115,12 @@ class SmtpTransport:
         with self._lend() as connection:
             connection.take()
 
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(
+        self,
+        message: Message,  # noqa: ARG002 - every transport is asked alike
+        destination: Destination,  # noqa: ARG002 - every transport is asked alike
+        begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
+    ) -> Receipt | None:
         """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
         raise DeliveryError("a mail server can't be asked which mails it took", permanent=True)
 

@@ -22,7 +22,13 @@ from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
-from digest.deliver.transports.smtp_replies import OF_SENDER, OF_SENDER_MAYBE, Cause, LimitReached, find_cause
+from digest.deliver.transports.smtp_replies import (
+    OF_SENDER,
+    OF_SENDER_MAYBE,
+    Cause,
+    LimitReached,
+    find_cause,
+)
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Receipt, require_ours
@@ -92,7 +98,9 @@ class MailServer:
             ) from error
 
 
-def parse_mail_server(url: str, *, password: str = "", ca_file: Path | None = None, helo: str = "") -> MailServer:
+def parse_mail_server(
+    url: str, *, password: str = "", ca_file: Path | None = None, helo: str = ""
+) -> MailServer:
     """Read a mail server's URL, and check the login."""
     parts = urlsplit(read_smtp_url(url))
     security, user = Security(parts.scheme), unquote(parts.username or "")
@@ -201,7 +209,9 @@ def classify_break(stage: Stage, error: Exception) -> DeliveryError:
             ambiguous=True,
             hint="The server may have taken the mail. Search its log for the Message-ID.",
         )
-    return DeliveryError(f"the connection broke at {stage}, before the mail was handed over: {_words(error)}")
+    return DeliveryError(
+        f"the connection broke at {stage}, before the mail was handed over: {_words(error)}"
+    )
 
 
 def classify_opening_error(
@@ -226,7 +236,9 @@ def classify_opening_error(
             hint=Cause.ENCRYPTION,
         )
     # Every smtplib error is an OSError; the two kinds mean different things here.
-    if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(error, smtplib.SMTPException):
+    if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(
+        error, smtplib.SMTPException
+    ):
         return DeliveryError(
             f"{server} can't be reached: {_words(error)}",
             whole_transport=True,
@@ -257,7 +269,9 @@ class Timeouts:
     """How long to wait (seconds) and how much to ask of one connection, until it is closed."""
 
     command: float = 60.0
-    final: float = 600.0  # a shorter wait for the answer to the final dot makes copies (RFC 5321 §4.5.3.2.6)
+    final: float = (
+        600.0  # a shorter wait for the answer to the final dot makes copies (RFC 5321 §4.5.3.2.6)
+    )
     idle: float = 60.0
     mails: int = 100
 
@@ -362,7 +376,8 @@ class SmtpConnection:
             self.drop()
             if self.is_broken_off:
                 raise DeliveryError(
-                    f"{self._server} was not reached: this process stopped the connection", whole_transport=True
+                    f"{self._server} was not reached: this process stopped the connection",
+                    whole_transport=True,
                 ) from error
             offered = link.esmtp_features if link is not None else {}
             raise classify_opening_error(self._server, stage, error, offered) from error
@@ -447,7 +462,11 @@ class _Link(smtplib.SMTP):
     """smtplib's side of a connection; it shows its socket as soon as there is one."""
 
     def __init__(
-        self, server: MailServer, hold: Callable[[socket.socket], None], tls: ssl.SSLContext | None, timeout: float
+        self,
+        server: MailServer,
+        hold: Callable[[socket.socket], None],
+        tls: ssl.SSLContext | None,
+        timeout: float,
     ) -> None:
         self._hold = hold
         self._tls = tls if server.security is Security.TLS else None

@@ -10,10 +10,10 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPoster, classify_status
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
-from digest.model.subscriptions import Destination
 from digest.wire import HttpAnswer
 
 _TAKEN = range(200, 300)
@@ -29,7 +29,9 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
     what = "webhook {!r} with url and secret"
 
-    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
+    ) -> Receipt:
         """Post the message's bytes, signed, in exactly one request."""
         url, key = self._hook_of(destination)
         moment = int(self._now().timestamp())
@@ -61,5 +63,7 @@ def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "See the receiver's log, or its answer: " + (answer.text[:_MOST_TEXT] or "it was empty.")
+        failure.hint = "See the receiver's log, or its answer: " + (
+            answer.text[:_MOST_TEXT] or "it was empty."
+        )
     return failure

@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, Date, LargeBinary, Text, func, insert, select, update
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    LargeBinary,
+    Text,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from digest.model.messages import DeliveryState, Receipt
 from digest.store import Store
@@ -24,7 +36,9 @@ def fill(store: Store) -> None:
         for delivery in (first, second):
             begin_sending(conn, delivery, make_message("Grüße"), MORNING)
         mark_sent(conn, first, Receipt("remote"), MORNING)
-        mark_unsent(conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING)
+        mark_unsent(
+            conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING
+        )
     store_digest(store, MAIL, subscription="other", slot="2026-11-19")
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=2))
@@ -66,6 +80,8 @@ def _make_up(column: Column[Any]) -> object:
 def all_rows(conn: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return everything there is, by table."""
     return {
-        table.name: [tuple(row) for row in conn.execute(select(table).order_by(*table.primary_key.columns))]
+        table.name: [
+            tuple(row) for row in conn.execute(select(table).order_by(*table.primary_key.columns))
+        ]
         for table in metadata.sorted_tables
     }

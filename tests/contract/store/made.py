@@ -13,9 +13,19 @@ from sqlalchemy import Connection, event, select
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind, StoredChange
 from digest.model.cadences import Cadence
-from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Form, Group, Message, Occasion
+from digest.model.destinations import Destination, DestinationKind
+from digest.model.messages import (
+    Coverage,
+    DeliveryPlan,
+    Digest,
+    DigestEntry,
+    Form,
+    Group,
+    Message,
+    Occasion,
+)
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
+from digest.model.subscriptions import FILE, Subscription
 from digest.store import Store
 from digest.store.changes import save_changes
 from digest.store.digests import DigestDraft, save_digests
@@ -42,7 +52,10 @@ def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # n
         version=version,
         title=f"Tail latency below $10^{{-3}}$ s, part {number}",
         abstract="First lines.\nSecond paragraph on caches.",
-        authors=(Author("Ada Müller", ("Turm University", "Lab 2")), Author("The Crate Collaboration")),
+        authors=(
+            Author("Ada Müller", ("Turm University", "Lab 2")),
+            Author("The Crate Collaboration"),
+        ),
         categories=("cs.PF", "cs.DC"),
         published=NOW - 3 * DAY,
         updated=NOW - 2 * DAY,
@@ -56,13 +69,19 @@ def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # n
 
 
 def store_papers(
-    store: Store, papers: Sequence[Paper], *, kind: Kind = Kind.NEW, run_id: int = 1, at: datetime = NOW
+    store: Store,
+    papers: Sequence[Paper],
+    *,
+    kind: Kind = Kind.NEW,
+    run_id: int = 1,
+    at: datetime = NOW,
 ) -> tuple[StoredChange, ...]:
     """Store papers as changes of one kind, whatever was known of them before."""
     with store.begin() as conn:
         known = load_known(conn, [paper.id for paper in papers])
         changes = [
-            Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ()) for paper in papers
+            Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ())
+            for paper in papers
         ]
         return save_changes(conn, changes, content_hash, run_id=run_id, at=at)
 
@@ -70,7 +89,10 @@ def store_papers(
 def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # noqa: ANN401 - any field of it
     """Return a subscription to the saved query `perf` by mail."""
     subscription = Subscription(
-        name=name, queries=("perf",), destinations=(MAIL,), cadence=Cadence.parse("daily at 08:00 UTC")
+        name=name,
+        queries=("perf",),
+        destinations=(MAIL,),
+        cadence=Cadence.parse("daily at 08:00 UTC"),
     )
     return replace(subscription, **changes)
 
@@ -87,7 +109,9 @@ class AlwaysDue:
         del subscription, now, taken, paused_until
         return self.moment
 
-    def realign_due(self, subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+    def realign_due(
+        self, subscription: Subscription, due_at: datetime, now: datetime, taken: str
+    ) -> datetime:
         del subscription, now, taken
         return due_at + timedelta(hours=1)
 
@@ -116,7 +140,9 @@ def store_match(
     """Keep one match run that brings these changes to these subscriptions; return its id."""
     with store.begin() as conn:
         ids = [id_ for of_one in chosen.values() for id_ in of_one]
-        run_id = begin_match_run(conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll")
+        run_id = begin_match_run(
+            conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll"
+        )
         save_matches(conn, run_id, chosen, at=at, occasion=occasion)
         return run_id
 
@@ -131,7 +157,9 @@ def make_digest(
             paper=change.paper,
             label="v1 → v2",
             queries=("perf",),
-            reasons=(Reason("ti:tail", (Span(Field.TITLE, 0, 4), Span(Field.AUTHORS, 0, 3, 1)), "perf"),),
+            reasons=(
+                Reason("ti:tail", (Span(Field.TITLE, 0, 4), Span(Field.AUTHORS, 0, 3, 1)), "perf"),
+            ),
             announced=change.announced,
             change_id=change.id,
         )
@@ -145,18 +173,32 @@ def make_digest(
         planned_at=MORNING,
         zone="Europe/Berlin",
         entries=entries,
-        groups=(Group("New", len(entries), Form.TWO_SENTENCES, reasons=("by A. Lindquell",) * len(entries)),),
+        groups=(
+            Group(
+                "New", len(entries), Form.TWO_SENTENCES, reasons=("by A. Lindquell",) * len(entries)
+            ),
+        ),
         shown=len(entries),
         queries=(("perf", "all:perf"),),
         coverage=Coverage(
-            NOW.date(), is_complete=True, compared=412, matched=len(entries), checked_at=NOW, source="harvest"
+            NOW.date(),
+            is_complete=True,
+            compared=412,
+            matched=len(entries),
+            checked_at=NOW,
+            source="harvest",
         ),
     )
 
 
-def plan(destination: Destination = MAIL, parts: int = 1, *, key: str = "key") -> tuple[DeliveryPlan, ...]:
+def plan(
+    destination: Destination = MAIL, parts: int = 1, *, key: str = "key"
+) -> tuple[DeliveryPlan, ...]:
     """Return the plans of a digest's parts to one destination."""
-    return tuple(DeliveryPlan(destination, part, parts, f"{key}-{destination}-{part}") for part in range(parts))
+    return tuple(
+        DeliveryPlan(destination, part, parts, f"{key}-{destination}-{part}")
+        for part in range(parts)
+    )
 
 
 @dataclass(frozen=True)
@@ -224,7 +266,9 @@ def save_digest(
     at: datetime,
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
-    return save_digests(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(subscription_id)
+    return save_digests(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(
+        subscription_id
+    )
 
 
 def states(store: Store) -> list[str]:

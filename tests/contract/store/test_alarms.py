@@ -112,13 +112,25 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
-        for number, (id_, state) in enumerate(zip(ids, ("ready", "held", "sent", "dead"), strict=True)):
-            values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
+        for number, (id_, state) in enumerate(
+            zip(ids, ("ready", "held", "sent", "dead"), strict=True)
+        ):
+            values = {
+                "state": state,
+                "created_at": NOW - number * HOUR,
+                "last_error": f"reason {number}",
+            }
             ended = NOW if state in ("sent", "dead") else None
-            conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
+            conn.execute(
+                update(deliveries)
+                .where(deliveries.c.id == id_)
+                .values(values | {"ended_at": ended})
+            )
         assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
         assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
+        assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(
+            1, str(SLACK), NOW, ids[3], "reason 3"
+        )
         assert load_failed_deliveries(conn, NOW) is None
         held_since = NOW - HOUR
         assert load_held_deliveries(conn) == Overdue(1, str(SLACK), held_since, ids[1], "reason 1")
@@ -157,7 +169,11 @@ EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
 
 
 def announce(
-    store: Store, *, due_at: datetime = EVENING, at: datetime = EVENING, cadence: str = "on announcement"
+    store: Store,
+    *,
+    due_at: datetime = EVENING,
+    at: datetime = EVENING,
+    cadence: str = "on announcement",
 ) -> int:
     """Store a subscription on announcement, whose turn has come, and a paper that waits for it; return its id."""
     ids = subscribe(store, make_subscription(cadence=Cadence.parse(cadence)))
@@ -178,16 +194,22 @@ def test_papers_that_wait_on_announcement_are_overdue_once_their_announcement_ke
 ) -> None:
     announce(store, at=EVENING + 3 * HOUR)
     morning = alarm_moment(date(2026, 11, 18))
-    assert find_overdue(store, morning - MINUTE) is None, "the rest of the announcement is waited for"
+    assert find_overdue(store, morning - MINUTE) is None, (
+        "the rest of the announcement is waited for"
+    )
     for later in (morning, morning + 10 * HOUR, morning + 16 * HOUR, morning + 5 * DAY):
         assert find_overdue(store, later) == Overdue(1, "team", EVENING + 3 * HOUR)
 
 
-def test_papers_that_came_too_late_for_their_announcement_are_owed_by_the_next_ones_turn(store: Store) -> None:
+def test_papers_that_came_too_late_for_their_announcement_are_owed_by_the_next_ones_turn(
+    store: Store,
+) -> None:
     announce(store, at=EVENING + 12 * HOUR, due_at=EVENING + DAY)
     assert find_overdue(store, EVENING + DAY) is None
     assert find_overdue(store, EVENING + DAY + 9 * HOUR) is None
-    assert find_overdue(store, alarm_moment(date(2026, 11, 19))) == Overdue(1, "team", EVENING + DAY)
+    assert find_overdue(store, alarm_moment(date(2026, 11, 19))) == Overdue(
+        1, "team", EVENING + DAY
+    )
 
 
 def test_what_is_told_at_once_is_overdue_by_the_moment_it_was_made_due(store: Store) -> None:
@@ -212,12 +234,18 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
         save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
-        conn.execute(update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING))
+        conn.execute(
+            update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING)
+        )
     assert find_overdue(store, later) is None
 
 
-def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_much_later(store: Store) -> None:
-    patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
+def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_much_later(
+    store: Store,
+) -> None:
+    patient = Cadence.parse(
+        "daily at 08:00 UTC, at the latest 12:00"
+    )  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:
         early = load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
@@ -235,10 +263,14 @@ def test_a_first_digest_that_is_not_planned_is_overdue_though_its_subscription_h
 ) -> None:
     weekly = Cadence.parse("mondays at 09:00 UTC")
     ids = subscribe(
-        store, make_subscription(cadence=weekly), make_subscription("fed", destinations=(FEED,), cadence=weekly)
+        store,
+        make_subscription(cadence=weekly),
+        make_subscription("fed", destinations=(FEED,), cadence=weekly),
     )
     (change,) = store_papers(store, [make_paper()])
-    store_match(store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_DIGEST)
+    store_match(
+        store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_DIGEST
+    )
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
     assert find_overdue(store, EVENING) is None

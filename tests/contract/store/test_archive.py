@@ -9,7 +9,13 @@ import pytest
 from digest.model.announcements import Kind
 from digest.store import Store
 from digest.store.changes import load_cross_lists
-from digest.store.papers import StoredSpan, assign_announcements, load_announced, load_stored_span, load_submitted
+from digest.store.papers import (
+    StoredSpan,
+    assign_announcements,
+    load_announced,
+    load_stored_span,
+    load_submitted,
+)
 from digest.store.runs import finish_run, move_cursor, start_run
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -48,12 +54,17 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
     moments = [NOW - DAY, NOW, NOW + timedelta(seconds=1)]
-    store_papers(store, [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)])
+    store_papers(
+        store,
+        [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)],
+    )
     with store.read() as conn:
         assert [paper.id.number for paper in load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
 
 
-def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_are_read_in_batches_to_the_last(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("digest.store.papers._BATCH", 3)
     store_papers(store, [make_paper(number) for number in range(1, 11)])
     with store.read() as conn:
@@ -63,11 +74,15 @@ def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytes
 
 def test_papers_are_found_by_their_announcement_and_else_by_submission(store: Store) -> None:
     moments = [NOW - 9 * DAY, NOW - 9 * DAY, NOW - DAY, NOW - 8 * DAY]
-    papers_ = [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)]
+    papers_ = [
+        make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)
+    ]
     gone = make_paper(5, published=NOW, is_withdrawn=True)
     stored = store_papers(store, [*papers_, gone])
     with store.begin() as conn:
-        assign_announcements(conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY})
+        assign_announcements(
+            conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY}
+        )
         found, all_found = (
             [(key, day, paper.id.number) for key, day, paper in rows]
             for rows in (
@@ -86,7 +101,9 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
     for number, run_id in zip((1, 2), run_ids, strict=True):
         crossed = make_paper(number, categories=("cs.PF", "cs.DC", "cs.OS"))
         store_papers(store, [crossed], kind=Kind.CROSS_LIST, run_id=run_id, at=NOW)
-    store_papers(store, [make_paper(3, title="Another")], kind=Kind.METADATA, run_id=run_ids[1], at=NOW)
+    store_papers(
+        store, [make_paper(3, title="Another")], kind=Kind.METADATA, run_id=run_ids[1], at=NOW
+    )
     with store.read() as conn:
         (change,) = load_cross_lists(conn, NOW)
         assert load_cross_lists(conn, NOW + DAY) == []

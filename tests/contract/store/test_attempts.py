@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent, mark_unsent
 from digest.store.outbox import claim_deliveries, has_deliveries, load_open_outbox, renew_claims
@@ -28,7 +28,8 @@ def claim(store: Store) -> list[Delivery]:
 def begin(store: Store, claimed: list[Delivery]) -> list[DeliveryState]:
     with store.begin() as conn:
         return [
-            begin_sending(conn, delivery, make_message(str(delivery.destination)), MORNING) for delivery in claimed
+            begin_sending(conn, delivery, make_message(str(delivery.destination)), MORNING)
+            for delivery in claimed
         ]
 
 
@@ -49,7 +50,9 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
         try:
             for _ in range(20):
                 with store.begin() as conn:
-                    renew_claims(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
+                    renew_claims(
+                        conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]]
+                    )
         except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
             failures.append(error)
 
@@ -62,16 +65,22 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
     assert failures == []
 
 
-def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(store: Store) -> None:
+def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(
+    store: Store,
+) -> None:
     if store.dialect != "sqlite":
         pytest.skip("PostgreSQL reads small tables from end to end whatever indexes they have")
     plans: list[str] = []
 
-    def explain(conn: Connection, _: object, statement: str, values: Sequence[Any], *others: object) -> None:
+    def explain(
+        conn: Connection, _: object, statement: str, values: Sequence[Any], *others: object
+    ) -> None:
         if statement.split(maxsplit=1)[0] in {"SELECT", "UPDATE", "INSERT", "WITH"}:
             session = conn.connection.driver_connection
             assert session is not None
-            steps = session.execute(f"EXPLAIN QUERY PLAN {statement}", values[0] if others[-1] else values)
+            steps = session.execute(
+                f"EXPLAIN QUERY PLAN {statement}", values[0] if others[-1] else values
+            )
             plans.extend(f"{step[3]}: {statement}" for step in steps)
 
     store_digest(store, *READERS)
@@ -86,7 +95,11 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
     finally:
         event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
-    scans = [plan for plan in plans if re.match(r"SCAN (?:deliveries|attempts|digests)\b(?! USING INDEX)", plan)]
+    scans = [
+        plan
+        for plan in plans
+        if re.match(r"SCAN (?:deliveries|attempts|digests)\b(?! USING INDEX)", plan)
+    ]
     assert not [plan for plan in scans if "ix_deliveries_" not in plan]
 
 

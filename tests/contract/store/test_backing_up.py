@@ -89,7 +89,9 @@ def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: 
     assert found == expected
 
 
-def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails(here: Path) -> None:
+def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails(
+    here: Path,
+) -> None:
     store, stop = open_store(f"sqlite:///{here}"), threading.Event()
     written: list[int] = []
     failures: list[BaseException] = []
@@ -152,7 +154,9 @@ def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: 
     assert prune_backups(tmp_path, 2) == ()
 
 
-def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(here: Path, backup: Path) -> None:
+def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(
+    here: Path, backup: Path
+) -> None:
     store = open_store(f"sqlite:///{here}")
     store_papers(store, [make_paper(50)])
     with store.read() as conn:
@@ -167,7 +171,9 @@ def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(h
     assert report.rows == {name: len(kept) for name, kept in rows(here).items()}
 
 
-def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Path, backup: Path) -> None:
+def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(
+    here: Path, backup: Path
+) -> None:
     here.write_bytes(b"SQLite format 3\x00" + bytes(4080) + b"?" * 9000)
     here.with_name("digest.db-wal").write_bytes(b"left over")
     report = restore(f"sqlite:///{here}", backup)
@@ -230,10 +236,14 @@ def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> N
         restore(f"sqlite:///{here}", backup)
     for path, revision in ((here, LATER_REVISION), (backup, engine.head_revision())):
         with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
+            assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (
+                revision,
+            )
 
 
-def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(here: Path, backup: Path) -> None:
+def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(
+    here: Path, backup: Path
+) -> None:
     before = here.read_bytes()
 
     def settle(conn: Connection) -> None:
@@ -244,7 +254,9 @@ def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(here: Path
     assert (sent_until(here), sent_until(backup)) == (MORNING, None)
 
 
-def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(here: Path, backup: Path) -> None:
+def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(
+    here: Path, backup: Path
+) -> None:
     store = open_store(f"sqlite:///{here}")
     with lock_worker(store), pytest.raises(AnotherWorker):
         restore(f"sqlite:///{here}", backup)
@@ -255,7 +267,9 @@ def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(
         restore(f"sqlite:///{here}", here.with_name("none.db"))
 
 
-def test_postgresql_has_backups_of_its_own(emptied_postgresql: Callable[[], Store], backup: Path) -> None:
+def test_postgresql_has_backups_of_its_own(
+    emptied_postgresql: Callable[[], Store], backup: Path
+) -> None:
     store = emptied_postgresql()
     with pytest.raises(UsageError, match="has its own backups") as caught:
         back_up(store, backup.with_name("other.db"), quiet)

@@ -6,11 +6,17 @@ import pytest
 from sqlalchemy import func, select
 
 from digest.model.clock import SystemClock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Receipt
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import begin_sending, claim_unknown, mark_sent
-from digest.store.outbox import claim_deliveries, next_claimable_at, release_claim, release_claims, renew_claims
+from digest.store.outbox import (
+    claim_deliveries,
+    next_claimable_at,
+    release_claim,
+    release_claims,
+    renew_claims,
+)
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import block_destination, load_known_address, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
@@ -34,7 +40,11 @@ def send(store: Store, delivery: Delivery, remote_id: str = "ok-1") -> None:
 
 def state_of(store: Store, delivery_id: int) -> str:
     with store.read() as conn:
-        return str(conn.execute(select(deliveries.c.state).where(deliveries.c.id == delivery_id)).scalar_one())
+        return str(
+            conn.execute(
+                select(deliveries.c.state).where(deliveries.c.id == delivery_id)
+            ).scalar_one()
+        )
 
 
 def next_at(store: Store) -> timedelta | None:
@@ -53,7 +63,11 @@ def test_a_claimed_delivery_is_told_in_full_and_nobody_else_gets_it(store: Store
         1,
     )
     assert (delivery.state, delivery.attempts, delivery.token) == (DeliveryState.CLAIMED, 0, 1)
-    assert (delivery.not_before, delivery.created_at, delivery.remote_address) == (MORNING, MORNING, "")
+    assert (delivery.not_before, delivery.created_at, delivery.remote_address) == (
+        MORNING,
+        MORNING,
+        "",
+    )
     assert claim(store, owner="another") == []
 
 
@@ -76,12 +90,19 @@ def test_the_longest_waiting_goes_first(store: Store) -> None:
 def test_parts_come_strictly_in_order_and_know_the_first_ones_answer(store: Store) -> None:
     store_digest(store, MAIL, OTHER, parts=3)
     first, other = claim(store)
-    assert {(first.destination, first.part), (other.destination, other.part)} == {(MAIL, 0), (OTHER, 0)}
+    assert {(first.destination, first.part), (other.destination, other.part)} == {
+        (MAIL, 0),
+        (OTHER, 0),
+    }
     assert claim(store) == []
     assert next_at(store) is None
     send(store, first, "1700000000.000100")
     (second,) = claim(store)
-    assert (second.destination, second.part, second.parent_remote_id) == (MAIL, 1, "1700000000.000100")
+    assert (second.destination, second.part, second.parent_remote_id) == (
+        MAIL,
+        1,
+        "1700000000.000100",
+    )
     send(store, second, "1700000000.000200")
     (third,) = claim(store)
     assert (third.part, third.parent_remote_id) == (2, "1700000000.000100")
@@ -107,7 +128,9 @@ def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
         block_destination(conn, SLACK, MORNING)
-        block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
+        block_destination(
+            conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9)))
+        )
         block_destination(conn, SLACK, MORNING + MINUTE)
     assert [delivery.destination for delivery in claim(store)] == [MAIL]
     assert next_at(store) == 2 * MINUTE
@@ -132,9 +155,15 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
         }
         assert next_claimable_at(conn, MORNING, kinds=()) is None
         assert claim_deliveries(conn, owner="me", limit=9, now=later, kinds=()) == []
-        (post,) = claim_deliveries(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
+        (post,) = claim_deliveries(
+            conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK]
+        )
         rest = claim_deliveries(
-            conn, owner="me", limit=9, now=later, kinds={DestinationKind.SLACK_WEBHOOK, DestinationKind.MAIL}
+            conn,
+            owner="me",
+            limit=9,
+            now=later,
+            kinds={DestinationKind.SLACK_WEBHOOK, DestinationKind.MAIL},
         )
     assert post.destination == SLACK
     assert [delivery.destination for delivery in rest] == [MAIL, hook]
@@ -151,7 +180,9 @@ def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     assert delivery.remote_address == "C0FFEE"
 
 
-def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_nothing(store: Store) -> None:
+def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_nothing(
+    store: Store,
+) -> None:
     store_digest(store)
     (delivery,) = claim(store)
     with store.begin() as conn:
@@ -173,7 +204,10 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
         waits = {DestinationKind.MAIL: MINUTE}
         assert release_claims(conn, MORNING, only_expired=True, settle=waits) == (1, 1)
         assert release_claims(conn, MORNING, only_expired=True) == (0, 0)
-    assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
+    assert (state_of(store, idle.id), state_of(store, began.id)) == (
+        DeliveryState.READY,
+        DeliveryState.UNKNOWN,
+    )
     with store.begin() as conn:
         (row,) = conn.execute(select(attempts)).all()
         assert claim_unknown(conn, MORNING) == []
@@ -218,7 +252,9 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:
-    ways = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(40)]
+    ways = [
+        Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(40)
+    ]
     store_digest(store, *ways)
     taken: list[Delivery] = []
 

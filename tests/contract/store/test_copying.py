@@ -29,7 +29,11 @@ def filled(emptied_sqlite: Callable[[], Store]) -> Store:
 
 @pytest.fixture
 def target_url(emptied_postgresql: Callable[[], Store]) -> str:
-    return emptied_postgresql().engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return (
+        emptied_postgresql()
+        .engine.url.set(drivername="postgresql")
+        .render_as_string(hide_password=False)
+    )
 
 
 def test_every_row_of_every_table_comes_to_postgresql(filled: Store, target_url: str) -> None:
@@ -46,7 +50,9 @@ def test_every_row_of_every_table_comes_to_postgresql(filled: Store, target_url:
     target.close()
 
 
-def test_the_new_database_numbers_its_rows_on_from_the_old_ones(filled: Store, target_url: str) -> None:
+def test_the_new_database_numbers_its_rows_on_from_the_old_ones(
+    filled: Store, target_url: str
+) -> None:
     copy_store(filled, target_url, quiet)
     target = open_store(target_url)
     store_papers(target, [make_paper(77)])
@@ -56,7 +62,9 @@ def test_the_new_database_numbers_its_rows_on_from_the_old_ones(filled: Store, t
     assert run == 2
 
 
-def test_a_database_that_holds_anything_is_refused_and_nothing_has_changed(filled: Store, target_url: str) -> None:
+def test_a_database_that_holds_anything_is_refused_and_nothing_has_changed(
+    filled: Store, target_url: str
+) -> None:
     target = open_store(target_url, create=True)
     store_papers(target, [make_paper(1)])
     with filled.read() as source, target.read() as conn:
@@ -73,7 +81,8 @@ def test_a_source_that_is_not_sound_is_refused_and_works_on(filled: Store, targe
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
         before = all_rows(conn)
     with pytest.raises(
-        StoreError, match="what was copied is damaged: nothing is matched that is not stored: broken 1×"
+        StoreError,
+        match="what was copied is damaged: nothing is matched that is not stored: broken 1×",
     ):
         copy_store(filled, target_url, quiet)
     with filled.read() as conn:
@@ -112,7 +121,9 @@ def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
         assert all_rows(conn)["papers"] == []
 
 
-def test_a_database_is_not_copied_while_a_process_works_on_it(filled: Store, target_url: str) -> None:
+def test_a_database_is_not_copied_while_a_process_works_on_it(
+    filled: Store, target_url: str
+) -> None:
     with lock_worker(filled), pytest.raises(AnotherWorker):
         copy_store(filled, target_url, quiet)
 
@@ -120,12 +131,19 @@ def test_a_database_is_not_copied_while_a_process_works_on_it(filled: Store, tar
 def test_only_sqlite_is_copied_and_only_to_postgresql(
     emptied_postgresql: Callable[[], Store], filled: Store, target_url: str, tmp_path: Path
 ) -> None:
-    for source, url in ((emptied_postgresql(), target_url), (filled, f"sqlite:///{tmp_path / 'other.db'}")):
-        with pytest.raises(UsageError, match="only SQLite is copied, and only to PostgreSQL") as caught:
+    for source, url in (
+        (emptied_postgresql(), target_url),
+        (filled, f"sqlite:///{tmp_path / 'other.db'}"),
+    ):
+        with pytest.raises(
+            UsageError, match="only SQLite is copied, and only to PostgreSQL"
+        ) as caught:
             copy_store(source, url, quiet)
         assert "pg_dump" in caught.value.hint
 
 
-def test_a_database_of_another_release_is_no_target(filled: Store, target_url: str, tmp_path: Path) -> None:
+def test_a_database_of_another_release_is_no_target(
+    filled: Store, target_url: str, tmp_path: Path
+) -> None:
     with later_release(tmp_path / "later"), pytest.raises(StoreError, match="this release needs"):
         copy_store(filled, target_url, quiet)

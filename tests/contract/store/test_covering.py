@@ -41,7 +41,9 @@ def missed(store: Store, config: Config, hours: float = 13) -> list[str]:
         return [alarm.what for alarm in load_alarms(conn, config, OUT + timedelta(hours=hours))]
 
 
-def test_a_query_that_comes_back_after_an_announcement_has_missed_none_of_it(store: Store, config: Config) -> None:
+def test_a_query_that_comes_back_after_an_announcement_has_missed_none_of_it(
+    store: Store, config: Config
+) -> None:
     save(store, -480, perf=PERF)
     look(store, -470)
     save(store, -460)

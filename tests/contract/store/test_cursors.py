@@ -11,7 +11,9 @@ from tests.contract.store.made import DAY, NOW
 
 def move(store: Store, at: datetime, run_id: int, *, begins: bool = False) -> Cursor:
     with store.begin() as conn:
-        move_cursor(conn, source="query", query_key="cat:a", run_id=run_id, started_at=at, begins=begins)
+        move_cursor(
+            conn, source="query", query_key="cat:a", run_id=run_id, started_at=at, begins=begins
+        )
     with store.read() as conn:
         return load_cursors(conn, "query")["cat:a"]
 

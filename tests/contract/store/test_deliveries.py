@@ -59,7 +59,9 @@ MARKS: dict[str, Mark] = {
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "dead": (
-        lambda conn, delivery: mark_unsent(conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER),
+        lambda conn, delivery: mark_unsent(
+            conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER
+        ),
         DeliveryState.DEAD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
@@ -71,11 +73,15 @@ MARKS: dict[str, Mark] = {
 }
 SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
     "ready": (
-        lambda conn, mine: settle_unknown(conn, mine, DeliveryState.READY, "not there", LATER, is_missing=True),
+        lambda conn, mine: settle_unknown(
+            conn, mine, DeliveryState.READY, "not there", LATER, is_missing=True
+        ),
         DeliveryState.READY,
     ),
     "held": (
-        lambda conn, mine: settle_unknown(conn, mine, DeliveryState.HELD, "can't tell", LATER, is_missing=False),
+        lambda conn, mine: settle_unknown(
+            conn, mine, DeliveryState.HELD, "can't tell", LATER, is_missing=False
+        ),
         DeliveryState.HELD,
     ),
 }
@@ -110,12 +116,19 @@ def put(store: Store, delivery: Delivery, state: DeliveryState) -> None:
         conn.execute(update(deliveries).where(deliveries.c.id == delivery.id).values(state=state))
 
 
-def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_sent(store: Store) -> None:
+def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_sent(
+    store: Store,
+) -> None:
     store_digest(store)
     delivery = replace(claim(store), remote_address="C0FFEE")
     assert begin(store, delivery) is DeliveryState.SENDING
     row = row_of(store, delivery.id)
-    assert (row.state, row.attempts, row.sending_at, row.remote_address) == ("sending", 1, MORNING, "C0FFEE")
+    assert (row.state, row.attempts, row.sending_at, row.remote_address) == (
+        "sending",
+        1,
+        MORNING,
+        "C0FFEE",
+    )
     with store.read() as conn:
         stored = load_message(conn, delivery.id)
         (attempt,) = conn.execute(select(attempts)).all()
@@ -133,7 +146,10 @@ def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
         stored = load_message(conn, second.id)
         tries = conn.execute(select(attempts).order_by(attempts.c.number)).all()
     assert stored == replace(make_message(), idempotency_key=first.idempotency_key)
-    assert [(row.number, row.outcome, row.detail) for row in tries] == [(1, "ready", "451"), (2, "sending", "")]
+    assert [(row.number, row.outcome, row.detail) for row in tries] == [
+        (1, "ready", "451"),
+        (2, "sending", ""),
+    ]
     assert second.attempts == 1
 
 
@@ -191,7 +207,9 @@ def test_a_mark_is_kept_with_its_words_and_closes_the_attempt(store: Store, name
 
 
 @pytest.mark.parametrize("settled_as", ["ready", "held"])
-def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: Store, settled_as: str) -> None:
+def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(
+    store: Store, settled_as: str
+) -> None:
     settle, _ = SETTLEMENTS[settled_as]
     delivery = begun(store)
     with store.begin() as conn:
@@ -204,7 +222,9 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
 
 
 @pytest.mark.parametrize("name", SETTLEMENTS)
-def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: Store, name: str) -> None:
+def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(
+    store: Store, name: str
+) -> None:
     settle, _ = SETTLEMENTS[name]
     first = begun(store)
     with store.begin() as conn:
@@ -232,7 +252,9 @@ def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name:
 def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(store: Store) -> None:
     delivery = begun(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER)
+        mark_unsent(
+            conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER
+        )
         assert claim_unknown(conn, MORNING) == []
     with store.begin() as conn:
         (unknown,) = claim_unknown(conn, LATER)
@@ -259,7 +281,12 @@ def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:
     delivery = claim(store)
     for state in DeliveryState:
         put(store, delivery, state)
-        may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.UNKNOWN}
+        may = state in {
+            DeliveryState.READY,
+            DeliveryState.HELD,
+            DeliveryState.DEAD,
+            DeliveryState.UNKNOWN,
+        }
         with store.begin() as conn:
             assert (retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY) is may
         row = row_of(store, delivery.id)
@@ -283,7 +310,12 @@ def test_the_operator_may_drop_what_is_not_on_its_way(store: Store) -> None:
     delivery = claim(store)
     for state in DeliveryState:
         put(store, delivery, state)
-        may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN, DeliveryState.DEAD}
+        may = state in {
+            DeliveryState.READY,
+            DeliveryState.HELD,
+            DeliveryState.UNKNOWN,
+            DeliveryState.DEAD,
+        }
         with store.begin() as conn:
             assert cancel_delivery(conn, delivery.id, LATER) is may
         assert states(store) == [DeliveryState.SUPPRESSED if may else state]
@@ -312,13 +344,17 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
     ],
     ids=["load", "retry", "drop"],
 )
-def test_a_delivery_that_there_is_not_is_named(store: Store, ask: Callable[[Connection], object]) -> None:
+def test_a_delivery_that_there_is_not_is_named(
+    store: Store, ask: Callable[[Connection], object]
+) -> None:
     with pytest.raises(UnknownName, match="no delivery 99") as caught, store.begin() as conn:
         ask(conn)
     assert "digest delivery list" in caught.value.hint
 
 
-def test_what_was_refused_for_its_size_waits_again_without_its_bytes_and_under_the_same_key(store: Store) -> None:
+def test_what_was_refused_for_its_size_waits_again_without_its_bytes_and_under_the_same_key(
+    store: Store,
+) -> None:
     store_digest(store, SLACK)
     refused = claim(store)
     begin(store, refused, make_message("long"))

@@ -45,7 +45,9 @@ def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
     assert loaded == replace(digest, id=digest_id)
 
 
-def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_digest(store: Store) -> None:
+def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_digest(
+    store: Store,
+) -> None:
     key = subscribe(store, make_subscription())["team"]
     (first,) = store_papers(store, [make_paper(1)])
     (second,) = store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT)
@@ -93,12 +95,21 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
     again = make_digest([change], slot="2026-11-20")
     with store.begin() as conn:
         assert (
-            save_digest(conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING)
+            save_digest(
+                conn,
+                planned.subscription_id,
+                again,
+                plan(key="again"),
+                consumed=[run_id],
+                at=MORNING,
+            )
             is None
         )
         store_slots(conn, {planned.subscription_id: TurnState(MORNING + DAY, "2026-11-20")})
     with store.read() as conn:
-        assert [row.match_run_id for row in load_pending_matches(conn, planned.subscription_id)] == [run_id]
+        assert [
+            row.match_run_id for row in load_pending_matches(conn, planned.subscription_id)
+        ] == [run_id]
         assert len(conn.execute(select(deliveries)).all()) == 1
         assert load_subscriptions(conn)[0].next_due_at == MORNING + DAY
 
@@ -109,7 +120,14 @@ def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store)
         (row,) = load_feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
         digest = replace(load_digest(conn, planned.digest_id), slot="2026-11-21")
     with pytest.raises(StoreBusy), store.begin() as conn:
-        save_digest(conn, planned.subscription_id, digest, plan(key="x"), consumed=[row.match_run_id], at=MORNING)
+        save_digest(
+            conn,
+            planned.subscription_id,
+            digest,
+            plan(key="x"),
+            consumed=[row.match_run_id],
+            at=MORNING,
+        )
     with store.read() as conn:
         assert conn.execute(select(digests_table.c.slot)).scalars().all() == ["2026-11-20"]
         assert len(conn.execute(select(deliveries)).all()) == 1
@@ -124,7 +142,9 @@ def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) 
         assert len(conn.execute(select(deliveries)).all()) == 1
 
 
-def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its_papers(store: Store) -> None:
+def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its_papers(
+    store: Store,
+) -> None:
     planned = store_digest(store)
     key = planned.subscription_id
     with store.begin() as conn:
@@ -132,9 +152,14 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
         save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
     with store.read() as conn:
         had = load_earlier_digests(conn, {key: MORNING, 999: NOW})
-        assert [(one.planned_at, one.papers) for one in had[key]] == [(MORNING, 1), (MORNING + DAY, 0)]
+        assert [(one.planned_at, one.papers) for one in had[key]] == [
+            (MORNING, 1),
+            (MORNING + DAY, 0),
+        ]
         assert {one.coverage.announcement for one in had[key]} == {NOW.date()}
-        assert [one.papers for one in load_earlier_digests(conn, {key: MORNING + DAY, 999: NOW})[key]] == [0]
+        assert [
+            one.papers for one in load_earlier_digests(conn, {key: MORNING + DAY, 999: NOW})[key]
+        ] == [0]
         assert load_earlier_digests(conn, {key: MORNING + 2 * DAY}) == {}
         assert load_earlier_digests(conn, {}) == {}
 
@@ -148,7 +173,14 @@ def test_digests_are_listed_newest_first(store: Store) -> None:
         assert load_summaries(conn, subscription_ids=[first.subscription_id], limit=1) == listed[:1]
     assert [found.id for found in listed] == [second.digest_id, first.digest_id]
     assert listed[1] == DigestSummary(
-        first.digest_id, "team", "The team's papers", "2026-11-20", Occasion.SCHEDULED, MORNING, 1, 1
+        first.digest_id,
+        "team",
+        "The team's papers",
+        "2026-11-20",
+        Occasion.SCHEDULED,
+        MORNING,
+        1,
+        1,
     )
 
 

@@ -50,7 +50,9 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
     assert sorted(met) == names
 
 
-def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_anything(store: Store) -> None:
+def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_anything(
+    store: Store,
+) -> None:
     told = make_subscription("told", quiet_hours=None)
     picky = make_subscription("picky", exclude=("cat:cs.CV",))
     subscribe(store, told, picky)
@@ -59,7 +61,9 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     assert second.timing == Timing(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
     assert first.group_key == second.group_key, "what is excluded does not decide over a turn"
-    assert first.group_key != first._replace(state=replace(first.state, taken="2026-11-18")).group_key
+    assert (
+        first.group_key != first._replace(state=replace(first.state, taken="2026-11-18")).group_key
+    )
 
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
@@ -94,7 +98,9 @@ def _check(store: Store) -> None:
         finish_run(conn, run_id, outcome="failed", at=NOW, failure="no answer")
 
 
-def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(store: Store) -> None:
+def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(
+    store: Store,
+) -> None:
     ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(50)))
     opened = TurnState(NOW + DAY, "2026-11-19", awaits_check=True, unchecked=(FAILED,))
     _check(store)
@@ -102,7 +108,9 @@ def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(s
         store_slots(conn, dict.fromkeys(ids.values(), opened))
     with recording(store) as statements, store.read() as conn:
         assert not has_due_slots(conn, NOW)
-    assert len([text for text in statements if text.startswith("SELECT")]) <= 4, "however many are open"
+    assert len([text for text in statements if text.startswith("SELECT")]) <= 4, (
+        "however many are open"
+    )
     _check(store)
     with store.begin() as conn, recording(store) as statements:
         assert has_due_slots(conn, NOW)

@@ -95,7 +95,9 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
         assert asyncio.run(ask(desk, "unknown")) is HTTPStatus.NOT_FOUND
     with site.store.begin() as conn:
         generation = bump_feed_generation(conn, key)
-    assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
+    assert all(
+        isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks
+    )
 
 
 def test_however_many_guess_the_table_is_read_a_few_times_a_second(

@@ -42,13 +42,19 @@ def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(sto
     (key,) = subscribe(store, make_subscription(destinations=(FEED,))).values()
     with store.begin() as conn:
         revoke_feed(conn, key, NOW)
-    assert places(store) == [SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)]
+    assert places(store) == [
+        SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)
+    ]
     with store.begin() as conn:
         bump_feed_generation(conn, key)
-    assert places(store) == [SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)]
+    assert places(store) == [
+        SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)
+    ]
 
 
-def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(store: Store) -> None:
+def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(
+    store: Store,
+) -> None:
     ids = subscribe(
         store,
         make_subscription("ended", destinations=(FEED,)),

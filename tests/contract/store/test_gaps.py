@@ -35,14 +35,18 @@ IDS = [ArxivId.parse(f"2611.1500{number}") for number in range(1, 5)]
 
 def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
     with store.begin() as conn:
-        save_changes(conn, [Change(kind, make_paper(id_))], content_hash, run_id=1, at=NOW, as_of=NOW)
+        save_changes(
+            conn, [Change(kind, make_paper(id_))], content_hash, run_id=1, at=NOW, as_of=NOW
+        )
 
 
 def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
     with store.begin() as conn:
         assert save_gaps(conn, IDS[:2], NOW) == 2
         assert save_gaps(conn, IDS, NOW + DAY) == 2
-        assert [(gap.id, gap.missed_at, gap.asks) for gap in load_open_gaps(conn)][:1] == [(IDS[0], NOW, 0)]
+        assert [(gap.id, gap.missed_at, gap.asks) for gap in load_open_gaps(conn)][:1] == [
+            (IDS[0], NOW, 0)
+        ]
         assert save_gaps(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
 
 
@@ -73,7 +77,11 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
         give_up_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
         lines = {line.gap.id: line for line in load_gaps(conn)}
     assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("given up", "nobody knew it")
-    assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == ("open", 1, NOW + DAY)
+    assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == (
+        "open",
+        1,
+        NOW + DAY,
+    )
 
 
 def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:

@@ -32,7 +32,9 @@ def breaker(store: Store, clock: ManualClock | None = None) -> Breaker:
         return load_breaker(conn, clock)
 
 
-def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(store: Store) -> None:
+def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(
+    store: Store,
+) -> None:
     gate, clock = StoreGate(store, SystemClock(), "me", spacing=SPACING), SystemClock()
     released = None
     for _ in range(3):
@@ -73,13 +75,19 @@ def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
     )
     running = [
         subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
-            [sys.executable, "-c", worker, url, f"process {number}"], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", worker, url, f"process {number}"],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for number in range(2)
     ]
-    lines = [line for process in running for line in process.communicate(timeout=60)[0].splitlines()]
+    lines = [
+        line for process in running for line in process.communicate(timeout=60)[0].splitlines()
+    ]
     assert [process.returncode for process in running] == [0, 0]
-    requests = sorted((float(begun), float(ended)) for _, begun, ended in (line.split() for line in lines))
+    requests = sorted(
+        (float(begun), float(ended)) for _, begun, ended in (line.split() for line in lines)
+    )
     assert len(requests) == 6
     assert len({line.split()[0] for line in lines}) == 6
     for (_, ended), (begun, _) in itertools.pairwise(requests):
@@ -106,7 +114,9 @@ def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) ->
     assert breaker(store, clock).seconds == pytest.approx(60)
 
 
-def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_resets_it(store: Store) -> None:
+def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_resets_it(
+    store: Store,
+) -> None:
     clock = ManualClock(NOW)
     gate = StoreGate(store, clock, "me", patience=10**6)
     pauses = []
@@ -120,11 +130,23 @@ def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_rese
 
 
 def test_arxivs_own_wish_counts_where_it_is_a_wish_at_all(store: Store) -> None:
-    wishes = [(None, 60), (0.0, 60), (0.5, 60), (30.0, 60), (300.0, 300), (7200.0, 7200), (1e9, 86400)]
+    wishes = [
+        (None, 60),
+        (0.0, 60),
+        (0.5, 60),
+        (30.0, 60),
+        (300.0, 300),
+        (7200.0, 7200),
+        (1e9, 86400),
+    ]
     for asked_for, pause in wishes:
         clock = ManualClock(NOW)
         with store.begin() as conn:
-            conn.execute(update(gate_table).values(breaker_until=0, breaker_failures=0, next_at=0, lease_until=0))
+            conn.execute(
+                update(gate_table).values(
+                    breaker_until=0, breaker_failures=0, next_at=0, lease_until=0
+                )
+            )
         gate = StoreGate(store, clock, "me")
         gate.release(gate.acquire(), GateOutcome(RequestOutcome.THROTTLED, asked_for))
         assert round(breaker(store, clock).seconds) == pause
@@ -176,7 +198,10 @@ def test_stopping_ends_the_wait(store: Store) -> None:
 
 
 def test_what_was_granted_so_late_that_it_could_outlive_the_lease_says_so(store: Store) -> None:
-    assert StoreGate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until == math.inf
+    assert (
+        StoreGate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until
+        == math.inf
+    )
     begun = monotonic()
     grant = StoreGate(store, SystemClock(), "me", lease=20, deadline=15).acquire()
     assert begun + 5 <= grant.good_until <= monotonic() + 5
@@ -211,7 +236,9 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
         create_standalone(tmp_path / "state" / "pace.db")
 
 
-def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was_one(store: Store) -> None:
+def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was_one(
+    store: Store,
+) -> None:
     with store.begin() as conn:
         free_gate(conn, SystemClock())
         waits = conn.execute(select(gate_table.c.next_at - database_clock())).scalar_one()
@@ -229,7 +256,9 @@ def test_a_clock_that_was_put_back_delays_no_request_by_more_than_the_spacing(st
     assert timedelta(seconds=3) <= clock.now() - NOW < timedelta(seconds=5)
 
 
-def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:
+def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(
+    store: Store,
+) -> None:
     clock = ManualClock(NOW)
     for holder, is_freed in (("host:1:dead", True), (f"{PASSER_BY}17", False)):
         StoreGate(store, clock, holder, spacing=0.0).acquire()

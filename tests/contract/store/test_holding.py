@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.alarms import load_held_deliveries
 from digest.store.attempts import (
@@ -70,11 +70,15 @@ def name(claimed: Sequence[Delivery]) -> list[int]:
     return [one.id for one in claimed]
 
 
-def refuse(store: Store, delivery: Delivery, refusal: Refusal = Refusal.PLACE, now: datetime = MORNING) -> None:
+def refuse(
+    store: Store, delivery: Delivery, refusal: Refusal = Refusal.PLACE, now: datetime = MORNING
+) -> None:
     with store.begin() as conn:
         assert begin_sending(conn, delivery, make_message(), now) is S.SENDING
         why = f"refused: {refusal}"
-        assert mark_unsent(conn, delivery, S.HELD, why, now, not_before=now + PAUSE, refusal=refusal)
+        assert mark_unsent(
+            conn, delivery, S.HELD, why, now, not_before=now + PAUSE, refusal=refusal
+        )
 
 
 def send(store: Store, delivery: Delivery, now: datetime = MORNING) -> None:
@@ -110,7 +114,9 @@ def plan(
 ) -> None:
     """Plan a digest of one of two subscriptions that go everywhere, for some of its destinations."""
     slot = f"{at:%Y-%m-%d %H:%M}"
-    ids = subscribe(store, *(make_subscription(one, destinations=EVERYWHERE) for one in ("team", "other")))
+    ids = subscribe(
+        store, *(make_subscription(one, destinations=EVERYWHERE) for one in ("team", "other"))
+    )
     (change,) = store_papers(store, [make_paper(next_number(store))])
     run_id = store_match(store, {ids[subscription]: (change.id,)})
     plans = [one for way in ways for one in make_plans(way, parts, key=f"{subscription}-{slot}")]
@@ -281,7 +287,9 @@ def test_what_waits_for_the_operators_word_is_never_tried_and_keeps_nothing_wait
     with store.begin() as conn:
         begin_sending(conn, probe, make_message(), MORNING + PAUSE)
         if refusal is None:
-            mark_unsent(conn, probe, S.UNKNOWN, "no answer", MORNING + PAUSE, not_before=MORNING + PAUSE)
+            mark_unsent(
+                conn, probe, S.UNKNOWN, "no answer", MORNING + PAUSE, not_before=MORNING + PAUSE
+            )
             settle_unknown(conn, probe, S.HELD, "can't tell", MORNING + PAUSE, is_missing=False)
         else:
             mark_unsent(conn, probe, S.HELD, "a typo", MORNING + PAUSE, refusal=refusal)
@@ -368,14 +376,18 @@ def test_what_is_held_since_a_moment_keeps_that_until_the_operator_sends_it(stor
         (probe,) = claim(store, at)
         refuse(store, probe, now=at)
     with store.begin() as conn:
-        rows = conn.execute(select(deliveries.c.id, deliveries.c.held_at).order_by(deliveries.c.id)).all()
+        rows = conn.execute(
+            select(deliveries.c.id, deliveries.c.held_at).order_by(deliveries.c.id)
+        ).all()
         assert [row.held_at for row in rows] == [MORNING, MORNING]
         retry_delivery(conn, 1, MORNING + DAY)
     (probe,) = claim(store, MORNING + DAY)
     assert (probe.refusal, probe.held_at) == (Refusal.PLACE, None)
 
 
-def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_end(store: Store) -> None:
+def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_end(
+    store: Store,
+) -> None:
     def count_held() -> int:
         with store.read() as conn:
             held = load_held_deliveries(conn)
@@ -420,7 +432,9 @@ def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: St
     with store.begin() as conn:
         begin_sending(conn, probe, make_message(), at)
         mark_unsent(conn, probe, S.DEAD, "refused", at, refusal=Refusal.ACCOUNT)
-        others = give_up_held(conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason="refused", now=at)
+        others = give_up_held(
+            conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason="refused", now=at
+        )
     assert sorted((one.destination.address, one.part) for one in others) == [
         ("#lab", 0),
         ("#lab", 1),

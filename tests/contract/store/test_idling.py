@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.subscriptions import Destination
 from digest.store import Store
 from digest.store.attempts import mark_unsent
 from digest.store.outbox import claim_deliveries, has_deliveries
@@ -30,7 +30,9 @@ def asks(store: Store, now: datetime = NOW) -> bool:
         return has_due_slots(conn, now)
 
 
-def make_waiting(store: Store, *destinations: Destination, occasion: Occasion = Occasion.SCHEDULED) -> int:
+def make_waiting(
+    store: Store, *destinations: Destination, occasion: Occasion = Occasion.SCHEDULED
+) -> int:
     """Store a subscription whose match is in no digest, and that waits for no turn; return its id."""
     ids = subscribe(store, make_subscription(destinations=destinations))
     (change,) = store_papers(store, [make_paper()])

@@ -104,6 +104,8 @@ def test_a_damaged_page_is_noticed(broken: Path) -> None:
             "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_announcement'"
         ).fetchone()
     content = bytearray(broken.read_bytes())
-    content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = b"\x00\x00"  # the page says that it holds no cell
+    content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = (
+        b"\x00\x00"  # the page says that it holds no cell
+    )
     broken.write_bytes(content)
     assert any(name.startswith("the file is whole") for name in names(broken))

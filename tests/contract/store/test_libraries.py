@@ -30,14 +30,20 @@ from digest.interest.tables import (
 )
 from digest.match.step import match
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import FILE, Destination, DestinationKind
+from digest.model.subscriptions import FILE
 from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.serve.installation import open_site
 from digest.store import Store
-from digest.store.subscriptions import load_least, load_subscriptions, save_least, sync_subscriptions
+from digest.store.subscriptions import (
+    load_least,
+    load_subscriptions,
+    save_least,
+    sync_subscriptions,
+)
 from tests.contract.store.made import (
     DAY,
     NOW,
@@ -56,15 +62,21 @@ ONE, TWO = ArxivId(202611, 1), ArxivId(202611, 2)
 
 def like(store: Store, id_: ArxivId, opinion: Opinion, subscription_id: int = 7) -> bool:
     with store.begin() as conn:
-        return save_like(conn, subscription_id, LibraryPaper(f"Title of {id_}", "Text.", id_), opinion, NOW)
+        return save_like(
+            conn, subscription_id, LibraryPaper(f"Title of {id_}", "Text.", id_), opinion, NOW
+        )
 
 
-def read_likes(store: Store, subscription_id: int = 7) -> list[tuple[ArxivId | None, Opinion | None]]:
+def read_likes(
+    store: Store, subscription_id: int = 7
+) -> list[tuple[ArxivId | None, Opinion | None]]:
     with store.read() as conn:
         return [(one.paper.arxiv_id, one.opinion) for one in load_likes(conn, subscription_id)]
 
 
-def test_what_is_said_of_a_paper_is_kept_once_and_the_other_opinion_replaces_it(store: Store) -> None:
+def test_what_is_said_of_a_paper_is_kept_once_and_the_other_opinion_replaces_it(
+    store: Store,
+) -> None:
     assert [like(store, ONE, Opinion.MORE), like(store, TWO, Opinion.LESS)] == [True, True]
     assert not like(store, ONE, Opinion.MORE)
     assert read_likes(store) == [(ONE, Opinion.MORE), (TWO, Opinion.LESS)]
@@ -93,26 +105,48 @@ def test_a_library_that_is_not_read_again_keeps_its_papers(store: Store, trouble
         save_library(conn, "/lab.bib", None, at=NOW, trouble=trouble)
     with store.read() as conn:
         held = load_libraries(conn, ["/lab.bib"])["/lab.bib"]
-    assert (held.version, held.trouble, [one.paper.title for one in held.papers]) == ("1", trouble, ["A title"])
-
-
-def test_stored_papers_are_found_by_id_and_by_any_of_their_dois_but_not_withdrawn_ones(store: Store) -> None:
-    store_papers(
-        store, [make_paper(1), make_paper(2, dois=()), make_paper(3, is_withdrawn=True, dois=("10.1/x",))]
+    assert (held.version, held.trouble, [one.paper.title for one in held.papers]) == (
+        "1",
+        trouble,
+        ["A title"],
     )
-    held = [LibraryPaper("", arxiv_id=ONE), LibraryPaper("", doi="10.1000/made.2"), LibraryPaper("", doi="10.1/x")]
+
+
+def test_stored_papers_are_found_by_id_and_by_any_of_their_dois_but_not_withdrawn_ones(
+    store: Store,
+) -> None:
+    store_papers(
+        store,
+        [make_paper(1), make_paper(2, dois=()), make_paper(3, is_withdrawn=True, dois=("10.1/x",))],
+    )
+    held = [
+        LibraryPaper("", arxiv_id=ONE),
+        LibraryPaper("", doi="10.1000/made.2"),
+        LibraryPaper("", doi="10.1/x"),
+    ]
     with store.read() as conn:
-        assert {key: found.arxiv_id for key, found in find_known(conn, held).items()} == dict.fromkeys(
-            ("2611.00001", "10.1000/made.1", "10.1000/made.2"), ONE
+        assert {
+            key: found.arxiv_id for key, found in find_known(conn, held).items()
+        } == dict.fromkeys(("2611.00001", "10.1000/made.1", "10.1000/made.2"), ONE)
+        assert (
+            find_known(conn, [LibraryPaper("", arxiv_id=TWO)])[str(TWO)].title
+            == make_paper(2).title
         )
-        assert find_known(conn, [LibraryPaper("", arxiv_id=TWO)])[str(TWO)].title == make_paper(2).title
         assert find_known(conn, [LibraryPaper("Of nobody's")]) == {}
 
 
-def test_arxiv_is_asked_once_for_each_id_without_an_abstract_in_whatever_library_it_is(store: Store) -> None:
-    held = [LibraryPaper("Own", arxiv_id=ONE), LibraryPaper("", arxiv_id=TWO), LibraryPaper("No id")]
+def test_arxiv_is_asked_once_for_each_id_without_an_abstract_in_whatever_library_it_is(
+    store: Store,
+) -> None:
+    held = [
+        LibraryPaper("Own", arxiv_id=ONE),
+        LibraryPaper("", arxiv_id=TWO),
+        LibraryPaper("No id"),
+    ]
     with store.begin() as conn:
-        save_library(conn, "/lab.bib", [*held, LibraryPaper("A", "Text.", ArxivId(202611, 3))], at=NOW)
+        save_library(
+            conn, "/lab.bib", [*held, LibraryPaper("A", "Text.", ArxivId(202611, 3))], at=NOW
+        )
         assert set(load_unasked(conn, 5)) == {ONE, TWO}
         assert len(load_unasked(conn, 1)) == 1
         save_answers(conn, [ONE, TWO], {TWO: LibraryPaper("Two", "Answered.")}, NOW)
@@ -120,7 +154,10 @@ def test_arxiv_is_asked_once_for_each_id_without_an_abstract_in_whatever_library
         save_library(conn, "/lab.bib", held, at=NOW)
         assert load_unasked(conn, 5) == []
         found = load_libraries(conn, ["/lab.bib", "/other.bib"])
-    told = [[(one.paper.title, one.paper.abstract) for one in library.papers] for library in found.values()]
+    told = [
+        [(one.paper.title, one.paper.abstract) for one in library.papers]
+        for library in found.values()
+    ]
     assert told == [
         [("Own", ""), ("Two", "Answered."), ("No id", "")],
         [("No id", ""), ("Two", "Answered."), ("Own", "")],
@@ -148,16 +185,22 @@ def plan_by_library(store: Store, folder: Path) -> list[tuple[str, str]]:
     chance = random.Random(7)  # noqa: S311 - made-up titles
     words = [f"word{letter}{number}" for letter in "abcdefg" for number in range(9)]
     texts = [" ".join(["tail", *chance.choices(words, k=12)]) for _ in range(60)]
-    titles = [chance.choice(texts).rpartition(" ")[0] for _ in range(9)]  # like those of papers, and not theirs
+    titles = [
+        chance.choice(texts).rpartition(" ")[0] for _ in range(9)
+    ]  # like those of papers, and not theirs
     held = "".join(f"@misc{{k, title = {{{title}}}}}\n" for title in titles)
     (folder / "lab.bib").write_text(held)
     (folder / "digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
     clock = ManualClock(NOW)
-    site = open_site(load_config(folder / "digest.toml", {}), clock, owner="test", jitter=lambda: 0.5)
+    site = open_site(
+        load_config(folder / "digest.toml", {}), clock, owner="test", jitter=lambda: 0.5
+    )
     with closing(site), closing(site.store):
         site.store = store
         library = (str(folder / "lab.bib"),)
-        subscribe(store, make_subscription(queries=("tail",), library=library, destinations=(CONSOLE,)))
+        subscribe(
+            store, make_subscription(queries=("tail",), library=library, destinations=(CONSOLE,))
+        )
         papers = [make_paper(n, title=texts[n % 50], abstract=texts[n]) for n in range(1, 60)]
         store_papers(store, papers)
         read_libraries(site, PollReport())
@@ -181,7 +224,9 @@ def test_a_library_puts_a_digest_in_the_same_order_on_both_databases(
 
 def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(store: Store) -> None:
     other = make_subscription("other", library=("/other_bib", "/x.bib"))
-    ids = subscribe(store, make_subscription("lab", library=("/lab.bib",)), other, make_subscription("likes"))
+    ids = subscribe(
+        store, make_subscription("lab", library=("/lab.bib",)), other, make_subscription("likes")
+    )
 
     def who_forgets(change: Callable[[Connection], object]) -> set[str]:
         with store.begin() as conn:
@@ -195,13 +240,15 @@ def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(st
     assert who_forgets(lambda conn: save_library(conn, "/other_bib", [], at=NOW)) == {"other"}
     assert who_forgets(lambda conn: save_library(conn, "/otherXbib", [], at=NOW)) == set()
     assert who_forgets(lambda conn: save_answers(conn, [ONE], {}, NOW)) == {"lab", "other"}
-    assert who_forgets(lambda conn: save_like(conn, ids["likes"], liked, Opinion.MORE, NOW)) == {"likes"}
+    assert who_forgets(lambda conn: save_like(conn, ids["likes"], liked, Opinion.MORE, NOW)) == {
+        "likes"
+    }
     assert who_forgets(lambda conn: delete_like(conn, ids["likes"], ONE)) == {"likes"}
     assert who_forgets(lambda conn: save_counts(conn, b"", 5, NOW)) == {*ids}
     edited = make_subscription("lab", library=("/more.bib",))
-    assert who_forgets(lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))) >= {
-        "lab"
-    }
+    assert who_forgets(
+        lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))
+    ) >= {"lab"}
     assert "other" not in who_forgets(
         lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))
     )

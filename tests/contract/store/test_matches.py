@@ -54,10 +54,17 @@ def ids(found: tuple[StoredChange, ...], *positions: int) -> tuple[int, ...]:
     return tuple(found[position].id for position in positions)
 
 
-def digest_of(store: Store, subscription_id: int, found: tuple[StoredChange, ...], run_id: int, slot: str) -> int:
+def digest_of(
+    store: Store, subscription_id: int, found: tuple[StoredChange, ...], run_id: int, slot: str
+) -> int:
     with store.begin() as conn:
         digest_id = save_digest(
-            conn, subscription_id, make_digest(found, slot=slot), plan(key=slot), consumed=[run_id], at=MORNING
+            conn,
+            subscription_id,
+            make_digest(found, slot=slot),
+            plan(key=slot),
+            consumed=[run_id],
+            at=MORNING,
         )
     assert digest_id is not None
     return digest_id
@@ -89,7 +96,10 @@ def test_matches_wait_oldest_first_until_a_digest_takes_them(
     with store.read() as conn:
         assert [row.match_run_id for row in load_pending_matches(conn, key)] == [second]
         feed = load_feed_matches(conn, key, span=DAY, at_least=0)
-    assert [(row.match_run_id, row.digest_id) for row in feed] == [(second, None), (first, digest_id)]
+    assert [(row.match_run_id, row.digest_id) for row in feed] == [
+        (second, None),
+        (first, digest_id),
+    ]
 
 
 def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_more(
@@ -110,7 +120,9 @@ def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_
     assert feed(4, 99) == runs[::-1]
 
 
-def test_subscriptions_without_matches_get_no_row(store: Store, found: tuple[StoredChange, ...]) -> None:
+def test_subscriptions_without_matches_get_no_row(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
     keys = subscribe(store, make_subscription("a"), make_subscription("b"))
     store_match(store, {keys["a"]: ids(found, 0), keys["b"]: ()})
     with store.read() as conn:
@@ -134,7 +146,9 @@ def test_what_was_matched_or_sent_before_is_known_by_subscription(
         assert load_seen_changes(conn, keys["other"], []) == set()
 
 
-def test_the_highest_version_a_reader_had_is_known_by_paper(store: Store, found: tuple[StoredChange, ...]) -> None:
+def test_the_highest_version_a_reader_had_is_known_by_paper(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
     key = subscribe(store, make_subscription())["team"]
     papers = [change.paper_key for change in found]
     first = store_match(store, {key: ids(found, 0, 1)})
@@ -179,7 +193,9 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
         make_subscription("feed", destinations=(FEED,)),
         make_subscription("paused", destinations=(MAIL,)),
     )
-    run_id = store_match(store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_DIGEST)
+    run_id = store_match(
+        store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_DIGEST
+    )
     with store.begin() as conn:
         pause_subscription(conn, keys["paused"], None)
         assert load_unplanned_first_digests(conn) == [keys["mail"]]
@@ -192,7 +208,10 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (f"SELECT subscription_id FROM matches WHERE {UNPLANNED_FIRST_DIGEST}", "ix_matches_first_digests"),
+        (
+            f"SELECT subscription_id FROM matches WHERE {UNPLANNED_FIRST_DIGEST}",
+            "ix_matches_first_digests",
+        ),
         (
             f"SELECT subscription_id FROM subscription_queries WHERE {FIRST_DIGEST_TO_COME}",
             "ix_subscription_queries_first_digest",
@@ -201,10 +220,15 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
             f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY not_before",
             "ix_deliveries_active",
         ),
-        ("SELECT id FROM subscriptions WHERE next_due_at <= '2026'", "ix_subscriptions_next_due_at"),
+        (
+            "SELECT id FROM subscriptions WHERE next_due_at <= '2026'",
+            "ix_subscriptions_next_due_at",
+        ),
     ],
 )
-def test_what_every_tick_asks_for_is_found_by_an_index(store: Store, statement: str, index: str) -> None:
+def test_what_every_tick_asks_for_is_found_by_an_index(
+    store: Store, statement: str, index: str
+) -> None:
     with store.read() as conn:
         steps = [row.detail for row in conn.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
     assert any(index in step for step in steps)
@@ -215,10 +239,15 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
-    mixed, wholly = store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})
+    mixed, wholly = (
+        store_match(store, {key: ids(found, 0, 1, 3)}),
+        store_match(store, {key: ids(found, 0)}),
+    )
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
-        matched_once = [one for one in load_violations(conn) if one.name == "every change is matched once"]
+        matched_once = [
+            one for one in load_violations(conn) if one.name == "every change is matched once"
+        ]
         told = split_sent(conn, key, ids(found, 0, 3), load_pending_matches(conn, key))
         every = {row.match_run_id: row for row in load_pending_matches(conn, key)}
         assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
@@ -238,7 +267,10 @@ def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
     key = subscribe(store, make_subscription())["team"]
     told = store_match(store, {key: ids(found, 0)})
     digest_of(store, key, found[:1], told, "2026-11-19")
-    waiting = [store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})]
+    waiting = [
+        store_match(store, {key: ids(found, 0, 1, 3)}),
+        store_match(store, {key: ids(found, 0)}),
+    ]
     with store.begin() as conn:
         rows = load_pending_matches(conn, key)
         drop_matches(conn, key, ids(found, 0, 3), rows)

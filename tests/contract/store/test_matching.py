@@ -33,7 +33,9 @@ from tests.contract.store.made import NOW, make_paper, make_subscription, store_
 def site(store: Store, tmp_path: Path) -> Iterator[Site]:
     """An installation on the store, with a subscription to what has `tail` in it; its first digest is owed."""
     file = tmp_path / "digest.toml"
-    file.write_text(f'[arxiv]\ncontact = "ops@example.org"\n[store]\nurl = "sqlite:///{tmp_path}/other.db"\n')
+    file.write_text(
+        f'[arxiv]\ncontact = "ops@example.org"\n[store]\nurl = "sqlite:///{tmp_path}/other.db"\n'
+    )
     subscribe(store, make_subscription(queries=("tail",)))
     site = open_site(load_config(file, {}), ManualClock(NOW), owner="test", jitter=lambda: 0.5)
     with closing(site), closing(site.store):
@@ -69,7 +71,9 @@ def list_told(store: Store) -> list[int]:
         return [id_ for packed in rows for id_ in unpack(packed)]
 
 
-def test_who_finds_everything_matched_meanwhile_keeps_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_finds_everything_matched_meanwhile_keeps_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = store_papers(site.store, [make_paper(1), make_paper(2)])
     looked_at = interrupt(monkeypatch, lambda: match(site, first_digests=False))
     assert match(site, first_digests=False).changes == 0
@@ -80,7 +84,9 @@ def test_who_finds_everything_matched_meanwhile_keeps_nothing(site: Site, monkey
         assert len(conn.execute(select(match_runs)).all()) == 1
 
 
-def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = store_papers(site.store, [make_paper(1), make_paper(2, title="Clocks")])
 
     def edit() -> None:
@@ -93,7 +99,9 @@ def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(site: Site, monkey
     assert list_told(site.store) == [found[1].id]
 
 
-def test_an_edit_while_matches_are_kept_waits_for_them(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_while_matches_are_kept_waits_for_them(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if site.store.dialect != "postgresql":
         pytest.skip("nobody else writes to SQLite meanwhile")
     (found,) = store_papers(site.store, [make_paper(1)])
@@ -113,7 +121,9 @@ def test_an_edit_while_matches_are_kept_waits_for_them(site: Site, monkeypatch: 
     editing.join(30)
     assert list_told(site.store) == [found.id]
     with site.store.read() as conn:
-        assert [(one.text, one.active_from_change) for one in active_revisions(conn)] == [("ti:clocks", found.id)]
+        assert [(one.text, one.active_from_change) for one in active_revisions(conn)] == [
+            ("ti:clocks", found.id)
+        ]
 
 
 def test_a_query_saved_meanwhile_is_held_against_all_that_was_not_matched(
@@ -139,7 +149,9 @@ def test_what_is_found_meanwhile_comes_next(site: Site, monkeypatch: pytest.Monk
     assert list_told(site.store) == [first[0].id, first[0].id + 1]
 
 
-def test_others_write_while_matches_are_worked_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_write_while_matches_are_worked_out(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store_papers(site.store, [make_paper(1)])
     held: list[int] = []
 

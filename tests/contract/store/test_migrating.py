@@ -30,7 +30,9 @@ def test_what_the_release_before_left_gets_exactly_these_tables_and_stays_sound(
     make_empty: Callable[[], str],
 ) -> None:
     url = make_empty()
-    load_postgresql(url) if url.startswith("postgresql") else load_sqlite(Path(url.removeprefix("sqlite:///")))
+    load_postgresql(url) if url.startswith("postgresql") else load_sqlite(
+        Path(url.removeprefix("sqlite:///"))
+    )
     assert migrate(url) == MigrationReport(REVISION, engine.head_revision())
     opened = open_store(url)
     with opened.read() as conn:
@@ -43,7 +45,10 @@ def test_what_the_release_before_left_gets_exactly_these_tables_and_stays_sound(
 
 def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store) -> None:
     partial = {
-        index.name for table in metadata.tables.values() for index in table.indexes if "where" in index.info
+        index.name
+        for table in metadata.tables.values()
+        for index in table.indexes
+        if "where" in index.info
     }
     with store.read() as conn:
         found = {
@@ -58,7 +63,9 @@ def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store
 def test_postgresql_keeps_messages_as_they_are(store: Store) -> None:
     if store.dialect != "postgresql":
         return
-    kept = text("SELECT attstorage FROM pg_attribute WHERE attrelid = 'deliveries'::regclass AND attname = 'body'")
+    kept = text(
+        "SELECT attstorage FROM pg_attribute WHERE attrelid = 'deliveries'::regclass AND attname = 'body'"
+    )
     with store.read() as conn:
         assert conn.execute(kept).scalar() in {"e", b"e"}, "external: not compressed"
 
@@ -75,7 +82,9 @@ def test_two_first_starts_at_once_build_the_tables_once(make_empty: Callable[[],
 
 
 @pytest.mark.parametrize("database", ["postgresql"])
-def test_a_migration_gives_way_to_who_works_meanwhile_and_changes_nothing(own_url: str, tmp_path: Path) -> None:
+def test_a_migration_gives_way_to_who_works_meanwhile_and_changes_nothing(
+    own_url: str, tmp_path: Path
+) -> None:
     store = open_store(own_url)
     with later_release(tmp_path / "later"):
         with store.begin() as conn:

@@ -20,7 +20,11 @@ from tests.later_release import LATER, later_release
 def test_the_first_start_builds_every_table(make_empty: Callable[[], str]) -> None:
     opened = open_store(make_empty(), create=True)
     with opened.read() as conn:
-        assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0), ("forgotten", 0)]
+        assert conn.execute(select(marks)).all() == [
+            ("changes", 0),
+            ("matched", 0),
+            ("forgotten", 0),
+        ]
         assert engine.current_revision(conn) == engine.head_revision()
     opened.close()
 
@@ -36,7 +40,9 @@ def test_every_installation_gets_a_secret_of_its_own(make_empty: Callable[[], st
     assert min(map(len, secrets)) >= 32
 
 
-def test_opening_without_tables_names_the_command_that_makes_them(make_empty: Callable[[], str]) -> None:
+def test_opening_without_tables_names_the_command_that_makes_them(
+    make_empty: Callable[[], str],
+) -> None:
     url = make_empty()
     if url.startswith("sqlite"):
         engine.connect(url, create=True).close()
@@ -45,9 +51,13 @@ def test_opening_without_tables_names_the_command_that_makes_them(make_empty: Ca
     assert "`digest run`" in caught.value.hint
 
 
-def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str, tmp_path: Path) -> None:
+def test_an_older_schema_is_refused_and_upgraded_on_demand_only(
+    own_url: str, tmp_path: Path
+) -> None:
     with later_release(tmp_path / "later"):
-        with pytest.raises(SchemaMismatch, match=rf"at revision \d+, this release needs {LATER}") as caught:
+        with pytest.raises(
+            SchemaMismatch, match=rf"at revision \d+, this release needs {LATER}"
+        ) as caught:
             open_store(own_url, create=True)
         assert "digest db migrate" in caught.value.hint
         migrate(own_url)
@@ -63,7 +73,9 @@ def test_a_schema_too_new_is_refused_naming_both_revisions(own_url: str) -> None
         conn.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     opened.close()
     for call in (lambda: open_store(own_url, create=True), lambda: migrate(own_url)):
-        with pytest.raises(SchemaMismatch, match=f"9999.*newer.*{engine.head_revision()}") as caught:
+        with pytest.raises(
+            SchemaMismatch, match=f"9999.*newer.*{engine.head_revision()}"
+        ) as caught:
             call()
         assert "later" in caught.value.hint
 
@@ -113,7 +125,12 @@ def test_sqlite_runs_in_the_modes_that_durability_rests_on(tmp_path: Path) -> No
             name: conn.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    assert modes == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+    assert modes == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 10_000,
+    }
     opened.close()
 
 
@@ -194,7 +211,9 @@ def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_pat
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
     with lock_worker(opened):
         with (
-            pytest.raises(AnotherWorker, match=f"process {os.getpid()} already works on this database"),
+            pytest.raises(
+                AnotherWorker, match=f"process {os.getpid()} already works on this database"
+            ),
             lock_worker(opened),
         ):
             pass

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from digest.deliver.rules import PROBE_PAUSE
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import (
     SETTLING_PAUSE,
@@ -112,7 +112,9 @@ class Life:
 
     def begin(self, delivery: Delivery, _: str) -> None:
         self.renderings += 1
-        message = Message("text/plain", f"rendering {self.renderings}".encode(), delivery.idempotency_key)
+        message = Message(
+            "text/plain", f"rendering {self.renderings}".encode(), delivery.idempotency_key
+        )
         with self.store.begin() as conn:
             state = begin_sending(conn, delivery, message, self.now)
         assert state is not S.SENDING or self.before[delivery.id].token == delivery.token
@@ -123,9 +125,13 @@ class Life:
             if event == "sent":
                 is_mine = mark_sent(conn, delivery, Receipt("remote"), self.now)
             elif event == "retry":
-                is_mine = mark_unsent(conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now)
+                is_mine = mark_unsent(
+                    conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now
+                )
             elif event == "unknown":
-                is_mine = mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now)
+                is_mine = mark_unsent(
+                    conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now
+                )
             elif event in REFUSED:
                 after = self.now + PROBE_PAUSE
                 is_mine = mark_unsent(
@@ -141,7 +147,9 @@ class Life:
                 is_mine = mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
             elif event == "too long":
                 shorter = Share(0, 40, delivery.token)
-                is_mine = mark_unsent(conn, delivery, DeliveryState.READY, "too long", self.now, shorter=shorter)
+                is_mine = mark_unsent(
+                    conn, delivery, DeliveryState.READY, "too long", self.now, shorter=shorter
+                )
             else:
                 is_mine = release_claim(conn, delivery)
         assert not is_mine or self.before[delivery.id].token == delivery.token
@@ -168,11 +176,21 @@ class Life:
                         assert mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":
                         assert settle_unknown(
-                            conn, unknown.delivery, DeliveryState.READY, "missing", self.now, is_missing=True
+                            conn,
+                            unknown.delivery,
+                            DeliveryState.READY,
+                            "missing",
+                            self.now,
+                            is_missing=True,
                         )
                     else:
                         assert settle_unknown(
-                            conn, unknown.delivery, DeliveryState.HELD, "unclear", self.now, is_missing=False
+                            conn,
+                            unknown.delivery,
+                            DeliveryState.HELD,
+                            "unclear",
+                            self.now,
+                            is_missing=False,
                         )
 
     def check(self) -> None:
@@ -186,7 +204,9 @@ class Life:
             assert row.token >= old.token
             assert row.attempts >= old.attempts
             is_shorter = row.share != old.share
-            assert old.body is None or row.body == old.body or is_shorter, "every attempt sends the same bytes"
+            assert old.body is None or row.body == old.body or is_shorter, (
+                "every attempt sends the same bytes"
+            )
             # One that was refused for its size has no bytes until it is tried again; an operator may say it came.
             ends = () if row.share else (S.SENT,)
             assert row.body is not None or row.state not in (S.SENDING, S.UNKNOWN, *ends)
@@ -203,7 +223,9 @@ class Life:
         for other in after.values():
             is_refused = other.refusal in PROBED and other.state not in TERMINAL_STATES
             is_behind = is_refused and other.id < row.id
-            assert not (is_behind and other.destination == row.destination), "a place goes on in order"
+            assert not (is_behind and other.destination == row.destination), (
+                "a place goes on in order"
+            )
             is_of_kind = other.destination.partition(":")[0] == row.destination.partition(":")[0]
             is_behind_account = is_behind and other.refusal == Refusal.ACCOUNT and is_of_kind
             assert not is_behind_account, "an account is tried with one"
@@ -223,7 +245,11 @@ class Life:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(events=st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 59)), min_size=70, max_size=70))
+@given(
+    events=st.lists(
+        st.tuples(st.sampled_from(EVENTS), st.integers(0, 59)), min_size=70, max_size=70
+    )
+)
 def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
     emptied_sqlite: Callable[[], Store], events: list[tuple[str, int]]
 ) -> None:

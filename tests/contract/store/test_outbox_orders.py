@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Receipt
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
 from digest.store.attempts import (
     cancel_delivery,
@@ -36,7 +36,9 @@ def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     with store.begin() as conn:
         mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
         if is_held:
-            settle_unknown(conn, delivery, DeliveryState.HELD, "can't tell", MORNING, is_missing=False)
+            settle_unknown(
+                conn, delivery, DeliveryState.HELD, "can't tell", MORNING, is_missing=False
+            )
     return delivery
 
 
@@ -95,7 +97,9 @@ def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
         assert retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY
 
 
-def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(store: Store) -> None:
+def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(
+    store: Store,
+) -> None:
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
@@ -118,7 +122,11 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
         block_destination(conn, SLACK, LATER)
         assert cancel_delivery(conn, delivery.id, MORNING)
         assert next_claimable_at(conn, MORNING) == LATER
-    assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.SUPPRESSED, DeliveryState.READY]
+    assert states(store) == [
+        DeliveryState.SUPPRESSED,
+        DeliveryState.SUPPRESSED,
+        DeliveryState.READY,
+    ]
 
 
 def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store) -> None:

@@ -49,7 +49,9 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     assert standing.oldest_due == MORNING - DAY
 
 
-def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(store: Store) -> None:
+def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(
+    store: Store,
+) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
         for delivery in claim_deliveries(conn, owner="me", limit=1, now=MORNING):
@@ -61,7 +63,11 @@ def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(s
     store_match(store, {planned.subscription_id: tuple(change.id for change in more)}, at=NOW + DAY)
     with store.read() as conn:
         (line,) = load_subscription_lines(conn, MORNING, span=30 * DAY)
-    assert (line.settings.name, line.state, line.settings.destinations) == ("team", "active", (MAIL, SLACK))
+    assert (line.settings.name, line.state, line.settings.destinations) == (
+        "team",
+        "active",
+        (MAIL, SLACK),
+    )
     assert (line.last_planned_at, line.last_papers) == (MORNING, 1)
     assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
     assert (line.next_due_at, line.paused_until, line.waiting) == (NOW + DAY, None, 3)
@@ -74,7 +80,10 @@ def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Sto
     store_match(store, dict.fromkeys(ids.values(), (change.id,)))
     with store.begin() as conn:
         pause_subscription(conn, ids["team"], NOW + 90 * DAY)
-        lines = {line.settings.name: line for line in load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
+        lines = {
+            line.settings.name: line
+            for line in load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)
+        }
     assert (lines["team"].waiting, lines["team"].days) == (1, ())
     assert (lines["team"].state, lines["team"].paused_until) == ("paused", NOW + 90 * DAY)
     assert lines["pulled"].waiting == 0, "nobody waits for a digest of a feed"

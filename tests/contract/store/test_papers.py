@@ -38,7 +38,9 @@ def test_a_paper_comes_back_as_it_went_in(store: Store) -> None:
 
 
 def test_moments_come_back_in_utc_whatever_their_zone_was(store: Store) -> None:
-    submitted = datetime(2026, 3, 29, 2, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    submitted = datetime(
+        2026, 3, 29, 2, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30))
+    )
     store_papers(store, [make_paper(published=submitted)])
     with store.read() as conn:
         known = load_paper(conn, make_paper().id)
@@ -134,7 +136,9 @@ def test_a_change_against_a_text_that_is_not_the_latest_any_more_is_refused(stor
     with store.read() as conn:
         known = load_paper(conn, make_paper().id)
     store_papers(store, [make_paper(version=2)], kind=Kind.REPLACEMENT)
-    late = Change(Kind.REPLACEMENT, make_paper(version=2, comment="late"), known, ("version", "comment"))
+    late = Change(
+        Kind.REPLACEMENT, make_paper(version=2, comment="late"), known, ("version", "comment")
+    )
     with pytest.raises(StoreBusy), store.begin() as conn:
         save_changes(conn, [late], content_hash, run_id=2, at=NOW)
     assert _count(store, changes) == 2

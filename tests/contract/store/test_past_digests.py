@@ -33,7 +33,13 @@ _FIRST = date(2026, 9, 1)
 MAKER = LinkMaker(load_config(None, {}), "secret")
 
 
-def keep(store: Store, day: int, *papers: Paper, name: str = "team", occasion: Any = Occasion.SCHEDULED) -> int:  # noqa: ANN401 - an Occasion
+def keep(
+    store: Store,
+    day: int,
+    *papers: Paper,
+    name: str = "team",
+    occasion: Any = Occasion.SCHEDULED,  # noqa: ANN401 - an Occasion
+) -> int:
     """Store the digest of a day, with papers or without; return its number."""
     ids = subscribe(store, make_subscription("team"), make_subscription("other"))
     changes = store_papers(store, papers)
@@ -41,7 +47,9 @@ def keep(store: Store, day: int, *papers: Paper, name: str = "team", occasion: A
     announcement = _FIRST + timedelta(days=day)
     digest = make_digest(changes, slot=announcement.isoformat(), subscription=name)
     coverage = replace(digest.coverage, announcement=announcement)
-    digest = replace(digest, occasion=occasion, coverage=coverage, planned_at=MORNING + (day - 80) * DAY)
+    digest = replace(
+        digest, occasion=occasion, coverage=coverage, planned_at=MORNING + (day - 80) * DAY
+    )
     with store.begin() as conn:
         digest_id = save_digest(conn, ids[name], digest, (), consumed=runs, at=digest.planned_at)
     assert digest_id
@@ -53,7 +61,9 @@ def search(store: Store, text: str, before: int = 0) -> tuple[list[PastView], in
         return search_past(conn, MAKER, "team", parse_query(text), before)
 
 
-def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_letters(store: Store) -> None:
+def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_letters(
+    store: Store,
+) -> None:
     keep(store, 0, make_paper(1), make_paper(2), make_paper(3), make_paper(4))
     for day in range(1, PAGE):
         keep(store, day)
@@ -91,9 +101,16 @@ def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_l
         ("ti:nothing", 0),
     ],
 )
-def test_a_search_finds_what_the_query_means_and_where_it_stood(store: Store, text: str, count: int) -> None:
-    first, second = make_paper(1, title="Tail latency"), make_paper(2, title="Queues", categories=("cs.NA",))
-    later = make_paper(1, version=2, title="Tail latency", authors=(Author(r"Paul Erd\H{o}s"),), dois=())
+def test_a_search_finds_what_the_query_means_and_where_it_stood(
+    store: Store, text: str, count: int
+) -> None:
+    first, second = (
+        make_paper(1, title="Tail latency"),
+        make_paper(2, title="Queues", categories=("cs.NA",)),
+    )
+    later = make_paper(
+        1, version=2, title="Tail latency", authors=(Author(r"Paul Erd\H{o}s"),), dois=()
+    )
     keep(store, 1, first, second)
     keep(store, 2)
     keep(store, 3, make_paper(4), name="other")

@@ -45,7 +45,13 @@ from digest.people.preferences import (
     save_query,
     undo_unsubscription,
 )
-from digest.people.signups import count_request, delete_expired_signups, find_free, is_refusing, load_signup
+from digest.people.signups import (
+    count_request,
+    delete_expired_signups,
+    find_free,
+    is_refusing,
+    load_signup,
+)
 from digest.plan.links import make_links
 from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
@@ -53,7 +59,14 @@ from digest.site import Site
 from digest.store import Store
 from digest.store.backups import load_violations
 from digest.store.dialect import metadata
-from digest.store.schema import digests, library_papers, near_days, request_counts, signups, subscriptions
+from digest.store.schema import (
+    digests,
+    library_papers,
+    near_days,
+    request_counts,
+    signups,
+    subscriptions,
+)
 from digest.store.subscribers import save_resubscription, save_unsubscription
 from digest.store.subscriptions import load_subscriptions, save_least
 from tests.fakes.config_file import write_config
@@ -62,8 +75,17 @@ from tests.threads import do_together
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 ADA = "ada@example.org"
-QUERIES = SignupRequest(cadence="daily at 06:00 Europe/Berlin").add_query("tail latency").add_query("cat:cs.PF")
-TEAM: dict[str, object] = {"name": "team", "follow": "perf", "to": "mailto:team@example.org", "joinable": True}
+QUERIES = (
+    SignupRequest(cadence="daily at 06:00 Europe/Berlin")
+    .add_query("tail latency")
+    .add_query("cat:cs.PF")
+)
+TEAM: dict[str, object] = {
+    "name": "team",
+    "follow": "perf",
+    "to": "mailto:team@example.org",
+    "joinable": True,
+}
 OTHER: dict[str, object] = {"name": "other", "follow": "perf", "to": "mailto:ada@example.org"}
 
 
@@ -80,9 +102,16 @@ class Office:
         """Open it, or open it again, and take over the subscriptions of its file."""
         if self.site is not None:
             self.site.close()
-        tables = {"web": {"base_url": "https://digest.example.org", "signup": "open"}, "store": {"url": self.url}}
-        self.path.write_text(write_config("http://127.0.0.1:9", {"perf": "cat:cs.PF"}, files, **tables, **more))
-        self.site = open_site(load_config(self.path, {}), self.clock, owner="test", jitter=lambda: 0.5)
+        tables = {
+            "web": {"base_url": "https://digest.example.org", "signup": "open"},
+            "store": {"url": self.url},
+        }
+        self.path.write_text(
+            write_config("http://127.0.0.1:9", {"perf": "cat:cs.PF"}, files, **tables, **more)
+        )
+        self.site = open_site(
+            load_config(self.path, {}), self.clock, owner="test", jitter=lambda: 0.5
+        )
         self.store, self.config = self.site.store, self.site.config
         with self.store.read() as conn:
             self.maker = make_links(conn, self.config)
@@ -110,13 +139,17 @@ class Office:
     def links(self, to: str = ADA) -> list[str]:
         """Return the hashes of the links that were mailed to an address, the newest last."""
         with self.store.read() as conn:
-            return list(conn.execute(select(signups.c.token).where(signups.c.address == to)).scalars())
+            return list(
+                conn.execute(select(signups.c.token).where(signups.c.address == to)).scalars()
+            )
 
     def press(self, link: str) -> Preferences | None:
         """Press the button of a letter; None where its link is over."""
         with self.store.begin() as conn:
             found = load_signup(conn, link, None, self.now)
-            return confirm_signup(conn, self.config, self.maker, found, at=self.now) if found else None
+            return (
+                confirm_signup(conn, self.config, self.maker, found, at=self.now) if found else None
+            )
 
     def subscribe(self, wish: SignupRequest = QUERIES, *, to: str = ADA) -> Preferences:
         self.ask(wish, to=to)
@@ -136,7 +169,9 @@ class Office:
 
     def list_liked(self) -> list[str]:
         with self.store.read() as conn:
-            assert len(conn.execute(select(near_days)).all()) == len(conn.execute(select(library_papers)).all())
+            assert len(conn.execute(select(near_days)).all()) == len(
+                conn.execute(select(library_papers)).all()
+            )
             return sorted(conn.execute(select(library_papers.c.title)).scalars())
 
     def load(self) -> Preferences:
@@ -148,7 +183,10 @@ class Office:
     def readers(self, *names: str) -> list[list[str]]:
         """Return whom each subscription writes to."""
         with self.store.read() as conn:
-            found = {due.subscription.name: due.subscription.destinations for due in load_subscriptions(conn)}
+            found = {
+                due.subscription.name: due.subscription.destinations
+                for due in load_subscriptions(conn)
+            }
         return [[place.address for place in found.get(name, ())] for name in names]
 
     def count_letters(self) -> int:
@@ -157,7 +195,9 @@ class Office:
 
     def dump(self) -> str:
         with self.store.read() as conn:
-            rows = {table.name: conn.execute(select(table)).all() for table in metadata.sorted_tables}
+            rows = {
+                table.name: conn.execute(select(table)).all() for table in metadata.sorted_tables
+            }
         return json.dumps(rows, default=str)
 
 
@@ -176,7 +216,9 @@ MOMENTS = st.lists(st.integers(0, 70 * 24 * 60), min_size=1, max_size=60).map(so
 
 @given(MOMENTS)
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_address_ever_gets_more_letters_than_the_limits_say(store: Store, minutes: list[int]) -> None:
+def test_no_address_ever_gets_more_letters_than_the_limits_say(
+    store: Store, minutes: list[int]
+) -> None:
     passed: list[datetime] = []
     with store.begin() as conn:
         conn.execute(delete(request_counts))
@@ -192,12 +234,18 @@ def test_no_address_ever_gets_more_letters_than_the_limits_say(store: Store, min
                 count_request(conn, "x", now)
                 passed.append(now)
     for limit in LETTERS_TO_ADDRESS:
-        assert all(sum(one <= other < one + limit.span for other in passed) <= limit.most for one in passed)
+        assert all(
+            sum(one <= other < one + limit.span for other in passed) <= limit.most for one in passed
+        )
 
 
-def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end(office: Office) -> None:
+def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end(
+    office: Office,
+) -> None:
     office.clock.set(NOW.replace(minute=59))
-    assert [office.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [None] * REQUESTS_OF_NETWORK.most
+    assert [office.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [
+        None
+    ] * REQUESTS_OF_NETWORK.most
     free_at = NOW.replace(hour=11, minute=0)
     assert office.ask(of="a") == free_at
     office.open(TEAM)
@@ -303,7 +351,10 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
     with office.store.begin() as conn:
         stored = export_records(conn, ADA)
         assert stored is not None
-        assert {table for table, rows in stored["stored"].items() if rows} == {"signups", "deliveries"}
+        assert {table for table, rows in stored["stored"].items() if rows} == {
+            "signups",
+            "deliveries",
+        }
         if is_erased:
             erase_person(conn, office.config, ADA, at=office.now)
         office.clock.sleep(48 * 3600 - 1)
@@ -315,7 +366,9 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
 
 
 @pytest.mark.parametrize("ask", [RequestKind.LINK, RequestKind.FRESH, RequestKind.SUBSCRIBE])
-def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Office, ask: RequestKind) -> None:
+def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(
+    office: Office, ask: RequestKind
+) -> None:
     office.subscribe()
     asked_at = office.now
     for late, made in ((48 * HOUR, 0), (48 * HOUR - timedelta(minutes=1), 1)):
@@ -328,7 +381,9 @@ def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Off
         assert office.links() == []
 
 
-def test_a_link_subscribes_nobody_once_the_operator_admits_the_address_no_more(office: Office) -> None:
+def test_a_link_subscribes_nobody_once_the_operator_admits_the_address_no_more(
+    office: Office,
+) -> None:
     office.ask()
     office.queue()
     office.config = replace(office.config, web=replace(office.config.web, signup=Signup()))
@@ -348,11 +403,15 @@ def test_a_link_opens_no_later_request_though_its_number_came_again(office: Offi
             links.append(conn.execute(select(signups.c.token)).scalar_one())
             conn.execute(delete(signups))
             if office.store.dialect == "sqlite":
-                conn.exec_driver_sql("DELETE FROM sqlite_sequence")  # as after a backup was restored
+                conn.exec_driver_sql(
+                    "DELETE FROM sqlite_sequence"
+                )  # as after a backup was restored
     assert links[0] != links[1]
 
 
-def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(office: Office) -> None:
+def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(
+    office: Office,
+) -> None:
     office.ask()
     office.queue()
     (link,) = office.links()
@@ -394,10 +453,16 @@ def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:
     office.subscribe()
     more = (
-        SignupRequest(cadence="on announcement", has_feed=True).add_query("tail  latency").add_query("cat:cs.DC")
+        SignupRequest(cadence="on announcement", has_feed=True)
+        .add_query("tail  latency")
+        .add_query("cat:cs.DC")
     )
     found = office.subscribe(more)
-    assert [query.text for query in found.choices.queries] == ["tail latency", "cat:cs.PF", "cat:cs.DC"]
+    assert [query.text for query in found.choices.queries] == [
+        "tail latency",
+        "cat:cs.PF",
+        "cat:cs.DC",
+    ]
     assert (found.choices.cadence, found.choices.has_feed) == ("daily at 06:00 Europe/Berlin", True)
     many = SignupRequest()
     for number in range(MOST_QUERIES):
@@ -406,7 +471,9 @@ def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Off
     office.queue()
     with pytest.raises(UsageError, match="nobody may have more"):
         office.press(office.links()[0])
-    assert (office.load(), len(office.links())) == (found, 1), "nothing is lost, and the link still works"
+    assert (office.load(), len(office.links())) == (found, 1), (
+        "nothing is lost, and the link still works"
+    )
 
 
 @pytest.mark.parametrize("which", ["own", "everything"])
@@ -435,7 +502,9 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
     assert [one.name for one in found.memberships if one.unsubscribed_at is None] == ["team"]
     office.clock.sleep(DAY.total_seconds())
     found = office.subscribe(
-        SignupRequest(cadence="mondays at 09:00 Europe/Berlin").add_query("cat:cs.PF").add_query("gpu")
+        SignupRequest(cadence="mondays at 09:00 Europe/Berlin")
+        .add_query("cat:cs.PF")
+        .add_query("gpu")
     )
     assert [(query.text, query.is_on) for query in found.choices.queries] == [
         ("tail latency", False),
@@ -486,16 +555,23 @@ def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_name
         filled = {table for table, rows in stored["stored"].items() if rows}
         assert {"subscribers", "consents", "saved_queries", "signups", "deliveries"} <= filled
         liked = [row["title"] for row in stored["stored"]["library_papers"]]
-        assert sorted(liked) == [*(["Liked in Other"] if OTHER in files else []), "Liked in Your papers"]
+        assert sorted(liked) == [
+            *(["Liked in Other"] if OTHER in files else []),
+            "Liked in Your papers",
+        ]
         assert erase_person(conn, office.config, ADA, at=office.now) is (OTHER in files)
-    assert office.dump().count(ADA) == (2 if OTHER in files else 0), "a place of the file's, and that it was left"
+    assert office.dump().count(ADA) == (2 if OTHER in files else 0), (
+        "a place of the file's, and that it was left"
+    )
     assert office.list_liked() == ["Liked in Team"], "what the operator likes for a list stays"
     office.open(*files)
     assert office.readers("other") == [[]]
     with office.store.begin() as conn, pytest.raises(UnknownName):
         erase_person(conn, office.config, "nobody@example.org", at=office.now)
     office.clock.sleep(1)
-    assert office.subscribe(to="bo@example.org").memberships[0].name != first, "no link of theirs opens another's"
+    assert office.subscribe(to="bo@example.org").memberships[0].name != first, (
+        "no link of theirs opens another's"
+    )
 
 
 def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(office: Office) -> None:
@@ -511,11 +587,17 @@ def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(office:
 
     bo = "mailto:bo@example.org"
     assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]
-    assert [counts(to=[f"mailto:{ADA}", bo]), counts(to=bo), counts(joinable=True)] == [False, False, False]
+    assert [counts(to=[f"mailto:{ADA}", bo]), counts(to=bo), counts(joinable=True)] == [
+        False,
+        False,
+        False,
+    ]
     assert counts()
 
 
-def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_they_move(office: Office) -> None:
+def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_they_move(
+    office: Office,
+) -> None:
     office.open(TEAM, defaults={"library": "lab.bib", "not_like": "zotero:7"})
     people_own = office.subscribe().own
     office.like()
@@ -524,7 +606,9 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
     with office.store.begin() as conn:
         pause_digests(conn, require_own(office.load()), None, at=office.now)
     moved = office.press(office.links("ada@new.example.org")[-1])
-    office.open({**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib", "not_like": "zotero:7"})
+    office.open(
+        {**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib", "not_like": "zotero:7"}
+    )
     assert people_own is not None
     assert moved is not None
     assert moved.own is not None
@@ -534,4 +618,7 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
         orders = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
     own, team = orders[moved.own.subscription.name], orders["team"]
     assert (own.library, own.not_like, own.read_first, own.read_last) == ((), (), (), ())
-    assert ([Path(source).name for source in team.library], team.read_first) == (["lab.bib"], ("ti:gpu",))
+    assert ([Path(source).name for source in team.library], team.read_first) == (
+        ["lab.bib"],
+        ("ti:gpu",),
+    )

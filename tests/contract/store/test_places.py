@@ -7,11 +7,17 @@ from digest.store.subscribers import DestinationState, load_statuses, save_unsub
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 ODD = (0, "it has no title", b"<entry>")
-HARVESTED = (1, "no title", b"<record><header><identifier>oai:arXiv.org:math/0309136</identifier><x>1</x>")
+HARVESTED = (
+    1,
+    "no title",
+    b"<record><header><identifier>oai:arXiv.org:math/0309136</identifier><x>1</x>",
+)
 FOUND = (2, "no title", b"<entry><id>http://arxiv.org/abs/math/0309136v2</id>")
 
 
-def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_became_of_it(store: Store) -> None:
+def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_became_of_it(
+    store: Store,
+) -> None:
     ids = subscribe(store, make_subscription("team", destinations=(SLACK, MAIL, FEED)))
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
@@ -34,7 +40,9 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
         assert count_quarantined(conn, since=NOW + 2 * DAY) == 0
 
 
-def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(store: Store) -> None:
+def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(
+    store: Store,
+) -> None:
     id_ = ArxivId.parse("math/0309136")
     with store.begin() as conn:
         run = start_run(conn, source="harvest", at=NOW)

@@ -59,7 +59,9 @@ def test_nothing_waits_for_ever_and_what_is_answered_is_durable(store: Store) ->
 
 def test_the_server_itself_answers_before_it_could(postgresql_server: Engine) -> None:
     with postgresql_server.connect() as conn:
-        assert conn.execute(text("SHOW synchronous_commit")).scalar() == "off", "so it was we who switched it on"
+        assert conn.execute(text("SHOW synchronous_commit")).scalar() == "off", (
+            "so it was we who switched it on"
+        )
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
@@ -68,7 +70,9 @@ def test_a_database_that_cannot_hold_every_name_is_refused_before_anything_is_ma
 ) -> None:
     name = f"in_{encoding.lower()}"
     with postgresql_server.connect() as admin:
-        admin.execute(text(f"CREATE DATABASE {name} ENCODING {encoding} LOCALE 'C' TEMPLATE template0"))
+        admin.execute(
+            text(f"CREATE DATABASE {name} ENCODING {encoding} LOCALE 'C' TEMPLATE template0")
+        )
     narrow = make_url(url).set(database=name)
     for call in (migrate, open_store, lambda url: open_store(url, create=True)):
         with pytest.raises(
@@ -77,7 +81,9 @@ def test_a_database_that_cannot_hold_every_name_is_refused_before_anything_is_ma
             call(narrow.render_as_string(hide_password=False))
         assert "createdb -E UTF8 -T template0" in caught.value.hint
     with psycopg.connect(make_url(narrow).render_as_string(hide_password=False)) as conn:
-        assert conn.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() in (
+        assert conn.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchone() in (
             (0,),
             (b"0",),
         )
@@ -96,7 +102,11 @@ def test_text_of_any_script_is_kept_whatever_the_surroundings_say(
 def test_a_url_may_ask_for_other_limits(url: str, link: Link) -> None:
     more = "?options=-c%20lock_timeout=100&application_name=mine"
     store = open_store(over(link, url, more))
-    assert show(store, "lock_timeout", "statement_timeout", "application_name") == ["100ms", "30s", "mine"]
+    assert show(store, "lock_timeout", "statement_timeout", "application_name") == [
+        "100ms",
+        "30s",
+        "mine",
+    ]
     with store.begin() as conn:
         conn.execute(update(marks).values(value=1))
         with pytest.raises(StoreBusy, match="lock timeout"), store.begin() as other:
@@ -107,7 +117,9 @@ def test_a_url_may_ask_for_other_limits(url: str, link: Link) -> None:
 def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Link) -> None:
     with Link("/nowhere") as dead:
         user, name = make_url(url).username, make_url(url).database
-        places = f"host=127.0.0.1,127.0.0.1&port={dead.port},{link.port}&target_session_attrs=read-write"
+        places = (
+            f"host=127.0.0.1,127.0.0.1&port={dead.port},{link.port}&target_session_attrs=read-write"
+        )
         store = open_store(f"postgresql://{user}@/{name}?{places}")
         with store.read() as conn:
             assert conn.execute(select(marks)).all()
@@ -143,7 +155,9 @@ def test_links_cut_while_nobody_looks_are_made_anew_without_a_failure(url: str, 
     store.close()
 
 
-def test_a_primary_that_became_a_standby_is_left(url: str, link: Link, postgresql_server: Engine) -> None:
+def test_a_primary_that_became_a_standby_is_left(
+    url: str, link: Link, postgresql_server: Engine
+) -> None:
     store = open_store(over(link, url), pool=1)
     name = make_url(url).database
     with postgresql_server.connect() as admin:

@@ -90,7 +90,9 @@ def test_a_query_that_is_missing_in_the_file_for_a_week_at_most_never_ended(stor
     assert list(active(store)) == ["gpu"]
     with store.read() as conn:
         kept = active_revisions(conn, ended_since=NOW)
-    assert [revision.name for revision in kept] == ["gpu", "perf"], "what is found meanwhile is matched"
+    assert [revision.name for revision in kept] == ["gpu", "perf"], (
+        "what is found meanwhile is matched"
+    )
     store_papers(store, [make_paper()])
     assert sync(store, {"perf": PERF, "gpu": GPU}, at=NOW + 7 * DAY) == SyncReport(added=("perf",))
     assert active(store) == before
@@ -116,21 +118,29 @@ def test_a_query_that_returns_with_another_text_begins_with_that(store: Store) -
     assert list_revisions(store) == [("cat:cs.PF", NOW + DAY), ("abs:GPU", None)]
 
 
-def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_mended(store: Store) -> None:
+def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_mended(
+    store: Store,
+) -> None:
     sync(store, {"gpu": BROKEN, "perf": PERF})
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
         assert [(query.name, query.problem) for query in load_queries(conn) if query.problem] == [
             ("gpu", BROKEN[2])
         ]
-    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(edited=("gpu",), changed={"gpu": ""})
+    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(
+        edited=("gpu",), changed={"gpu": ""}
+    )
     assert list(active(store)) == ["gpu", "perf"]
 
 
-def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_is_no_edit(store: Store) -> None:
+def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_is_no_edit(
+    store: Store,
+) -> None:
     sync(store, {"gpu": GPU})
     before = active(store)
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(edited=("gpu",), used_as_before=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(
+        edited=("gpu",), used_as_before=("gpu",)
+    )
     assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(used_as_before=("gpu",))
     assert active(store) == {"gpu": (before["gpu"][0], "abs:gpu", 0)}
     with store.read() as conn:
@@ -143,7 +153,9 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
         assert [query.problem for query in load_queries(conn)] == [""]
 
 
-def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(store: Store) -> None:
+def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(
+    store: Store,
+) -> None:
     sync(store, {"perf": PERF})
     sync(store, {"perf": BROKEN}, at=NOW + DAY)
     store_papers(store, [make_paper(1)])
@@ -186,7 +198,9 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
         assert [revision.text for revision in active_revisions(conn)] == ["cat:cs.PF"]
 
 
-def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(store: Store) -> None:
+def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(
+    store: Store,
+) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
     perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
     (old,) = (change.id for change in store_papers(store, [make_paper(1)], kind=Kind.KNOWN))

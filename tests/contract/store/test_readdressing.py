@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from digest.model.subscriptions import Destination
+from digest.model.destinations import Destination
 from digest.store import Store
 from digest.store.outbox import claim_deliveries, next_claimable_at
 from digest.store.subscribers import block_destination, remember_address, unblock_destination
@@ -17,7 +17,9 @@ SECOND = timedelta(seconds=1)
 
 def claim_all(store: Store, now: datetime) -> list[str]:
     with store.begin() as conn:
-        return [str(one.destination) for one in claim_deliveries(conn, owner="me", limit=9, now=now)]
+        return [
+            str(one.destination) for one in claim_deliveries(conn, owner="me", limit=9, now=now)
+        ]
 
 
 def test_a_claim_takes_one_message_to_a_channel_by_whichever_name(store: Store) -> None:
@@ -27,7 +29,9 @@ def test_a_claim_takes_one_message_to_a_channel_by_whichever_name(store: Store) 
     assert claim_all(store, LATER) == [str(SLACK), str(MAIL)]
 
 
-def test_a_pause_that_a_channel_asked_for_holds_for_all_its_names_and_ends_for_all(store: Store) -> None:
+def test_a_pause_that_a_channel_asked_for_holds_for_all_its_names_and_ends_for_all(
+    store: Store,
+) -> None:
     store_digest(store, SLACK, BY_ID)
     with store.begin() as conn:
         remember_address(conn, SLACK, BY_ID.address)

@@ -11,7 +11,9 @@ from tests.contract.store.made import DAY, NOW
 
 def test_what_recorded_a_change_is_found_as_it_read_then(store: Store) -> None:
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("cat:cs.PF",) * 2 + ("",), "gpu": ("ti:gpu",) * 2 + ("",)}, FILE, NOW)
+        sync_queries(
+            conn, {"perf": ("cat:cs.PF",) * 2 + ("",), "gpu": ("ti:gpu",) * 2 + ("",)}, FILE, NOW
+        )
         gpu, perf = active_revisions(conn)
         run_id = begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
         outcomes = {perf.id: QueryOutcome(new=(3,)), gpu.id: QueryOutcome(changed=(4,), gone=(3,))}

@@ -35,7 +35,12 @@ EVENING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 FOUND = EVENING + timedelta(hours=2)
 TURN = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 LATER = MORNING + timedelta(days=3)
-_WAITING = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
+_WAITING = (
+    DeliveryState.READY,
+    DeliveryState.CLAIMED,
+    DeliveryState.SENDING,
+    DeliveryState.UNKNOWN,
+)
 
 
 def count_states(store: Store, *wanted: DeliveryState) -> int:
@@ -72,7 +77,9 @@ def test_what_was_held_for_the_operator_stays_held(store: Store) -> None:
     fill(store)
     held = count_states(store, DeliveryState.HELD)
     with store.begin() as conn:
-        conn.execute(update(deliveries).where(deliveries.c.id == 5).values(state="held", ended_at=None))
+        conn.execute(
+            update(deliveries).where(deliveries.c.id == 5).values(state="held", ended_at=None)
+        )
         mark_taken_as_sent(conn, LATER, LATER)
     assert count_states(store, DeliveryState.HELD) == held + 1
 
@@ -96,7 +103,9 @@ def test_papers_in_the_backup_and_papers_found_only_later_count_as_sent_and_keep
         kept = load_summaries(conn, subscription_ids=[key], limit=9)
         assert [one.occasion for one in kept] == [Occasion.ALREADY_SENT] * 2
         assert conn.execute(select(deliveries)).all() == []
-        assert {one.name for one in load_violations(conn)} <= {"matching has come as far as its mark says"}
+        assert {one.name for one in load_violations(conn)} <= {
+            "matching has come as far as its mark says"
+        }
 
 
 def test_of_one_match_only_what_was_due_by_the_moment_counts_as_sent(store: Store) -> None:
@@ -117,7 +126,9 @@ def test_what_had_no_turn_by_the_moment_still_waits(store: Store, when: str) -> 
     assert list_waiting(store, key) == [(change.id,)]
 
 
-def test_a_first_digest_that_was_ready_counts_as_sent_and_one_made_later_does_not(store: Store) -> None:
+def test_a_first_digest_that_was_ready_counts_as_sent_and_one_made_later_does_not(
+    store: Store,
+) -> None:
     key = subscribe(store, make_subscription())["team"]
     first, second = store_papers(store, [make_paper(1), make_paper(2)], at=FOUND)
     store_match(store, {key: (first.id,)}, at=FOUND, occasion=Occasion.FIRST_DIGEST)
@@ -139,7 +150,9 @@ def test_a_pause_that_lasts_longer_keeps_what_waits_also_after_its_end(store: St
     assert list_waiting(store, key) == [(change.id,)]
 
 
-def test_a_pause_that_was_over_by_the_moment_has_ended_and_what_it_kept_counts_as_sent(store: Store) -> None:
+def test_a_pause_that_was_over_by_the_moment_has_ended_and_what_it_kept_counts_as_sent(
+    store: Store,
+) -> None:
     key = subscribe(store, make_subscription())["team"]
     (change,) = store_papers(store, [make_paper(1)], at=FOUND)
     store_match(store, {key: (change.id,)}, at=FOUND)

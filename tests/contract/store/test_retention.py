@@ -35,7 +35,17 @@ from digest.store.papers import (
     load_unassigned,
     pack_forgotten,
 )
-from digest.store.schema import attempts, changes, deliveries, digests, forgotten, marks, matches, papers, versions
+from digest.store.schema import (
+    attempts,
+    changes,
+    deliveries,
+    digests,
+    forgotten,
+    marks,
+    matches,
+    papers,
+    versions,
+)
 from digest.store.schema import forgotten_days as days_table
 from digest.store.subscriptions import save_least
 from digest.store.workers import Worker, delete_worker, save_worker
@@ -68,7 +78,10 @@ def count_kept(store: Store) -> dict[str, int]:
     with store.read() as conn:
         assert {violation.name for violation in load_violations(conn)} <= {MATCHED_LATE}
         tables = (deliveries, attempts, digests, matches)
-        kept = {table.name: conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
+        kept = {
+            table.name: conn.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in tables
+        }
         return {**kept, "bodies": conn.execute(bodies).scalar_one()}
 
 
@@ -116,7 +129,9 @@ def forget_and_pack(store: Store) -> None:
 
 
 def come_again(conn: Connection, paper: Paper) -> list[Kind]:
-    found = store_changes(conn, (paper,), lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None)
+    found = store_changes(
+        conn, (paper,), lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None
+    )
     return [change.kind for change in found]
 
 
@@ -172,7 +187,15 @@ def test_a_forgotten_paper_comes_again_as_a_replacement_only_when_it_changed(
         assert bool(load_forgotten(conn, [paper.id])) is not bool(kinds)
 
 
-IDS = ("2611.00001", "2611.00002", "2611.15000", "2611.0002", "1412.0001", "math/0309136", "hep-th/0309136")
+IDS = (
+    "2611.00001",
+    "2611.00002",
+    "2611.15000",
+    "2611.0002",
+    "1412.0001",
+    "math/0309136",
+    "hep-th/0309136",
+)
 PAPERS = st.builds(
     make_paper,
     st.just(1),
@@ -183,8 +206,12 @@ PAPERS = st.builds(
 
 
 @given(st.lists(PAPERS, unique_by=lambda paper: paper.id, min_size=1), st.data())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_packed_answers_as_its_row_did(store: Store, drawn: list[Paper], data: st.DataObject) -> None:
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_is_packed_answers_as_its_row_did(
+    store: Store, drawn: list[Paper], data: st.DataObject
+) -> None:
     def ask(conn: Connection) -> tuple[Any, ...]:
         gone = load_forgotten(conn, [ArxivId.parse(id_) for id_ in IDS]).items()
         newest = load_newest_paper(conn)

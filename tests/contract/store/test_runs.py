@@ -60,7 +60,9 @@ def finish(
 ) -> bool:
     found = {"pages": 2, "papers": 412, "new": 298, "changed": 114}
     with store.begin() as conn:
-        return finish_run(conn, run_id, outcome=outcome, at=at, failure=failure, requests=requests, **found)
+        return finish_run(
+            conn, run_id, outcome=outcome, at=at, failure=failure, requests=requests, **found
+        )
 
 
 def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
@@ -113,7 +115,10 @@ def test_every_request_is_logged(store: Store) -> None:
         log_request(conn, ASKED | {"status": None, "outcome": "failed", "detail": "reset"})
     with store.read() as conn:
         rows = conn.execute(select(requests).order_by(requests.c.id)).all()
-    assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
+    assert [(row.status, row.outcome, row.detail) for row in rows] == [
+        (200, "ok", ""),
+        (None, "failed", "reset"),
+    ]
 
 
 def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
@@ -133,12 +138,21 @@ def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
 def test_a_failure_that_asked_nothing_does_not_count(store: Store) -> None:
     finish(store, start(store), "failed", failure="arXiv asked us to wait (429)")
     later = MORNING + timedelta(hours=1)
-    finish(store, start(store), "failed", at=later, failure="the next request is sent in 2 h", requests=0)
+    finish(
+        store,
+        start(store),
+        "failed",
+        at=later,
+        failure="the next request is sent in 2 h",
+        requests=0,
+    )
     with store.read() as conn:
         assert load_last_checks(conn, "harvest") == LastChecks(failure=MORNING, failures=1)
 
 
-def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(store: Store) -> None:
+def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(
+    store: Store,
+) -> None:
     finish(store, start(store, is_bootstrap=True))
     with store.read() as conn:
         assert load_last_checks(conn, "harvest").news is None
@@ -225,8 +239,12 @@ def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
 def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
     first, second = start(store), start(store)
     with store.begin() as conn:
-        assert move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
-        assert move_cursor(conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999))
+        assert move_cursor(
+            conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012)
+        )
+        assert move_cursor(
+            conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999)
+        )
     with store.read() as conn:
         assert load_cursor(conn, "harvest") == Cursor(
             source="harvest",
@@ -243,19 +261,26 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
 def test_a_cursor_never_moves_back(store: Store) -> None:
     with store.begin() as conn:
         assert move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
-        assert not move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
+        assert not move_cursor(
+            conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5)
+        )
         cursor = load_cursor(conn, "harvest")
     assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
 
 
 def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock = SystemClock()
-    slow, quick = StoreGate(store, clock, "slow", spacing=0, lease=0), StoreGate(store, clock, "quick", spacing=0)
+    slow, quick = (
+        StoreGate(store, clock, "slow", spacing=0, lease=0),
+        StoreGate(store, clock, "quick", spacing=0),
+    )
     lost = slow.acquire()
     clock.sleep(0.31)
     held = quick.acquire()
     with store.begin() as conn:
-        assert not move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
+        assert not move_cursor(
+            conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token
+        )
         assert load_cursor(conn, "harvest").last_complete_at is None
         assert move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
 

@@ -28,7 +28,9 @@ def move_on(store: Store) -> None:
 
 def value(store: Store) -> int:
     with store.read() as conn:
-        return int(conn.exec_driver_sql("SELECT value FROM marks WHERE name = 'matched'").scalar_one())
+        return int(
+            conn.exec_driver_sql("SELECT value FROM marks WHERE name = 'matched'").scalar_one()
+        )
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
@@ -41,7 +43,10 @@ def test_a_file_that_was_deleted_or_replaced_takes_and_tells_nothing_more(
         file.unlink()
         if is_replaced:
             copy.rename(file)
-        with pytest.raises(StoreError, match="was deleted or replaced while it was in use"), opened.begin():
+        with (
+            pytest.raises(StoreError, match="was deleted or replaced while it was in use"),
+            opened.begin(),
+        ):
             pytest.fail("would be lost")
         with pytest.raises(StoreError, match="deleted or replaced"):
             value(opened)

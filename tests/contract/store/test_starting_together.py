@@ -34,7 +34,9 @@ def test_the_second_of_two_processes_waits_and_then_finds_nothing_left_to_do(sto
         assert [query.name for query in load_queries(conn)] == ["perf"]
 
 
-def test_a_process_waits_for_another_that_is_at_work_on_a_file_not_yet_in_wal_mode(tmp_path: Path) -> None:
+def test_a_process_waits_for_another_that_is_at_work_on_a_file_not_yet_in_wal_mode(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "digest.db"
     failures: list[BaseException] = []
 

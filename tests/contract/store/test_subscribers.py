@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.store import Store
 from digest.store.attempts import begin_sending
@@ -22,7 +22,14 @@ from digest.store.subscribers import (
     save_unsubscription,
 )
 from digest.store.subscriptions import end_subscription, load_subscriptions
-from digest.store.tokens import StoredToken, TokenPurpose, load_secret, load_token, make_token_row, save_tokens
+from digest.store.tokens import (
+    StoredToken,
+    TokenPurpose,
+    load_secret,
+    load_token,
+    make_token_row,
+    save_tokens,
+)
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -57,7 +64,9 @@ def try_to_send(store: Store) -> dict[str, DeliveryState]:
     outcome = {}
     for delivery in claimed:
         with store.begin() as conn:
-            outcome[str(delivery.destination)] = begin_sending(conn, delivery, make_message(), MORNING)
+            outcome[str(delivery.destination)] = begin_sending(
+                conn, delivery, make_message(), MORNING
+            )
     return outcome
 
 
@@ -76,7 +85,12 @@ def test_an_address_in_the_file_counts_as_confirmed_and_is_logged_once(store: St
     assert events(store) == [("team", "confirmed", "operator")]
     with store.read() as conn:
         (row,) = conn.execute(select(subscribers_table)).all()
-    assert (row.address, row.state, row.how, row.since) == ("reader@example.org", "confirmed", "operator", NOW)
+    assert (row.address, row.state, row.how, row.since) == (
+        "reader@example.org",
+        "confirmed",
+        "operator",
+        NOW,
+    )
 
 
 def test_leaving_beats_the_file(store: Store) -> None:
@@ -114,7 +128,9 @@ def test_leaving_one_subscription_leaves_the_others(store: Store) -> None:
     subscribe(store, make_subscription("team"), make_subscription("other"))
     leave(store)
     with store.read() as conn:
-        found = {one.subscription.name: one.subscription.destinations for one in load_subscriptions(conn)}
+        found = {
+            one.subscription.name: one.subscription.destinations for one in load_subscriptions(conn)
+        }
     assert found == {"team": (), "other": (MAIL,)}
     leave(store, subscription="")
     with store.read() as conn:
@@ -150,13 +166,21 @@ def _left_in_general(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
     ("meanwhile", "may_still_go"),
     [(_never_confirmed, {"slack:#papers"}), (_ended, set()), (_left_in_general, set())],
 )
-def test_the_intent_to_send_asks_whether_it_may(store: Store, meanwhile: Any, may_still_go: set[str]) -> None:  # noqa: ANN401 - one of the functions above
+def test_the_intent_to_send_asks_whether_it_may(
+    store: Store,
+    meanwhile: Any,  # noqa: ANN401 - one of the functions above
+    may_still_go: set[str],
+) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
         meanwhile(conn, planned.subscription_id)
     outcome = try_to_send(store)
-    assert {where for where, state in outcome.items() if state is DeliveryState.SENDING} == may_still_go
-    assert {state for where, state in outcome.items() if where not in may_still_go} == {DeliveryState.SUPPRESSED}
+    assert {
+        where for where, state in outcome.items() if state is DeliveryState.SENDING
+    } == may_still_go
+    assert {state for where, state in outcome.items() if where not in may_still_go} == {
+        DeliveryState.SUPPRESSED
+    }
 
 
 def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> None:
@@ -168,7 +192,10 @@ def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> N
     with store.read() as conn:
         (found,) = load_subscriptions(conn)
     assert (found.plan_after, found.subscription.destinations) == (run_id, (MAIL,))
-    assert events(store)[1:] == [("team", "unsubscribed", "one-click"), ("team", "returned", "page")]
+    assert events(store)[1:] == [
+        ("team", "unsubscribed", "one-click"),
+        ("team", "returned", "page"),
+    ]
     store_digest(store, slot="2026-11-21")
     assert try_to_send(store) == {str(MAIL): DeliveryState.SENDING}
 
@@ -194,7 +221,10 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
         assert load_singly_unsubscribed(conn, MAIL) == ["team"]
-    assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
+    assert {name: one.subscription.destinations for name, one in found.items()} == {
+        "team": (),
+        "other": (MAIL,),
+    }
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert resubscribe(store)
     with store.read() as conn:
@@ -212,7 +242,9 @@ def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Sto
         assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["unsubscribed"]
 
 
-def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(store: Store) -> None:
+def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(
+    store: Store,
+) -> None:
     subscribe(store, make_subscription("team"))
     with store.begin() as conn:
         with pytest.raises(UnknownName, match="there is no subscription teem"):
@@ -245,7 +277,9 @@ def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Stor
         for name in ("team", "other"):
             row = make_token_row("f00d", "unsubscribe", destination=str(MAIL), subscription=name)
             save_tokens(conn, [row], at=NOW)
-        assert load_token(conn, "f00d") == StoredToken(TokenPurpose.UNSUBSCRIBE, str(MAIL), "team", None)
+        assert load_token(conn, "f00d") == StoredToken(
+            TokenPurpose.UNSUBSCRIBE, str(MAIL), "team", None
+        )
         assert load_token(conn, "beef") is None
 
 

@@ -39,8 +39,12 @@ def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
         return [turn.name for turn in load_due_slots(conn, now, limit)]
 
 
-def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
-    ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
+def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(
+    store: Store,
+) -> None:
+    ids = subscribe(
+        store, make_subscription("late"), make_subscription("early"), make_subscription("later")
+    )
     with store.begin() as conn:
         store_slots(conn, {ids["early"]: TurnState(NOW, "2026-11-18")})
         set_next_due(conn, ids["later"], NOW + 2 * DAY)
@@ -99,7 +103,9 @@ def test_an_event_makes_subscriptions_due_unless_they_are_due_before(store: Stor
 
 def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None:
     subscribe(
-        store, make_subscription(destinations=(MAIL, FEED)), make_subscription("both", destinations=(MAIL, SLACK))
+        store,
+        make_subscription(destinations=(MAIL, FEED)),
+        make_subscription("both", destinations=(MAIL, SLACK)),
     )
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, "", how="page", at=NOW)
@@ -126,7 +132,10 @@ def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
         locked = load_due_slots(conn, NOW + DAY, 10, lock=True)
-        taken = {"a": TurnState(NOW + 2 * DAY, "2026-11-20"), "b": TurnState(None, "run:7 2026-11-19")}
+        taken = {
+            "a": TurnState(NOW + 2 * DAY, "2026-11-20"),
+            "b": TurnState(None, "run:7 2026-11-19"),
+        }
         store_slots(conn, {ids[name]: turn for name, turn in taken.items()})
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]

@@ -8,6 +8,7 @@ import pytest
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
@@ -15,8 +16,6 @@ from digest.model.subscriptions import (
     EVERYTHING,
     FILE,
     Abstracts,
-    Destination,
-    DestinationKind,
     DueSubscription,
     Grouping,
     Subscription,
@@ -24,7 +23,12 @@ from digest.model.subscriptions import (
 )
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_unsent, settle_unknown
-from digest.store.matches import close_first_digest, load_feed_matches, load_first_digests, load_pending_matches
+from digest.store.matches import (
+    close_first_digest,
+    load_feed_matches,
+    load_first_digests,
+    load_pending_matches,
+)
 from digest.store.outbox import claim_deliveries
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.subscribers import DroppedMatches, save_unsubscription
@@ -84,7 +88,12 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
     found = load(store)
     assert found.subscription == written
     assert [revision.name for revision in found.revisions] == ["perf", "gpu"]
-    assert (found.state, found.created_at, found.last_slot, found.next_due_at) == ("active", NOW, "", NOW + DAY)
+    assert (found.state, found.created_at, found.last_slot, found.next_due_at) == (
+        "active",
+        NOW,
+        "",
+        NOW + DAY,
+    )
 
 
 def test_what_is_excluded_can_be_edited(store: Store) -> None:
@@ -115,7 +124,9 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
         {"destinations": (MAIL, SLACK, OTHER)},
     ],
 )
-def test_an_edit_is_taken_over_and_does_not_move_the_next_turn(store: Store, changes: dict[str, Any]) -> None:
+def test_an_edit_is_taken_over_and_does_not_move_the_next_turn(
+    store: Store, changes: dict[str, Any]
+) -> None:
     written = make_subscription(queries=("perf", "gpu"), destinations=(MAIL, SLACK))
     sync(store, written)
     edited = replace(written, **changes)
@@ -131,12 +142,16 @@ def test_another_cadence_moves_the_next_turn(store: Store) -> None:
     assert load(store).next_due_at == NOW + 3 * DAY
 
 
-@pytest.mark.parametrize("cadence", ["daily at 09:00 UTC", "daily at 08:00 UTC, at the latest 08:10", "at once"])
+@pytest.mark.parametrize(
+    "cadence", ["daily at 09:00 UTC", "daily at 08:00 UTC, at the latest 08:10", "at once"]
+)
 def test_a_turn_that_has_come_stays_due_whatever_the_file_says_of_those_to_come(
     store: Store, cadence: str
 ) -> None:
     sync(store, make_subscription())
-    edited = make_subscription(cadence=Cadence.parse(cadence), quiet_hours=QuietHours.parse("22:00-07:00 UTC"))
+    edited = make_subscription(
+        cadence=Cadence.parse(cadence), quiet_hours=QuietHours.parse("22:00-07:00 UTC")
+    )
     assert sync(store, edited, at_day=1).edited == ("team",)
     assert load(store).next_due_at == NOW + DAY
 
@@ -152,9 +167,13 @@ def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
     assert load(store).next_due_at is None
 
 
-def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(store: Store) -> None:
+def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(
+    store: Store,
+) -> None:
     store_digest(store, MAIL, SLACK)
-    gone = SyncReport(added=("other",), ended=("team",), dropped=(DroppedMatches("team", "", messages=2),))
+    gone = SyncReport(
+        added=("other",), ended=("team",), dropped=(DroppedMatches("team", "", messages=2),)
+    )
     assert sync(store, make_subscription("other")) == gone
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
     assert (load(store).state, load(store).next_due_at) == ("ended", None)
@@ -181,7 +200,9 @@ def return_after(store: Store, gap: timedelta) -> DueSubscription:
     return load(store)
 
 
-def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_been_missing(store: Store) -> None:
+def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_been_missing(
+    store: Store,
+) -> None:
     planned = store_digest(store, MAIL, SLACK)
     first, second = store_papers(store, [make_paper(7), make_paper(8)])
     store_match(store, {planned.subscription_id: (first.id,)})
@@ -213,7 +234,9 @@ def test_a_subscription_that_returns_later_begins_anew(store: Store) -> None:
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
 
 
-def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_returns(store: Store) -> None:
+def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_returns(
+    store: Store,
+) -> None:
     store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
         mail, post = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
@@ -255,19 +278,27 @@ def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: St
     assert load(store).subscription.destinations == (SLACK,)
 
 
-def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them_anew(store: Store) -> None:
+def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them_anew(
+    store: Store,
+) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
     both = (MAIL, SLACK)
     sync(store, *(make_subscription(name, destinations=both) for name in ("team", "other", "new")))
-    assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {(SLACK,)}
+    assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {
+        (SLACK,)
+    }
 
 
-def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(store: Store) -> None:
+def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(
+    store: Store,
+) -> None:
     store_digest(store, MAIL, SLACK)
     report = sync(store, make_subscription(destinations=(SLACK,)))
-    assert report == SyncReport(edited=("team",), dropped=(DroppedMatches("team", str(MAIL), messages=1),))
+    assert report == SyncReport(
+        edited=("team",), dropped=(DroppedMatches("team", str(MAIL), messages=1),)
+    )
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
     assert load(store).subscription.destinations == (SLACK,)
     sync(store, make_subscription(destinations=(SLACK, MAIL)))
@@ -292,19 +323,31 @@ def list_first_digests(store: Store) -> list[tuple[str, str]]:
         return [(names[one.subscription_id], one.revision.name) for one in load_first_digests(conn)]
 
 
-def test_a_first_digest_is_for_all_that_a_subscription_follows_when_it_is_given(store: Store) -> None:
+def test_a_first_digest_is_for_all_that_a_subscription_follows_when_it_is_given(
+    store: Store,
+) -> None:
     subscribe(store, make_subscription(queries=("perf",)), make_subscription("calm", look_back=0))
     assert list_first_digests(store) == [("team", "perf")]
-    subscribe(store, make_subscription(queries=("gpu", "net")), make_subscription("calm", queries=("perf", "gpu")))
+    subscribe(
+        store,
+        make_subscription(queries=("gpu", "net")),
+        make_subscription("calm", queries=("perf", "gpu")),
+    )
     assert list_first_digests(store) == [("team", "gpu"), ("team", "net")]
 
 
 @pytest.mark.parametrize("queries", [("perf", "gpu"), ("gpu",), ("gpu", "net")])
-def test_a_subscription_that_had_its_first_digest_gets_no_other(store: Store, queries: tuple[str, ...]) -> None:
+def test_a_subscription_that_had_its_first_digest_gets_no_other(
+    store: Store, queries: tuple[str, ...]
+) -> None:
     ids = subscribe(store, make_subscription(look_back=5))
     with store.begin() as conn:
         (pending,) = load_first_digests(conn)
-        assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
+        assert (pending.subscription_id, pending.days, pending.revision.name) == (
+            ids["team"],
+            5,
+            "perf",
+        )
         assert close_first_digest(conn, ids["team"], 1)
     subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
     assert list_first_digests(store) == [("new", "perf")]
@@ -314,7 +357,10 @@ def test_a_subscription_that_had_its_first_digest_gets_no_other(store: Store, qu
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
-    with pytest.raises(ConfigurationError, match="team names a saved query perf"), store.begin() as conn:
+    with (
+        pytest.raises(ConfigurationError, match="team names a saved query perf"),
+        store.begin() as conn,
+    ):
         sync_subscriptions(conn, [make_subscription()], FILE, NOW, AlwaysDue(MORNING))
 
 

@@ -43,10 +43,15 @@ def fall_silent(store: Store, owner: str, seconds: float) -> None:
         conn.execute(silent.values(seen_at=worker_table.c.seen_at - seconds))
 
 
-def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_lives(store: Store) -> None:
+def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_lives(
+    store: Store,
+) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
-        well, ill = JobTurn("plan", ended_at=NOW), JobTurn("plan", ended_at=NOW, trouble="no such name")
+        well, ill = (
+            JobTurn("plan", ended_at=NOW),
+            JobTurn("plan", ended_at=NOW, trouble="no such name"),
+        )
         for turns, trouble in (
             ((well, well), ""),
             ((well, ill), "no such name"),
@@ -71,7 +76,9 @@ def begin(store: Store, owner: str) -> str:
         return begin_job(conn, owner, "poll", MORNING)
 
 
-def test_who_signs_is_listed_with_its_release_and_place_the_longest_at_work_first(store: Store) -> None:
+def test_who_signs_is_listed_with_its_release_and_place_the_longest_at_work_first(
+    store: Store,
+) -> None:
     sign(store, OTHER, ONE)
     assert [replace(worker, silent_for=0.0) for worker in listed(store)] == [ONE, OTHER]
     assert max(worker.silent_for for worker in listed(store)) < 5
@@ -131,7 +138,9 @@ def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
     assert begin(store, "one") == "other"
 
 
-def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_it(store: Store) -> None:
+def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_it(
+    store: Store,
+) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
         save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])

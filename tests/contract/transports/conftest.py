@@ -17,8 +17,8 @@ import pytest
 from digest.config.settings import INCOMING
 from digest.deliver.transports.registry import TRANSPORTS, construct
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Message, Transport
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import TOKEN, SlackReceiver
@@ -65,7 +65,8 @@ def _lay_mail(stack: ExitStack, _: Path) -> Route:
     body = f"Message-ID: <{KEY}@sender.example>\r\nSubject: x\r\n\r\n.\r\n..\r\nten % of a dot.\r\n"
     return Route(
         construct(
-            TRANSPORTS[DestinationKind.MAIL].path, {"url": sink.url, "from_address": "digest@sender.example"}
+            TRANSPORTS[DestinationKind.MAIL].path,
+            {"url": sink.url, "from_address": "digest@sender.example"},
         ),
         Destination(DestinationKind.MAIL, "reader@example.org"),
         Message("message/rfc822", body.encode(), KEY, "perf.eml"),
@@ -97,11 +98,15 @@ def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
     def take(request: Request) -> Answer:
         if refusals:
             return refusals[0]
-        is_wrapped = _encode(message.body.decode()) in request.body  # a text, however deep in what is posted
+        is_wrapped = (
+            _encode(message.body.decode()) in request.body
+        )  # a text, however deep in what is posted
         arrived.append(message.body if is_wrapped else request.body)
         return Answer(b"ok")
 
-    message = Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json")
+    message = Message(
+        "application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"
+    )
     receiver = stack.enter_context(LoopbackServer(take))
     return Route(
         construct(TRANSPORTS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
@@ -125,7 +130,9 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
     receiver = stack.enter_context(LoopbackServer(take))
     hooks = {"lab": (receiver.url, bytes(32))}
     return Route(
-        construct(TRANSPORTS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}),
+        construct(
+            TRANSPORTS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}
+        ),
         Destination(DestinationKind.WEBHOOK, "lab"),
         Message("application/json", _encode({"title": "Pınar’s nine papers"}), KEY, "perf.json"),
         lambda: list(arrived),

@@ -14,9 +14,9 @@ from digest.config import load_config
 from digest.config.settings import INCOMING
 from digest.deliver.transports.registry import TRANSPORTS, open_transport
 from digest.model.clock import SystemClock
+from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
-from digest.model.subscriptions import DestinationKind
 
 ROOM = Path(digest.deliver.transports.__file__).parent
 TESTS = Path(__file__).parents[2]
@@ -27,7 +27,9 @@ def test_each_kind_of_destination_but_the_pulled_feed_has_a_line() -> None:
 
 
 @pytest.mark.parametrize("path", [way.path for way in TRANSPORTS.values()])
-def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_own(path: str) -> None:
+def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_own(
+    path: str,
+) -> None:
     name, _, class_name = path.partition(":")
     module = import_module(name)
     assert module.__file__ is not None
@@ -39,11 +41,17 @@ def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_ow
         assert getattr(offered, method).__doc__
 
 
-@pytest.mark.parametrize("path", [way.path for kind, way in TRANSPORTS.items() if kind not in INCOMING])
-def test_each_line_has_a_test_file_that_imports_its_class_but_webhooks_which_are_all_tried(path: str) -> None:
+@pytest.mark.parametrize(
+    "path", [way.path for kind, way in TRANSPORTS.items() if kind not in INCOMING]
+)
+def test_each_line_has_a_test_file_that_imports_its_class_but_webhooks_which_are_all_tried(
+    path: str,
+) -> None:
     module, _, class_name = path.partition(":")
     files = (TESTS / "integration" / "transports").glob("test_*.py")
-    assert any(f"from {module} import {class_name}" in file.read_text(encoding="utf-8") for file in files)
+    assert any(
+        f"from {module} import {class_name}" in file.read_text(encoding="utf-8") for file in files
+    )
 
 
 def test_each_transport_in_the_room_has_a_line() -> None:
@@ -53,7 +61,9 @@ def test_each_transport_in_the_room_has_a_line() -> None:
         found |= {
             f"{module.__name__}:{name}"
             for name, value in vars(module).items()
-            if name.endswith("Transport") and value is not Transport and value.__module__ == module.__name__
+            if name.endswith("Transport")
+            and value is not Transport
+            and value.__module__ == module.__name__
         }
     assert found == {way.path for way in TRANSPORTS.values()}
 
@@ -68,7 +78,7 @@ def test_the_registry_loads_no_transport_before_it_is_opened() -> None:
     heavy = "smtplib ssl slack_sdk urllib.request email_validator digest.deliver.transports.smtp"
     code = (
         "import sys, digest.deliver.transports.registry as r; "
-        "from digest.model.subscriptions import DestinationKind as K; "
+        "from digest.model.destinations import DestinationKind as K; "
         f"print([n for n in {heavy.split()!r} if n in sys.modules]); "
         "r.construct(r.TRANSPORTS[K.CONSOLE].path, {}); "
         "print(*(f'digest.deliver.transports.{name}' in sys.modules for name in ('console', 'slack')))"

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from digest.deliver.transports.registry import TRANSPORTS
+from digest.model.destinations import DestinationKind
 from digest.model.errors import DeliveryError
-from digest.model.subscriptions import DestinationKind
 from tests.contract.transports.conftest import NOW, Route
 
 SINCE = NOW - timedelta(seconds=60)
@@ -44,7 +44,9 @@ def test_what_is_not_ours_any_more_does_not_leave_this_machine(route: Route) -> 
     assert route.arrived() == []
 
 
-def test_a_transport_finds_out_what_became_of_a_message_or_says_that_it_never_can(route: Route) -> None:
+def test_a_transport_finds_out_what_became_of_a_message_or_says_that_it_never_can(
+    route: Route,
+) -> None:
     if not TRANSPORTS[route.destination.kind].can_be_asked:
         with pytest.raises(DeliveryError) as caught:
             route.transport.find(route.message, route.destination, SINCE)

@@ -34,9 +34,7 @@ OK = GateOutcome(RequestOutcome.OK)
 FAILED = GateOutcome(RequestOutcome.FAILED)
 PAGE = atom_feed(atom_entry())
 GOOD = Reply(PAGE)
-BOMB = (
-    b'<!DOCTYPE feed [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]><feed xmlns="http://www.w3.org/2005/Atom">&b;</feed>'
-)
+BOMB = b'<!DOCTYPE feed [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]><feed xmlns="http://www.w3.org/2005/Atom">&b;</feed>'
 
 
 def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
@@ -67,7 +65,11 @@ def test_papers_are_asked_for_by_id_with_a_size_that_holds_them_all(
 ) -> None:
     arxiv.script(Reply(atom_feed(atom_entry(), total=1)))
     client.search("", ids=["2611.00001", "hep-th/9901001"], size=2)
-    assert arxiv.seen[0].params == {"id_list": "2611.00001,hep-th/9901001", "start": "0", "max_results": "2"}
+    assert arxiv.seen[0].params == {
+        "id_list": "2611.00001,hep-th/9901001",
+        "start": "0",
+        "max_results": "2",
+    }
 
 
 def test_a_long_query_is_sent_as_a_form(
@@ -101,27 +103,44 @@ def test_every_request_is_reported_after_the_gate_was_released(
     bad, good = requests
     assert (bad.method, bad.status, bad.size, bad.outcome) == ("GET", 200, 5, RequestOutcome.FAILED)
     assert "papers 0-0 of 'a'" in bad.detail
-    assert (good.status, good.size, good.outcome, good.detail) == (200, len(PAGE), RequestOutcome.OK, "")
+    assert (good.status, good.size, good.outcome, good.detail) == (
+        200,
+        len(PAGE),
+        RequestOutcome.OK,
+        "",
+    )
     assert good.at == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert good.milliseconds >= 30
 
 
 RETRIED = [
     pytest.param(Reply(ending=Ending.RESET), ArxivUnreachable, id="reset"),
-    pytest.param(Reply(PAGE, ending=Ending.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"),
-    pytest.param(Reply(gzip.compress(PAGE)[:-40], headers=GZIP), ArxivTruncated, id="packed body cut off"),
+    pytest.param(
+        Reply(PAGE, ending=Ending.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"
+    ),
+    pytest.param(
+        Reply(gzip.compress(PAGE)[:-40], headers=GZIP), ArxivTruncated, id="packed body cut off"
+    ),
     pytest.param(Reply(b"no gzip", headers=GZIP), ArxivTruncated, id="packed body damaged"),
     pytest.param(
-        Reply(zlib.compress(PAGE), headers={"Content-Encoding": "br"}), ArxivUnreadable, id="packed oddly"
+        Reply(zlib.compress(PAGE), headers={"Content-Encoding": "br"}),
+        ArxivUnreadable,
+        id="packed oddly",
     ),
-    pytest.param(Reply(error_feed("an internal error"), 500), ArxivFaulted, id="500 with an error feed"),
+    pytest.param(
+        Reply(error_feed("an internal error"), 500), ArxivFaulted, id="500 with an error feed"
+    ),
     pytest.param(Reply(atom_feed(atom_entry(), total=7)), ShortPage, id="short page"),
 ]
 
 
 @pytest.mark.parametrize(("bad", "expected"), RETRIED)
 def test_what_may_pass_is_asked_again_twice_each_time_with_leave(
-    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, bad: Reply, expected: type[ArxivError]
+    arxiv: ScriptedArxiv,
+    client: ArxivClient,
+    gate: WatchedGate,
+    bad: Reply,
+    expected: type[ArxivError],
 ) -> None:
     arxiv.script(bad, bad, GOOD)
     assert client.search("a", size=1 if expected is not ShortPage else 2).page.entries == 1
@@ -137,11 +156,23 @@ def test_what_may_pass_is_asked_again_twice_each_time_with_leave(
 
 FINAL = [
     pytest.param(
-        Reply(b"Rate exceeded.", 429, media_type="text/plain"), ArxivThrottled, RequestOutcome.THROTTLED, id="429"
+        Reply(b"Rate exceeded.", 429, media_type="text/plain"),
+        ArxivThrottled,
+        RequestOutcome.THROTTLED,
+        id="429",
     ),
-    pytest.param(Reply(b"<html>Access denied</html>", 403), ArxivRefused, RequestOutcome.REFUSED, id="403"),
-    pytest.param(Reply(error_feed("incorrect id format"), 400), ArxivRejected, RequestOutcome.OK, id="400"),
-    pytest.param(Reply(b"", 301, {"Location": "https://n.example/"}), ArxivMoved, RequestOutcome.FAILED, id="301"),
+    pytest.param(
+        Reply(b"<html>Access denied</html>", 403), ArxivRefused, RequestOutcome.REFUSED, id="403"
+    ),
+    pytest.param(
+        Reply(error_feed("incorrect id format"), 400), ArxivRejected, RequestOutcome.OK, id="400"
+    ),
+    pytest.param(
+        Reply(b"", 301, {"Location": "https://n.example/"}),
+        ArxivMoved,
+        RequestOutcome.FAILED,
+        id="301",
+    ),
     pytest.param(Reply(BOMB), ArxivHostile, RequestOutcome.FAILED, id="entities"),
     pytest.param(
         Reply(gzip.compress(b" " * 30_000_000), headers=GZIP),
@@ -218,4 +249,9 @@ def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
 
 def test_a_contact_that_fits_no_header_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="User-Agent"):
-        ArxivClient(ArxivAddresses(), "digest (ö@x)", WatchedGate(), ManualClock(datetime(2026, 1, 1, tzinfo=UTC)))
+        ArxivClient(
+            ArxivAddresses(),
+            "digest (ö@x)",
+            WatchedGate(),
+            ManualClock(datetime(2026, 1, 1, tzinfo=UTC)),
+        )

@@ -17,11 +17,17 @@ FIRST = Reply(oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="a%26b"))
 LAST = Reply(oai_page(oai_entry(id_="2611.00003"), token=""))
 
 
-def test_tokens_are_followed_to_the_end(arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate) -> None:
+def test_tokens_are_followed_to_the_end(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate
+) -> None:
     middle = Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"), token="c"))
     arxiv.script(FIRST, middle, LAST)
     pages = list(walk_records(client, DAY))
-    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1, 2], [4, 5], [3]]
+    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [
+        [1, 2],
+        [4, 5],
+        [3],
+    ]
     asked = {"verb": "ListRecords", "metadataPrefix": "arXivRaw", "from": "2026-11-17"}
     tokens = ({"verb": "ListRecords", "resumptionToken": token} for token in ("a%26b", "c"))
     assert [seen.params for seen in arxiv.seen] == [asked, *tokens]
@@ -38,20 +44,36 @@ def test_a_page_that_is_shorter_than_others_before_it_is_asked_for_again(
     assert [len(fetched.page.papers) for fetched in pages] == [2, 2, 1]
 
 
-def test_a_page_that_stays_short_is_taken_as_it_is(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_page_that_stays_short_is_taken_as_it_is(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     short = Reply(oai_page(oai_entry(id_="2611.00004"), token="c"))
     arxiv.script(FIRST, short, short, short, LAST)
     assert [len(fetched.page.papers) for fetched in walk_records(client, DAY)] == [2, 1, 1]
 
 
-def test_a_list_whose_first_pages_were_short_is_read_once_more(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_list_whose_first_pages_were_short_is_read_once_more(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     short = Reply(oai_page(oai_entry(), token="a%26b"))
-    arxiv.script(short, Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"))), FIRST, LAST)
+    arxiv.script(
+        short,
+        Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"))),
+        FIRST,
+        LAST,
+    )
     pages = list(walk_records(client, DAY))
-    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1], [4, 5], [1, 2], [3]]
+    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [
+        [1],
+        [4, 5],
+        [1, 2],
+        [3],
+    ]
 
 
-def test_each_page_is_given_out_before_the_next_is_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_each_page_is_given_out_before_the_next_is_asked_for(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     arxiv.script(FIRST, LAST)
     walk = walk_records(client, DAY)
     assert len(next(walk).page.papers) == 2

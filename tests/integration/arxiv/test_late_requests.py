@@ -41,7 +41,11 @@ def test_what_could_not_be_begun_in_time_is_not_asked_and_leave_is_asked_for_aga
 ) -> None:
     gate = LapsingGate(lapsing)
     client = ArxivClient(
-        ArxivAddresses(f"{arxiv.url}/api/query"), AGENT, gate, ManualClock(MORNING), on_request=requests.append
+        ArxivAddresses(f"{arxiv.url}/api/query"),
+        AGENT,
+        gate,
+        ManualClock(MORNING),
+        on_request=requests.append,
     )
     arxiv.script(GOOD)
     assert client.search("a", size=1).grant == Grant(lapsing + 1)
@@ -50,8 +54,12 @@ def test_what_could_not_be_begun_in_time_is_not_asked_and_leave_is_asked_for_aga
     client.close()
 
 
-def test_a_machine_that_is_late_again_and_again_gives_up_without_a_request(arxiv: ScriptedArxiv) -> None:
-    client = ArxivClient(ArxivAddresses(f"{arxiv.url}/api/query"), AGENT, LapsingGate(100), ManualClock(MORNING))
+def test_a_machine_that_is_late_again_and_again_gives_up_without_a_request(
+    arxiv: ScriptedArxiv,
+) -> None:
+    client = ArxivClient(
+        ArxivAddresses(f"{arxiv.url}/api/query"), AGENT, LapsingGate(100), ManualClock(MORNING)
+    )
     with pytest.raises(ArxivUnreachable, match="in time") as caught:
         client.search("a", size=1)
     assert caught.value.message.startswith("papers 0-0 of 'a': ")

@@ -10,7 +10,9 @@ from tests.bench.pages import ATOM_SIZE, OAI_SIZE, made_up_papers, write_atom_pa
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import show
 
-pytestmark = pytest.mark.skipif(not is_measurable(), reason="this system does not tell a process's own peak")
+pytestmark = pytest.mark.skipif(
+    not is_measurable(), reason="this system does not tell a process's own peak"
+)
 
 
 def make_atom_page() -> bytes:
@@ -25,7 +27,8 @@ LONG = pytest.mark.skipif(not IS_NIGHTLY, reason="a page with 2,500 histories ta
 
 
 @pytest.mark.parametrize(
-    ("interface", "make"), [("atom", make_atom_page), pytest.param("oai", make_oai_page, marks=LONG)]
+    ("interface", "make"),
+    [("atom", make_atom_page), pytest.param("oai", make_oai_page, marks=LONG)],
 )
 def test_reading_the_longest_page_takes_ten_megabytes_with_all_its_papers(
     interface: str, make: Callable[[], bytes], tmp_path: Path

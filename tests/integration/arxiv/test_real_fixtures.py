@@ -23,12 +23,16 @@ from digest.model.papers import ArxivId
 RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 FOLDER: Final = os.environ.get("DIGEST_REAL_DATA", "")
 
-pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real answers")
+pytestmark = pytest.mark.skipif(
+    not FOLDER, reason="DIGEST_REAL_DATA names no folder of real answers"
+)
 
 
 def files(pattern: str) -> list[str]:
     root = Path(FOLDER, "data", "fixtures")
-    return sorted(str(path.relative_to(root)) for path in root.glob(pattern)) if FOLDER else [pattern]
+    return (
+        sorted(str(path.relative_to(root)) for path in root.glob(pattern)) if FOLDER else [pattern]
+    )
 
 
 def load(name: str) -> bytes:
@@ -52,7 +56,9 @@ def test_each_search_page_is_read_as_feedparser_reads_it(name: str) -> None:
     for paper, entry in zip(page.papers, other.entries, strict=True):
         assert entry.id == f"http://arxiv.org/abs/{paper.id}v{paper.version}"
         assert fold(paper.title) == paper.title != ""
-        assert fold(paper.abstract) == fold(re.sub(r"[\x7f-\x9f]", "", _text(body, entry.id, "summary")))
+        assert fold(paper.abstract) == fold(
+            re.sub(r"[\x7f-\x9f]", "", _text(body, entry.id, "summary"))
+        )
         assert [author.name for author in paper.authors] == [
             fold(author.name).replace(". -", ".-").removeprefix("and ") for author in entry.authors
         ]
@@ -156,10 +162,15 @@ def test_every_other_oai_answer_is_an_error_of_its_own_or_an_empty_list(name: st
 def test_author_lines_give_the_authors_arxiv_itself_reads_from_them() -> None:
     # The page of the search and the page of the harvest were written from the same 503 papers; in both,
     # the data has each backslash twice.
-    found = {paper.id: paper for paper in parse_atom(load(files("atom_current/*500entries*.xml")[0])).papers}
+    found = {
+        paper.id: paper
+        for paper in parse_atom(load(files("atom_current/*500entries*.xml")[0])).papers
+    }
     lines = {
         ArxivId.parse(entry.findtext(RAW + "id") or ""): entry.findtext(RAW + "authors") or ""
-        for entry in etree.fromstring(load("oai_current/listrecords_all_arXivRaw.xml")).iter(RAW + "arXivRaw")
+        for entry in etree.fromstring(load("oai_current/listrecords_all_arXivRaw.xml")).iter(
+            RAW + "arXivRaw"
+        )
     }
     differing = {}
     for id_, line in lines.items():

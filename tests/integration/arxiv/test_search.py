@@ -42,7 +42,10 @@ class Shelf:
             number = 20_000 + len(self.papers)
             self.papers.insert(0, (number, NEWEST + timedelta(hours=number)))
         total = len(self.papers) - self.arrivals if self.total is None else self.total
-        entries = (atom_entry(f"2611.{n:05d}v1", updated=at.strftime("%Y-%m-%dT%H:%M:%SZ")) for n, at in page)
+        entries = (
+            atom_entry(f"2611.{n:05d}v1", updated=at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            for n, at in page
+        )
         return Reply(atom_feed(*entries, total=total, start=start, per_page=size))
 
 
@@ -63,32 +66,42 @@ def test_a_walk_brings_every_paper_once_and_in_order(
     assert walk(client) == list(range(1, count + 1))
 
 
-def test_pages_overlap_and_what_was_seen_is_given_out_once(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_pages_overlap_and_what_was_seen_is_given_out_once(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 50)
     walk(client)
     assert starts(arxiv) == [0, 20 - OVERLAP, 37 - OVERLAP]
 
 
-def test_a_walk_ends_with_the_page_that_reaches_the_wanted_date(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_walk_ends_with_the_page_that_reaches_the_wanted_date(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 500)
     numbers = walk(client, until=NEWEST - timedelta(hours=30))
     assert numbers == list(range(1, 38))
 
 
-def test_a_short_page_is_gone_on_from_where_it_ended(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_short_page_is_gone_on_from_where_it_ended(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     shelf = Shelf(arxiv, 60)
     shelf.keep = 12
     assert walk(client) == list(range(1, 61))
 
 
-def test_empty_pages_are_asked_for_in_smaller_ones(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_empty_pages_are_asked_for_in_smaller_ones(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     shelf = Shelf(arxiv, 60)
     shelf.keep, shelf.keep_times = 0, 3
     assert walk(client, size=40) == list(range(1, 61))
     assert [int(seen.params["max_results"]) for seen in arxiv.seen[:4]] == [40, 40, 40, 20]
 
 
-def test_pages_that_stay_empty_are_no_end_of_the_search(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_pages_that_stay_empty_are_no_end_of_the_search(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 60).keep = 0
     with pytest.raises(ShortPage):
         walk(client, size=40)
@@ -102,7 +115,9 @@ def test_out_of_order_a_walk_goes_on_to_the_end_instead_of_stopping_at_a_date(
     assert sorted(walk(client, until=NEWEST - timedelta(hours=1))) == list(range(1, 101))
 
 
-def test_papers_that_come_in_meanwhile_push_nothing_out(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_papers_that_come_in_meanwhile_push_nothing_out(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 100).arrivals = 2
     numbers = walk(client)
     assert [number for number in numbers if number < 20_000] == list(range(1, 101))
@@ -116,18 +131,24 @@ def test_pages_that_overlap_more_or_less_than_asked_lose_nothing(
     assert set(walk(client)) >= set(range(1, 101 - max(0, shift)))
 
 
-def test_a_gap_between_two_pages_takes_the_walk_back(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_gap_between_two_pages_takes_the_walk_back(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 200).shift = OVERLAP + 2
     assert walk(client, until=NEWEST - timedelta(hours=100), size=40)[:100] == list(range(1, 101))
 
 
-def test_results_that_keep_moving_are_an_error_and_no_end(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_results_that_keep_moving_are_an_error_and_no_end(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     Shelf(arxiv, 300, total=300).shift = 100
     with pytest.raises(ArxivShort, match="changed while"):
         walk(client, size=20)
 
 
-def test_a_search_that_never_gives_all_it_promises_is_an_error(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_a_search_that_never_gives_all_it_promises_is_an_error(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     shelf = Shelf(arxiv, 40)
     shelf.papers[30] = shelf.papers[29]
     with pytest.raises(ArxivShort, match="1 of them never came"):
@@ -147,10 +168,14 @@ def test_an_answer_that_suddenly_knows_of_nothing_is_no_end_of_the_search(
     assert walk(client) == list(range(1, 61))
 
 
-def test_answers_that_go_on_knowing_of_nothing_are_an_error(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_answers_that_go_on_knowing_of_nothing_are_an_error(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     shelf = Shelf(arxiv, 60)
     arxiv.answer = lambda seen: (
-        Reply(atom_feed(total=0, start=seen.params["start"])) if len(arxiv.seen) > 1 else shelf.answer(seen)
+        Reply(atom_feed(total=0, start=seen.params["start"]))
+        if len(arxiv.seen) > 1
+        else shelf.answer(seen)
     )
     with pytest.raises(ArxivShort, match="changed while"):
         walk(client)
@@ -160,15 +185,21 @@ def test_that_there_is_nothing_is_asked_once_more_where_it_would_be_news(
     arxiv: ScriptedArxiv, client: ArxivClient
 ) -> None:
     shelf = Shelf(arxiv, 5)
-    arxiv.answer = lambda seen: Reply(atom_feed(total=0)) if len(arxiv.seen) == 1 else shelf.answer(seen)
+    arxiv.answer = lambda seen: (
+        Reply(atom_feed(total=0)) if len(arxiv.seen) == 1 else shelf.answer(seen)
+    )
     pages = walk_search(client, "cat:cs.PF", until=LONG_AGO, asks_twice=True)
     assert [len(fetched.page.papers) for fetched in pages] == [5]
     Shelf(arxiv, 0)
-    assert [fetched.page.total for fetched in walk_search(client, "x", until=LONG_AGO, asks_twice=True)] == [0]
+    assert [
+        fetched.page.total for fetched in walk_search(client, "x", until=LONG_AGO, asks_twice=True)
+    ] == [0]
     assert starts(arxiv) == [0] * 4
 
 
-def test_papers_are_fetched_by_id_a_hundred_at_a_time(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+def test_papers_are_fetched_by_id_a_hundred_at_a_time(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
     def answer(seen: Seen) -> Reply:
         known = [id_ for id_ in seen.params["id_list"].split(",") if not id_.endswith("7")]
         return Reply(atom_feed(*(atom_entry(f"{id_}v1") for id_ in known)))

@@ -41,7 +41,9 @@ class Library:
         """Answer a search as arXiv does, its limit and its way of reading a last minute included."""
         start, size = int(seen.params["start"]), int(seen.params["max_results"])
         assert 1 + round(start / size) <= WALL // size, "arXiv answers with an inner error"
-        found = sorted(self._select(seen.params["search_query"]), key=lambda paper: paper[2], reverse=True)
+        found = sorted(
+            self._select(seen.params["search_query"]), key=lambda paper: paper[2], reverse=True
+        )
         if self.is_shuffled:
             random.Random(1).shuffle(found)  # noqa: S311 - a made-up disorder
         is_part = "submittedDate" in seen.params["search_query"]
@@ -60,7 +62,10 @@ class Library:
         if window is None:
             yield from self.papers
             return
-        first, last = read(window[1]), read(window[2]) + timedelta(seconds=0 if self.is_exclusive else 59)
+        first, last = (
+            read(window[1]),
+            read(window[2]) + timedelta(seconds=0 if self.is_exclusive else 59),
+        )
         yield from (paper for paper in self.papers if first <= paper[1] <= last)
 
 
@@ -92,7 +97,9 @@ def scatter(library: Library, count: int, days: int, seed: int) -> None:
     for number in range(count):
         submitted = NOW - timedelta(seconds=dice.randrange(60, days * 86_400))
         if number % 5 == 0:
-            submitted = submitted.replace(hour=13, minute=59, second=dice.randrange(60)) - timedelta(days=1)
+            submitted = submitted.replace(
+                hour=13, minute=59, second=dice.randrange(60)
+            ) - timedelta(days=1)
         updated = submitted + dice.random() * (NOW - submitted) if number % 3 == 0 else submitted
         library.add(submitted, updated.replace(microsecond=0))
 
@@ -137,13 +144,17 @@ def test_where_the_limit_is_sure_to_come_first_the_search_is_cut_at_once(
     assert len(arxiv.seen) < 1 + 600 / (20 - pages.OVERLAP) + 12
 
 
-def test_a_part_that_is_said_to_be_empty_is_asked_for_once_more(library: Library, client: ArxivClient) -> None:
+def test_a_part_that_is_said_to_be_empty_is_asked_for_once_more(
+    library: Library, client: ArxivClient
+) -> None:
     scatter(library, 300, 30, 1)
     library.denied = 1
     assert len(list_numbers(walk(client, NOW - timedelta(days=40)))) == 300
 
 
-def test_a_part_whose_papers_do_not_all_come_is_an_error(library: Library, client: ArxivClient) -> None:
+def test_a_part_whose_papers_do_not_all_come_is_an_error(
+    library: Library, client: ArxivClient
+) -> None:
     scatter(library, 300, 30, 1)
     library.papers[17] = library.papers[18]
     with pytest.raises(ArxivShort, match="1 of them never came"):
@@ -155,7 +166,9 @@ def test_more_papers_of_one_minute_than_arxiv_gives_out_are_an_error(
 ) -> None:
     for second in range(WALL + 1):
         library.add(NOW - timedelta(days=1, seconds=second % 30))
-    with pytest.raises(ArxivRejected, match=r"101 papers of 2026-11-19 11:29, of which arXiv gives out 100"):
+    with pytest.raises(
+        ArxivRejected, match=r"101 papers of 2026-11-19 11:29, of which arXiv gives out 100"
+    ):
         walk(client, NOW - timedelta(days=2))
 
 
@@ -176,7 +189,9 @@ def test_without_any_order_what_is_recent_comes_and_the_rest_is_an_error(
     assert came >= {number for number, submitted, _ in library.papers if submitted >= until}
 
 
-def test_papers_older_than_arxiv_belong_to_a_part_too(library: Library, client: ArxivClient) -> None:
+def test_papers_older_than_arxiv_belong_to_a_part_too(
+    library: Library, client: ArxivClient
+) -> None:
     scatter(library, 300, 30, 1)
     library.add(datetime(1989, 10, 31, tzinfo=UTC), NOW - timedelta(days=1))
     assert 301 in list_numbers(walk(client, NOW - timedelta(days=40)))

@@ -71,7 +71,9 @@ class Repository:
         return done.stdout + done.stderr
 
     def tip(self) -> str:
-        return git(self.origin, "for-each-ref", "--format=%(objectname)", "refs/heads/digest-state").strip()
+        return git(
+            self.origin, "for-each-ref", "--format=%(objectname)", "refs/heads/digest-state"
+        ).strip()
 
     def open(self, folder: Path, owner: str = "one") -> Branch:
         """Return the state as a process of a clone has fetched it."""

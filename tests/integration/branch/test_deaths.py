@@ -79,7 +79,9 @@ def test_deaths_in_a_row_hold_only_mails_that_were_being_sent_when_they_came(
     assert len(got) == len(set(got)) == len(READERS) - held
 
 
-def test_each_run_fails_while_a_mail_of_a_dead_run_needs_the_operator(repository: Repository) -> None:
+def test_each_run_fails_while_a_mail_of_a_dead_run_needs_the_operator(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     write_readers(folder)
     repository(folder, "run")
@@ -95,7 +97,9 @@ def test_each_run_fails_while_a_mail_of_a_dead_run_needs_the_operator(repository
     repository(folder, "run")
 
 
-def test_no_mail_is_held_by_one_death_where_the_operator_wants_none_twice(repository: Repository) -> None:
+def test_no_mail_is_held_by_one_death_where_the_operator_wants_none_twice(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     write_readers(folder)
     repository(folder, "run")
@@ -108,10 +112,14 @@ def test_no_mail_is_held_by_one_death_where_the_operator_wants_none_twice(reposi
     assert len(repository.world.mail.mails) == len(READERS) - 1
 
 
-def test_a_post_that_nobody_can_ask_about_is_not_held_by_a_death_among_the_mails(repository: Repository) -> None:
+def test_a_post_that_nobody_can_ask_about_is_not_held_by_a_death_among_the_mails(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     write_readers(folder, "slack-webhook:team")
-    repository.environ[HOOK] = f"{repository.world.slack.url.rstrip('/')}/services/T000/B000/Xyzzy77Plugh"
+    repository.environ[HOOK] = (
+        f"{repository.world.slack.url.rstrip('/')}/services/T000/B000/Xyzzy77Plugh"
+    )
     repository(folder, "run")
     repository.world.clock.set(MORNING)
     die_at_silence(repository, folder)
@@ -133,7 +141,9 @@ def test_what_a_killed_run_left_decrypted_is_removed_by_the_next_unless_it_lives
     repository(folder, "run")
     assert list(scratch.iterdir()) == []
     wrapper, path = tools / "git", repository.environ.get("PATH", os.environ["PATH"])
-    wrapper.write_text(f'#!/bin/sh\n[ "$1" = hash-object ] && kill -9 $PPID\nexec {shutil.which("git")} "$@"\n')
+    wrapper.write_text(
+        f'#!/bin/sh\n[ "$1" = hash-object ] && kill -9 $PPID\nexec {shutil.which("git")} "$@"\n'
+    )
     wrapper.chmod(0o755)
     repository.environ["PATH"] = f"{tools}:{path}"
     die_at(repository, folder, lambda: len(list(scratch.glob("*/*.db"))) == 2)
@@ -167,7 +177,9 @@ def test_a_state_and_a_lease_of_a_clock_that_went_ahead_are_put_right_by_the_run
             repository(folder, "run", "--now")
         repository.environ["DIGEST_TEST_CLOCK"] = right
     for command in (["run"], ["subscription", "pause", "digest"]) if dies else (["run"],):
-        assert "`digest run --accept-clock`" in repository(folder, *command, expect=4 if dies else 3)
+        assert "`digest run --accept-clock`" in repository(
+            folder, *command, expect=4 if dies else 3
+        )
     assert "Put right: " in repository(folder, "run", "--accept-clock")
     got = [mail.recipients[0] for mail in repository.world.mail.mails]
     assert sorted(got) == sorted(READERS)

@@ -25,7 +25,9 @@ ROWS = st.fixed_dictionaries(
         "plain": st.dictionaries(
             st.integers(0, 5),
             st.tuples(
-                WORDS, st.none() | st.floats(allow_nan=False, allow_infinity=False), st.none() | st.binary()
+                WORDS,
+                st.none() | st.floats(allow_nan=False, allow_infinity=False),
+                st.none() | st.binary(),
             ),
         ),
         "pairs": st.sets(st.tuples(st.integers(0, 3), WORDS)),
@@ -39,9 +41,13 @@ def fill(path: Path, rows: dict[str, Any]) -> None:
         for name in ("plain", "pairs", "deliveries"):
             conn.execute(f"DELETE FROM {name}")
         for id_, (word, value, content) in rows["plain"].items():
-            conn.execute("INSERT INTO plain VALUES (?, ?, ?, ?)", (id_, f"{word}{id_}", value, content))
+            conn.execute(
+                "INSERT INTO plain VALUES (?, ?, ?, ?)", (id_, f"{word}{id_}", value, content)
+            )
         conn.executemany("INSERT INTO pairs VALUES (?, ?)", rows["pairs"])
-        conn.executemany("INSERT INTO deliveries VALUES (?, ?, 'rendered')", rows["deliveries"].items())
+        conn.executemany(
+            "INSERT INTO deliveries VALUES (?, ?, 'rendered')", rows["deliveries"].items()
+        )
         conn.execute("INSERT OR REPLACE INTO workers VALUES ('me')")
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from digest.branch.journal import LEASE, MARGIN
 from digest.branch.step import Branch
+from digest.model.destinations import DestinationKind
 from digest.model.errors import LeaseHeld, OutsideError, StoreError
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import DestinationKind
 from digest.serve.steps import run_pass
 from digest.store.outbox import load_outbox
 from digest.store.workers import lock_file
@@ -36,10 +36,15 @@ def test_a_second_runner_remembers_what_the_first_has_sent(repository: Repositor
     assert "Sound" in repository(repository.clone("five"), "db", "check")
 
 
-def test_the_branch_has_one_commit_of_two_files_and_no_word_of_what_is_in_them(repository: Repository) -> None:
+def test_the_branch_has_one_commit_of_two_files_and_no_word_of_what_is_in_them(
+    repository: Repository,
+) -> None:
     repository(repository.clone("one"), "run")
     assert git(repository.origin, "rev-list", "--count", "digest-state").strip() == "1"
-    assert git(repository.origin, "ls-tree", "--name-only", "digest-state").split() == ["journal", "snapshot"]
+    assert git(repository.origin, "ls-tree", "--name-only", "digest-state").split() == [
+        "journal",
+        "snapshot",
+    ]
     for name in ("journal", "snapshot"):
         blob = git(repository.origin, "rev-parse", f"digest-state:{name}").strip()
         size = int(git(repository.origin, "cat-file", "-s", blob))
@@ -50,7 +55,12 @@ def test_reading_takes_no_lease_and_writing_does(repository: Repository) -> None
     folder = repository.clone("one")
     repository(folder, "run")
     before = repository.tip()
-    for command in (["status"], ["explain", "2611.00001"], ["subscription", "list"], ["delivery", "list"]):
+    for command in (
+        ["status"],
+        ["explain", "2611.00001"],
+        ["subscription", "list"],
+        ["delivery", "list"],
+    ):
         repository(folder, *command)
     assert repository.tip() == before
     repository(folder, "subscription", "pause", "digest")
@@ -58,7 +68,9 @@ def test_reading_takes_no_lease_and_writing_does(repository: Repository) -> None
     assert "paused" in repository(repository.clone("two"), "subscription", "list")
 
 
-def test_a_run_that_finds_a_live_lease_ends_well_and_a_writing_command_with_75(repository: Repository) -> None:
+def test_a_run_that_finds_a_live_lease_ends_well_and_a_writing_command_with_75(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     repository(folder, "run")
     branch = repository.open(folder)
@@ -94,7 +106,9 @@ def test_a_database_beside_the_file_goes_along_with_the_first_push_unless_it_is_
         assert "move it away" in repository(folder, "run", expect=3)
         assert repository.tip() == ""
     old.unlink()
-    lines = [line for line in (folder / "digest.toml").read_text().splitlines() if "store." not in line]
+    lines = [
+        line for line in (folder / "digest.toml").read_text().splitlines() if "store." not in line
+    ]
     (folder / "plain.toml").write_text("\n".join(lines))
     repository(folder, "--config", "plain.toml", "run")
     repository.world.clock.set(MORNING)
@@ -104,7 +118,9 @@ def test_a_database_beside_the_file_goes_along_with_the_first_push_unless_it_is_
         assert "already works on this database" in repository(folder, "run", expect=3)
     repository(folder, "run", "--now")
     repository(repository.clone("two"), "run", "--now")
-    assert (len(repository.world.mail.mails), len(repository.world.slack.messages)) == sent == (1, 2)
+    assert (
+        (len(repository.world.mail.mails), len(repository.world.slack.messages)) == sent == (1, 2)
+    )
 
 
 def test_two_who_begin_at_once_make_one_branch(repository: Repository) -> None:
@@ -115,7 +131,9 @@ def test_two_who_begin_at_once_make_one_branch(repository: Repository) -> None:
         second.take_lease()
 
 
-def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(repository: Repository) -> None:
+def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     repository(folder, "run")
     repository.world.clock.set(MORNING)
@@ -205,7 +223,9 @@ def test_foreign_and_torn_states_are_refused_and_left(repository: Repository) ->
         assert repository.tip() == commit != tip
 
 
-def test_a_journal_and_a_snapshot_that_do_not_belong_together_are_refused(repository: Repository) -> None:
+def test_a_journal_and_a_snapshot_that_do_not_belong_together_are_refused(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     branch = repository.open(folder)
     branch.take_lease()
@@ -213,7 +233,11 @@ def test_a_journal_and_a_snapshot_that_do_not_belong_together_are_refused(reposi
     branch.rotate_key(bytes(range(32)))
     branch.finish()
     journal = git(repository.origin, "rev-parse", "digest-state:journal").strip()
-    tree = git(repository.origin, "mktree", given=f"100644 blob {journal}\tjournal\n100644 blob {old}\tsnapshot\n")
+    tree = git(
+        repository.origin,
+        "mktree",
+        given=f"100644 blob {journal}\tjournal\n100644 blob {old}\tsnapshot\n",
+    )
     commit = git(repository.origin, "commit-tree", "-m", "torn", tree.strip()).strip()
     git(repository.origin, "update-ref", "refs/heads/digest-state", commit)
     assert "torn" in repository(folder, "run", expect=3)
@@ -234,7 +258,9 @@ def test_rotating_the_key_shuts_out_the_old_one(repository: Repository) -> None:
 
 def test_an_edited_file_is_to_be_pushed(repository: Repository) -> None:
     folder = repository.clone("one")
-    assert "push it" in repository(folder, "add", "cat:cs.DC", "--to", "console", "--name", "dc", "--yes")
+    assert "push it" in repository(
+        folder, "add", "cat:cs.DC", "--to", "console", "--name", "dc", "--yes"
+    )
 
 
 def test_serve_and_what_works_on_a_file_are_refused(repository: Repository) -> None:
@@ -249,7 +275,9 @@ def test_serve_and_what_works_on_a_file_are_refused(repository: Repository) -> N
     assert not (folder / "digest.db").exists()
 
 
-def test_without_git_a_checkout_or_an_answer_it_is_said_which(repository: Repository, tmp_path: Path) -> None:
+def test_without_git_a_checkout_or_an_answer_it_is_said_which(
+    repository: Repository, tmp_path: Path
+) -> None:
     folder = repository.clone("one")
     git(folder, "remote", "set-url", "origin", str(tmp_path / "nowhere"))
     assert "origin" in repository(folder, "run", expect=4)
@@ -259,13 +287,17 @@ def test_without_git_a_checkout_or_an_answer_it_is_said_which(repository: Reposi
     assert "git can't be started" in repository(folder, "run", expect=3)
 
 
-def test_a_push_that_is_not_taken_ends_the_run_before_anything_is_sent(repository: Repository) -> None:
+def test_a_push_that_is_not_taken_ends_the_run_before_anything_is_sent(
+    repository: Repository,
+) -> None:
     folder = repository.clone("one")
     repository(folder, "run")
     repository.world.clock.set(MORNING)
     sent = len(repository.world.mail.mails)
     hook = repository.origin / "hooks" / "pre-receive"
-    hook.write_text('#!/bin/sh\nn=$(cat count 2>/dev/null || echo 0)\necho $((n + 1)) > count\n[ "$n" -lt 1 ]\n')
+    hook.write_text(
+        '#!/bin/sh\nn=$(cat count 2>/dev/null || echo 0)\necho $((n + 1)) > count\n[ "$n" -lt 1 ]\n'
+    )
     hook.chmod(0o755)
     assert "could not be kept" in repository(folder, "run", expect=4)
     assert len(repository.world.mail.mails) == sent
@@ -310,7 +342,9 @@ def test_what_one_runner_holds_the_next_ones_try_and_send_in_order_once_it_is_me
     mornings = (MORNING, MORNING + timedelta(days=4), MORNING + timedelta(days=5))
     for number, moment in enumerate(mornings):
         world.clock.set(moment)
-        assert "delivery retry" in repository(repository.clone(f"morning {number}"), "run", expect=4)
+        assert "delivery retry" in repository(
+            repository.clone(f"morning {number}"), "run", expect=4
+        )
     assert not list(world.slack.messages)
     world.slack.workspace.refusals.clear()
     world.clock.set(MORNING + timedelta(days=6))

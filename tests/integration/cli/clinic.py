@@ -98,7 +98,9 @@ def opened_clinic(folder: Path) -> Iterator[Clinic]:
         LoopbackServer(lambda request: answers.get(request.path, Answer(b"", 404))) as web,
     ):
         smtp = mail.url.replace("://", "://login%40hidden-institute.net@")
-        text = CONFIG.format(arxiv=arxiv.url, smtp=smtp, ca_file=mail.certificate, slack=slack.url, web=web.url)
+        text = CONFIG.format(
+            arxiv=arxiv.url, smtp=smtp, ca_file=mail.certificate, slack=slack.url, web=web.url
+        )
         (folder / "digest.toml").write_text(text, encoding="utf-8")
         open_store(f"sqlite:///{folder / 'digest.db'}", create=True).close()
         yield Clinic(folder, arxiv, mail, slack, dns, answers)

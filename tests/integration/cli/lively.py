@@ -20,7 +20,9 @@ from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 
 FIRST_DIGEST = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
-MORNINGS = [datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)]
+MORNINGS = [
+    datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)
+]
 """Just after 09:00 in Berlin: the announcement of the evening before is there, and all digests are due."""
 
 PAUSED_SINCE = MORNINGS[5]

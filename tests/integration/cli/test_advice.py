@@ -49,7 +49,9 @@ def hold_mails(world: World, before: str = "", after: str = "") -> None:
     template.parent.mkdir(parents=True)
     template.write_text("{{ no_such_thing }}")
     world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
-    live(world, "delivery retry 4 13", sql=("UPDATE deliveries SET body = NULL WHERE id IN (4, 13)",))
+    live(
+        world, "delivery retry 4 13", sql=("UPDATE deliveries SET body = NULL WHERE id IN (4, 13)",)
+    )
     run_cli(["run"])
     world.edit_config(before or "[arxiv]", after or "[arxiv]")
 
@@ -65,9 +67,13 @@ def fail_outside(world: World, fault: str = "") -> None:
     if fault:
         world.arxiv.faults.add(fault, times=9)
     else:
-        world.edit_config('"mailto:reader@digest.example"', '["slack:#papers", "mailto:reader@digest.example"]')
+        world.edit_config(
+            '"mailto:reader@digest.example"', '["slack:#papers", "mailto:reader@digest.example"]'
+        )
         world.slack.trouble = "token_revoked"
-        world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
+        world.mail.script.reply(
+            "RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example"
+        )
         world.arxiv.replace("2611.15012", comment="now with a second half")
         world.clock.set(NOW + timedelta(days=4))
     run_cli(["run", "--now"])
@@ -85,7 +91,9 @@ STATES: dict[str, Callable[[World], object]] = {
     "ended": partial(hold_mails, before=OLD_MAIL, after="\n"),
     "unknown": lose_answers,
     "in doubt": lambda world: lose_answers(
-        world, "UPDATE deliveries SET state = 'held' WHERE id = 13", "UPDATE attempts SET outcome = 'in doubt'"
+        world,
+        "UPDATE deliveries SET state = 'held' WHERE id = 13",
+        "UPDATE attempts SET outcome = 'in doubt'",
     ),
     "refused": fail_outside,
     **{f"arXiv {fault}": partial(fail_outside, fault=fault) for fault in ("403", "429", "500")},
@@ -122,7 +130,9 @@ class Pasting:
         self.tried.add(line)
         # It says what must be mended, as asked; and a run, what needs somebody.
         is_told = ("doctor" in line.split() and code == 1) or (code == 4 and "delivery" in answer)
-        if (code and not is_told) or any(word.isalpha() and word.isupper() for word in shlex.split(line)):
+        if (code and not is_told) or any(
+            word.isalpha() and word.isupper() for word in shlex.split(line)
+        ):
             self.wrong.append(f"{of}: {line} ends with {code}: {answer}")
         return answer
 

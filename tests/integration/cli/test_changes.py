@@ -53,7 +53,9 @@ def find(path: Path, name: str) -> dict[str, Any]:
     return next(dict(one) for one in read(path)["subscriptions"] if one["name"] == name)
 
 
-def test_what_was_tried_is_saved_with_a_subscription_after_its_digest(world: World, digest: Shell) -> None:
+def test_what_was_tried_is_saved_with_a_subscription_after_its_digest(
+    world: World, digest: Shell
+) -> None:
     said = digest("try", QUERY, "--save", "scheduling", "--to", "you@example.org", "--to", "feed")
     assert said.out.index("Tail latency below") < said.out.index("+follow =")
     saved = find(world.folder / "digest.toml", "scheduling")
@@ -62,17 +64,27 @@ def test_what_was_tried_is_saved_with_a_subscription_after_its_digest(world: Wor
     assert "scheduling" in digest("subscription", "list").out
 
 
-def test_what_was_tried_and_cannot_be_saved_is_said_before_arxiv_is_asked(world: World, digest: Shell) -> None:
+def test_what_was_tried_and_cannot_be_saved_is_said_before_arxiv_is_asked(
+    world: World, digest: Shell
+) -> None:
     asked = len(world.arxiv.requests)
     said = digest("try", QUERY, "--save", "scheduling", expect=2)
     assert "--to is missing" in said.err
-    assert "two subscriptions" in digest("try", QUERY, "--save", "perf-team", "--to", "feed", expect=2).err
+    assert (
+        "two subscriptions"
+        in digest("try", QUERY, "--save", "perf-team", "--to", "feed", expect=2).err
+    )
     assert "Add --save NAME" in digest("try", QUERY, "--to", "feed", expect=2).err
     assert len(world.arxiv.requests) == asked
 
 
-def test_a_try_ends_in_how_to_save_it(world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert digest("try", QUERY).lines[-1] == "To get new ones from now on, add --save NAME to this command."
+def test_a_try_ends_in_how_to_save_it(
+    world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (
+        digest("try", QUERY).lines[-1]
+        == "To get new ones from now on, add --save NAME to this command."
+    )
     for name in ("api", "oai"):
         monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
     monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
@@ -114,7 +126,12 @@ def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest
     }
     assert file.read_text(encoding="utf-8").startswith(OWN)
     digest("add", "zebra", "--to", "feed", "--when", "at once")
-    assert find(file, "zebra") == {"name": "zebra", "follow": "all:zebra", "to": "feed", "when": "at once"}
+    assert find(file, "zebra") == {
+        "name": "zebra",
+        "follow": "all:zebra",
+        "to": "feed",
+        "when": "at once",
+    }
     assert "--to is missing" in digest("add", "ti:okapi", expect=2).err
     digest("add", "abs:zebra", "--to", "feed")
     assert find(file, "zebra-2")["follow"] == "abs:zebra", "zebra is another subscription"
@@ -129,8 +146,12 @@ def test_a_query_can_be_added_to_a_subscription_that_is_there(file: Path, digest
     assert "Did you mean 'gpu'?" in digest("add", "ti:x", "--subscription", "gpus", expect=2).err
 
 
-def test_a_second_subscription_writes_the_name_of_the_first_one_down(file: Path, digest: Shell) -> None:
-    file.write_text(f'follow = "abs:GPU"\nto = "{MAIL}"\nmail.from = "you@example.org"\n', encoding="utf-8")
+def test_a_second_subscription_writes_the_name_of_the_first_one_down(
+    file: Path, digest: Shell
+) -> None:
+    file.write_text(
+        f'follow = "abs:GPU"\nto = "{MAIL}"\nmail.from = "you@example.org"\n', encoding="utf-8"
+    )
     digest("subscription", "edit", "digest", "show=5")
     digest("add", QUERY)
     assert find(file, "digest") == {"name": "digest", "follow": "abs:GPU", "to": MAIL, "show": 5}
@@ -153,7 +174,17 @@ def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
 
 def test_a_subscription_is_edited_key_by_key_and_list_by_list(file: Path, digest: Shell) -> None:
     digest("add", QUERY, "--subscription", "gpu")
-    digest("subscription", "edit", "gpu", "show=20", "when=", "--remove-query", "gpu", "--add-to", "#papers")
+    digest(
+        "subscription",
+        "edit",
+        "gpu",
+        "show=20",
+        "when=",
+        "--remove-query",
+        "gpu",
+        "--add-to",
+        "#papers",
+    )
     subscription = {"name": "gpu", "follow": [QUERY], "to": [MAIL, "slack:#papers"], "show": 20}
     assert find(file, "gpu") == subscription
     digest("subscription", "edit", "gpu", f"to=feed, {MAIL}", "follow=gpu", "--remove-to", "feed")
@@ -185,7 +216,10 @@ def test_changes_are_undone_one_after_the_other(file: Path, digest: Shell) -> No
     [
         (["add", "ti:(", "--name", "x"], "never closed"),
         (["add", "ti:x", "--name", "X Y"], "can't be a name"),
-        (["add", "ti:x", "--name", "x", "--when", "sometimes"], "is not a time when a digest can be due"),
+        (
+            ["add", "ti:x", "--name", "x", "--when", "sometimes"],
+            "is not a time when a digest can be due",
+        ),
         (["add", "ti:x", "--name", "x", "--to", "nowhere"], "nowhere"),
         (["add", "ti:x", "--name", "gpu"], "two subscriptions have the name 'gpu'"),
         (["subscription", "edit", "gpu", "show=all at all"], "show: must be"),
@@ -224,11 +258,16 @@ def test_a_dry_run_and_a_change_that_is_none_write_nothing(file: Path, digest: S
     assert f'+follow = "{QUERY}"' in said.out
     assert said.lines[-1] == "Nothing was written."
     assert "says so already" in digest("subscription", "edit", "gpu", "--add-query", "gpu").out
-    assert digest("subscription", "edit", "gpu", "--add-query", "gpu", "--json").json["written"] is False
+    assert (
+        digest("subscription", "edit", "gpu", "--add-query", "gpu", "--json").json["written"]
+        is False
+    )
     assert [one.name for one in file.parent.iterdir()] == ["digest.toml"]
 
 
-def test_a_file_with_windows_lines_and_a_mark_is_changed_where_a_link_leads(file: Path, digest: Shell) -> None:
+def test_a_file_with_windows_lines_and_a_mark_is_changed_where_a_link_leads(
+    file: Path, digest: Shell
+) -> None:
     target = file.rename(file.with_name("real.toml"))
     target.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
     link = file.with_name("other.toml")
@@ -279,7 +318,11 @@ def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> N
 
 @pytest.mark.parametrize(
     ("query", "name"),
-    [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:量', "tail-latency"), ("ti:量子", "papers")],
+    [
+        ("cat:cs.PF AND abs:GPU", "gpu"),
+        ('ti:"tail latency" OR au:量', "tail-latency"),
+        ("ti:量子", "papers"),
+    ],
 )
 def test_a_name_is_proposed_from_what_a_query_is_about(query: str, name: str) -> None:
     assert make_name(name_query(parse_query(query).tree)) == name

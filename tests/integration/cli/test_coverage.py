@@ -27,7 +27,11 @@ def test_the_same_is_had_as_json(digest: Shell) -> None:
 @pytest.mark.usefixtures("world")
 def test_every_check_can_be_read_with_what_it_asked_and_found(digest: Shell) -> None:
     first = digest("coverage", "--checks", "--json").json["entries"][-1]
-    assert (first["source"], first["is_bootstrap"], first["outcome"]) == ("harvest", True, "complete")
+    assert (first["source"], first["is_bootstrap"], first["outcome"]) == (
+        "harvest",
+        True,
+        "complete",
+    )
 
 
 @pytest.mark.usefixtures("world")
@@ -36,7 +40,9 @@ def test_every_request_can_be_read_with_its_status_time_and_bytes(digest: Shell)
     assert (len(asked), asked[0]["status"], asked[0]["outcome"]) == (3, 200, "ok")
 
 
-def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, digest: Shell) -> None:
+def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(
+    world: World, digest: Shell
+) -> None:
     with closing(world.open_store()) as store, store.begin() as conn:
         save_gaps(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
         mark_gaps_asked(conn, load_open_gaps(conn), NOW)
@@ -52,4 +58,6 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
         quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
     *_, snippet, _ = digest("coverage", "--unreadable").lines
     assert snippet.strip() == r"<entry>\x1b[2J\xff</entry>"
-    assert digest("coverage", "--unreadable", "--json").json["entries"][0]["error"] == "it has no id"
+    assert (
+        digest("coverage", "--unreadable", "--json").json["entries"][0]["error"] == "it has no id"
+    )

@@ -36,7 +36,9 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
     assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "13").out
 
 
-def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
+def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(
+    world: World, digest: Shell
+) -> None:
     for _ in range(2):
         assert digest("delivery", "cancel", "4", "13").out == "Deliveries 4, 13 will not be sent.\n"
     assert "old@digest.example failed" not in digest("status").out
@@ -52,10 +54,14 @@ def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell)
         said = digest("delivery", command, "13", "7", expect=2)
         assert f"delivery 7 (sent) can't be {word}; nothing was changed" in said.err
         assert "there is no delivery 999" in digest("delivery", command, "4", "999", expect=2).err
-    assert [line.split()[0] for line in digest("delivery", "list", "--state", "failed").lines[1:3]] == ["13", "4"]
+    assert [
+        line.split()[0] for line in digest("delivery", "list", "--state", "failed").lines[1:3]
+    ] == ["13", "4"]
 
 
-def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
+def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(
+    world: World, digest: Shell
+) -> None:
     world.mail.script.clear()
     world.mail.script.drop("END")
     digest("delivery", "retry", "13")
@@ -78,13 +84,17 @@ def hold_two_by_a_typo(world: World, digest: Shell) -> None:
     template.write_text("{{ no_such_thing }}")
     world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
     digest("delivery", "retry", "4", "13")
-    with world.open_store().begin() as conn:  # what was written before is sent as it is: they are written anew
+    with (
+        world.open_store().begin() as conn
+    ):  # what was written before is sent as it is: they are written anew
         conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id IN (4, 13)")
     digest("run", expect=4)
     template.unlink()
 
 
-def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, digest: Shell) -> None:
+def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(
+    world: World, digest: Shell
+) -> None:
     hold_two_by_a_typo(world, digest)
     said = digest("run", expect=4)
     assert "Nothing was sent." in said.lines
@@ -108,7 +118,12 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_wa
 ) -> None:
     hold_two_by_a_typo(world, digest)
     world.edit_config('to = "mailto:old@digest.example"', 'to = "file:old/"')
-    let_go = {"subscription": "old-mail", "destination": "mailto:old@digest.example", "messages": 2, "papers": 0}
+    let_go = {
+        "subscription": "old-mail",
+        "destination": "mailto:old@digest.example",
+        "messages": 2,
+        "papers": 0,
+    }
     assert digest("run", "--json").json["report"]["config"]["dropped"] == [let_go]
     assert digest("run", "--json").json["report"]["config"]["dropped"] == []
 
@@ -142,7 +157,10 @@ def test_all_that_failed_is_sent_but_to_nobody_who_unsubscribed_or_whose_mail_wa
     before = len(world.mail.mails)
     digest("run")
     sent = {mail.recipients[0] for mail in world.mail.mails[before:]}
-    assert (len(world.mail.mails) - before, "reader@digest.example" in sent) == (len(failed) - 2, False)
+    assert (len(world.mail.mails) - before, "reader@digest.example" in sent) == (
+        len(failed) - 2,
+        False,
+    )
     assert digest("delivery", "retry", "--failed").out == "Nothing failed that could be sent.\n"
 
 
@@ -150,8 +168,12 @@ def have_three_readers_written_to(world: World, digest: Shell) -> list[int]:
     """Have the last mail of each of three readers go out once more with the next run."""
     with world.open_store().begin() as conn:
         places = "destination LIKE 'mailto:%' GROUP BY destination"
-        ids = [row[0] for row in conn.exec_driver_sql(f"SELECT max(id) FROM deliveries WHERE {places}")]
-        conn.exec_driver_sql(f"UPDATE deliveries SET state = 'dead' WHERE id IN ({', '.join(map(str, ids))})")
+        ids = [
+            row[0] for row in conn.exec_driver_sql(f"SELECT max(id) FROM deliveries WHERE {places}")
+        ]
+        conn.exec_driver_sql(
+            f"UPDATE deliveries SET state = 'dead' WHERE id IN ({', '.join(map(str, ids))})"
+        )
     world.mail.script.clear()
     digest("delivery", "retry", *map(str, ids))
     return sorted(ids)
@@ -200,13 +222,19 @@ def test_an_address_refused_in_three_digests_in_a_row_is_paused_until_it_is_resu
     world: World, digest: Shell, state: str, refusal: str | None, *, is_paused: bool
 ) -> None:
     resume = "`digest subscription resubscribe gpu-mail reader@digest.example`"
-    said = "reader@digest.example was refused in three digests in a row, so gpu-mail is paused for it"
+    said = (
+        "reader@digest.example was refused in three digests in a row, so gpu-mail is paused for it"
+    )
     world.mail.script.clear()
     world.mail.script.reply("RCPT", "550 5.1.1 no such mailbox", times=2)
-    with world.open_store().begin() as conn:  # the second of three, of which the first and the last go out anew
+    with (
+        world.open_store().begin() as conn
+    ):  # the second of three, of which the first and the last go out anew
         theirs, second = "destination = 'mailto:reader@digest.example'", (state, refusal)
         conn.exec_driver_sql(f"UPDATE deliveries SET state = 'ready' WHERE {theirs}")
-        conn.exec_driver_sql(f"UPDATE deliveries SET {theirs}, state = ?, refusal = ? WHERE id = 4", second)
+        conn.exec_driver_sql(
+            f"UPDATE deliveries SET {theirs}, state = ?, refusal = ? WHERE id = 4", second
+        )
     digest("run", expect=4)
     assert (said in digest("status").out, resume in digest("status").out) == (is_paused, is_paused)
     assert ("paused since" in digest("subscription", "show", "gpu-mail").out) == is_paused

@@ -32,11 +32,15 @@ def examine(digest: Shell, *options: str, expect: int = 0) -> dict[str, tuple[st
     found: dict[str, tuple[str, str]] = {}
     for one in digest("doctor", "--json", *options, expect=expect).json["checks"]:
         words = (one["verdict"], " ".join((one["said"], one["todo"], one["more"])))
-        found[one["check"]] = max(found.get(one["check"], words), words, key=lambda it: list(Verdict).index(it[0]))
+        found[one["check"]] = max(
+            found.get(one["check"], words), words, key=lambda it: list(Verdict).index(it[0])
+        )
     return found
 
 
-def test_nothing_is_sent_and_what_is_shared_shows_nothing_private(clinic: Clinic, digest: Shell) -> None:
+def test_nothing_is_sent_and_what_is_shared_shows_nothing_private(
+    clinic: Clinic, digest: Shell
+) -> None:
     for options in ((), ("--json",), ("--quick",)):
         said = digest("doctor", "--share", *options)
         assert [word for word in PRIVATE if word in said.out + said.err] == []
@@ -57,12 +61,16 @@ def test_the_proxy_that_requests_go_through_is_named(
     assert said.format("<proxy>") in examine(digest, "--quick", "--share")["proxy"][1]
 
 
-def test_whoever_lets_people_subscribe_is_told_what_is_missing(clinic: Clinic, digest: Shell) -> None:
+def test_whoever_lets_people_subscribe_is_told_what_is_missing(
+    clinic: Clinic, digest: Shell
+) -> None:
     clinic.edit("base_url =", 'signup = "open"\n# base_url =')
     assert "web.base_url is missing" in examine(digest, "--quick", expect=1)["configuration"][1]
 
 
-def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(clinic: Clinic, digest: Shell) -> None:
+def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(
+    clinic: Clinic, digest: Shell
+) -> None:
     clinic.edit('gpu = "ti:hiddenquery OR abs:hiddenword"', 'gpu = "ti:(hiddenquery OR"')
     clinic.mail.login = ("login@hidden-institute.net", "another")
     clinic.slack.trouble = "token_revoked"
@@ -80,7 +88,9 @@ def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(clinic: Cl
     assert "ti:(hiddenquery OR" in digest("doctor", expect=1).out
 
 
-def test_a_file_that_cannot_be_used_is_told_without_its_values(clinic: Clinic, digest: Shell) -> None:
+def test_a_file_that_cannot_be_used_is_told_without_its_values(
+    clinic: Clinic, digest: Shell
+) -> None:
     clinic.edit('contact = "contact@hidden-institute.net"', 'contact = "hidden"\ncaps = 3')
     clinic.edit('to = ["slack:#hidden-channel"', 'kinds = ["hidden"]\nto = ["slack:hidden-channel"')
     found = digest("doctor", "--share", "--json", expect=1).json["checks"]
@@ -100,7 +110,9 @@ def test_quick_asks_nobody(clinic: Clinic, digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("clinic")
-def test_with_the_search_as_source_the_search_is_asked(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_the_search_as_source_the_search_is_asked(
+    digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DIGEST_ARXIV_SOURCE", "query")
     monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", "http://127.0.0.1:9/oai")
     assert examine(digest)["arXiv"][0] == "ok"
@@ -145,9 +157,14 @@ def test_own_templates_are_rendered(clinic: Clinic, digest: Shell) -> None:
     clinic.edit("[arxiv]", 'templates = "mine"\n[arxiv]')
     own = clinic.folder / "mine" / "slack"
     own.mkdir(parents=True)
-    (own / "digest.txt").write_text("fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n", encoding="utf-8")
+    (own / "digest.txt").write_text(
+        "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n", encoding="utf-8"
+    )
     verdict, words = examine(digest, "--quick", expect=1)["templates"]
-    assert (verdict, "mine/slack/digest.txt, line 4: there is no 'nobody' here" in words) == ("problem", True)
+    assert (verdict, "mine/slack/digest.txt, line 4: there is no 'nobody' here" in words) == (
+        "problem",
+        True,
+    )
     assert "It sees digest, groups, in_thread" in words
     (own / "digest.txt").rename(own / "digst.txt")
     verdict, words = examine(digest, "--quick")["templates"]
@@ -169,7 +186,9 @@ def test_a_mistake_inside_a_check_is_told_and_stops_no_other(
     assert found["templates"][0] == "ok"
 
 
-def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(clinic: Clinic, digest: Shell) -> None:
+def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(
+    clinic: Clinic, digest: Shell
+) -> None:
     clinic.edit("[slack]", '[alarms]\nto = "mailto:ops@hidden-institute.net"\n\n[slack]')
     assert examine(digest, "--quick", "--send")["test message"][0] == "ok"
     (mail,) = clinic.mail.mails
@@ -193,7 +212,9 @@ def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(clinic
         "abs:secretword or write OR kinds AND cat:cs.PF",
     ],
 )
-def test_of_a_query_that_is_shared_no_word_is_shown(clinic: Clinic, digest: Shell, query: str) -> None:
+def test_of_a_query_that_is_shared_no_word_is_shown(
+    clinic: Clinic, digest: Shell, query: str
+) -> None:
     clinic.edit("[queries]", f'[queries]\nmine = "{query}"')
     expect = int(":x" in query)
     assert "secret" not in digest("doctor", "--quick", "--share", expect=expect).out
@@ -215,7 +236,11 @@ def test_with_nobody_to_send_to_it_says_how_to_name_somebody(clinic: Clinic, dig
 
 
 def inspect(
-    records: dict[str, list[str]], domain: str = DOMAIN, *, selector: str = "spring", is_silent: bool = False
+    records: dict[str, list[str]],
+    domain: str = DOMAIN,
+    *,
+    selector: str = "spring",
+    is_silent: bool = False,
 ) -> dict[str, Finding]:
     with NameServer(records, is_silent=is_silent) as dns:
         host, _, port = dns.address.partition(":")
@@ -232,7 +257,10 @@ def test_the_policy_of_the_domain_above_counts_and_a_nearer_one_beats_it() -> No
 
 def test_a_known_provider_names_the_key_of_a_domain_and_signs_for_its_own() -> None:
     key = RECORDS[f"spring._domainkey.{DOMAIN}"]
-    assert inspect({DOMAIN: [], f"google._domainkey.{DOMAIN}": key}, selector="")["DKIM"].verdict is Verdict.OK
+    assert (
+        inspect({DOMAIN: [], f"google._domainkey.{DOMAIN}": key}, selector="")["DKIM"].verdict
+        is Verdict.OK
+    )
     assert inspect({"gmail.com": []}, "gmail.com", selector="")["DKIM"].verdict is Verdict.OK
 
 

@@ -53,14 +53,18 @@ EDITING = [
 
 def read_all(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with sqlite3.connect(path) as conn:
-        names = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [
+            name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         rows = {name: conn.execute(f"SELECT * FROM {name}").fetchall() for name in names}
     conn.close()
     return rows
 
 
 @pytest.mark.parametrize("command", [*LOOKING, *WORKBENCH], ids=" ".join)
-def test_looking_changes_nothing_and_speaks_json(world: World, digest: Shell, command: list[str]) -> None:
+def test_looking_changes_nothing_and_speaks_json(
+    world: World, digest: Shell, command: list[str]
+) -> None:
     before = read_all(world.folder / "digest.db")
     digest(*command)
     assert digest(*command, "--json").json
@@ -87,7 +91,13 @@ def test_looking_and_editing_work_beside_a_running_worker(world: World, digest: 
 
 @pytest.mark.parametrize(
     "command",
-    [["query", "list"], ["subscription", "list"], ["feed", "list"], ["delivery", "list"], ["status"]],
+    [
+        ["query", "list"],
+        ["subscription", "list"],
+        ["feed", "list"],
+        ["delivery", "list"],
+        ["status"],
+    ],
     ids=" ".join,
 )
 def test_an_installation_without_anything_says_what_to_do_next(
@@ -191,4 +201,6 @@ def test_no_line_is_wider_than_a_terminal_of_80_columns_but_for_one_word(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     wide = [line.strip() for line in digest(*command).lines if cell_len(line) > 80]
-    assert [line for line in wide if " " in line and "://" not in line] == [], "but for what is to be copied"
+    assert [line for line in wide if " " in line and "://" not in line] == [], (
+        "but for what is to be copied"
+    )

@@ -25,11 +25,18 @@ def test_the_doctor_and_status_name_what_cannot_be_read(digest: Shell, world: Wo
     digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("doctor", "--quick", expect=1)
-    assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(said.out.split())
-    assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
+    assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(
+        said.out.split()
+    )
+    assert (
+        "what perf-team excludes can't be read: 'Lindquell' is not a full name"
+        in digest("status").out
+    )
     world.edit_config("exclude = 'author", "read_last = 'author")
     said = digest("doctor", "--quick", expect=1)
-    assert "subscriptions.perf-team.read_last: 'Lindquell' is not a full name" in " ".join(said.out.split())
+    assert "subscriptions.perf-team.read_last: 'Lindquell' is not a full name" in " ".join(
+        said.out.split()
+    )
     assert "what perf-team reads last can't be read: 'Lindquell'" in digest("status").out
 
 
@@ -47,7 +54,8 @@ def test_a_text_that_cannot_be_read_is_named_on_each_screen_and_waits_for_no_run
     digest: Shell, world: World
 ) -> None:
     world.edit_config(
-        'follow = ["gpu"]\nto = "mailto:reader', 'follow = ["cat:cs.PF AND", "gpu"]\nto = "mailto:reader'
+        'follow = ["gpu"]\nto = "mailto:reader',
+        'follow = ["cat:cs.PF AND", "gpu"]\nto = "mailto:reader',
     )
     digest("run")
     world.edit_config('follow = ["cat:cs.PF AND", "gpu"]', 'follow = ["cat:cs.PF AND"]')

@@ -59,7 +59,9 @@ def test_a_reader_who_came_later_has_a_digest_of_their_own(world: World, digest:
     digest("subscription", "unsubscribe", "old-mail", carl)
     assert digest("explain", "2611.15012", carl).lines[-1] == "old-mail: unsubscribed Fri 20 Nov"
     others = digest("explain", "2611.15012", "old@digest.example").lines[2]
-    assert others.split()[:3] == ["old-mail", "not", "delivered"], "what went to carl alone is not theirs"
+    assert others.split()[:3] == ["old-mail", "not", "delivered"], (
+        "what went to carl alone is not theirs"
+    )
 
 
 @pytest.mark.usefixtures("world")
@@ -81,7 +83,9 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
         latest = load_digest(conn, load_summaries(conn, subscription_ids=[due.id])[0].id)
     store.close()
     (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.15003")
-    assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
+    assert [(entry.queries, reason.clause) for reason in entry.reasons] == [
+        (("perf",), "cat:cs.PF")
+    ]
 
 
 def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell) -> None:
@@ -97,7 +101,11 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
     assert said[0] == f"{forgotten}  not stored here, so it was not sent to gpu-mail"
     assert said[1].startswith("announced  known, matched nothing, forgotten on ")
     delete_expired(store, NOW + timedelta(days=106), unmatched_days=90)
-    assert digest("explain", str(forgotten), "gpu-mail").lines[1].endswith("known, matched nothing, forgotten")
+    assert (
+        digest("explain", str(forgotten), "gpu-mail")
+        .lines[1]
+        .endswith("known, matched nothing, forgotten")
+    )
     store.close()
 
 
@@ -105,24 +113,33 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
 def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     said = digest("explain", "2611.99999", "gpu-mail").lines
     assert said[0] == "2611.99999  not stored here, so it was not sent to gpu-mail"
-    assert said[1].startswith("announced  not announced by the last check: the newest paper here is 2611.15")
+    assert said[1].startswith(
+        "announced  not announced by the last check: the newest paper here is 2611.15"
+    )
     old_style = digest("explain", "hep-th/9901001v2", "gpu-mail").lines
     assert old_style[0] == "hep-th/9901001  not stored here, so it was not sent to gpu-mail"
     earlier = digest("explain", "2601.00001", "gpu-mail").lines
     assert earlier[1].endswith("`digest coverage` says which")
 
 
-def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:
+def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(
+    world: World, digest: Shell
+) -> None:
     def judge(paper: str, subscription: str) -> tuple[str, list[str]]:
         facts = digest("explain", paper, subscription, "--json").json["subscriptions"][0]
         return facts["judged"]["verdict"], [why for _, why in facts["feeds"]]
 
     assert judge("2611.14991", "perf-team") == ("sent", [""])
     assert judge("2611.14991", "gpu-static") == ("shown", [""])
-    assert judge("2611.14987", "gpu-static") == ("no match", ["the paper did not match this subscription"])
+    assert judge("2611.14987", "gpu-static") == (
+        "no match",
+        ["the paper did not match this subscription"],
+    )
     digest("feed", "revoke", "perf-team")
     assert judge("2611.14991", "perf-team") == ("sent", ["it is closed"])
-    world.edit_config('follow = ["gpu", "broken"]', 'follow = ["gpu"]\nexclude_papers = ["2611.14991"]')
+    world.edit_config(
+        'follow = ["gpu", "broken"]', 'follow = ["gpu"]\nexclude_papers = ["2611.14991"]'
+    )
     digest("run")
     assert judge("2611.14991", "gpu-static")[1] == ["the subscription excludes the paper now"]
 
@@ -131,10 +148,16 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     facts = digest("explain", "2611.14991", "gpu-mail", "--json").json["subscriptions"][0]
     assert (facts["judged"]["verdict"], facts["announcement"]) == ("sent", "2026-11-10")
-    assert [one["met"] for change in facts["changes"] for one in change["asked"]] == ["entered", "stayed in"]
+    assert [one["met"] for change in facts["changes"] for one in change["asked"]] == [
+        "entered",
+        "stayed in",
+    ]
     ((stored, attempts),) = facts["digests"][1]["deliveries"]
     assert (stored["delivery"]["state"], attempts[0]["outcome"]) == ("sent", "sent")
-    assert digest("explain", "2611.99999", "gpu-mail", "--json").json["subscriptions"][0]["changes"] == []
+    assert (
+        digest("explain", "2611.99999", "gpu-mail", "--json").json["subscriptions"][0]["changes"]
+        == []
+    )
 
 
 @pytest.mark.usefixtures("world")
@@ -162,7 +185,9 @@ def test_a_paper_alone_is_explained_for_every_subscription(digest: Shell) -> Non
     assert digest("explain", "2611.99999", "--json").json["subscriptions"][0]["judged"] is None
 
 
-def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(world: World) -> None:
+def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
+    world: World,
+) -> None:
     store = open_store(f"sqlite:///{world.folder}/digest.db")
     with store.read() as conn:
         for due in load_subscriptions(conn, include_ended=True):
@@ -174,7 +199,10 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
                 is_in_digest = verdict.verdict in (Verdict.SENT, Verdict.UNSENT)
                 assert is_in_digest == (id_ in told)
                 if not is_in_digest:
-                    assert (verdict.verdict is Verdict.UNMET) == (not _is_met(conn, due, id_)), (id_, verdict)
+                    assert (verdict.verdict is Verdict.UNMET) == (not _is_met(conn, due, id_)), (
+                        id_,
+                        verdict,
+                    )
     store.close()
 
 
@@ -192,5 +220,7 @@ def _is_met(conn: Connection, due: DueSubscription, id_: ArxivId) -> bool:
     known = load_paper(conn, id_)
     assert known is not None
     return any(
-        matches(parse_query(revision.text), known.paper) for revision in due.revisions if revision.canonical
+        matches(parse_query(revision.text), known.paper)
+        for revision in due.revisions
+        if revision.canonical
     )

@@ -58,7 +58,9 @@ def test_the_address_printed_is_the_one_the_server_answers_at(world: World, dige
     assert len(answers[1].json()["items"]) == 11
 
 
-def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: World, digest: Shell) -> None:
+def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(
+    world: World, digest: Shell
+) -> None:
     old = digest("feed", "list", "perf-team", "--secret").out.strip()
     for _ in range(2):
         digest("feed", "revoke", "perf-team")

@@ -25,7 +25,11 @@ PATIENCE = 60
 
 def list_unwanted(text: str) -> list[str]:
     """Return what a terminal would obey, our own styles left aside."""
-    return [sign for sign in STYLED.sub("", text) if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"]
+    return [
+        sign
+        for sign in STYLED.sub("", text)
+        if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"
+    ]
 
 
 @pytest.fixture
@@ -40,7 +44,11 @@ def zotero() -> Iterator[Zotero]:
 
 @pytest.fixture
 def environ(zotero: Zotero, tmp_path: Path) -> dict[str, str]:
-    return {"DIGEST_ZOTERO_URL": zotero.url, "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)}
+    return {
+        "DIGEST_ZOTERO_URL": zotero.url,
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "PYTHONPATH": str(ROOT),
+    }
 
 
 def show_on_terminal(folder: Path, environ: dict[str, str], *arguments: str) -> str:
@@ -63,7 +71,9 @@ def show_on_terminal(folder: Path, environ: dict[str, str], *arguments: str) -> 
     return raw.decode(errors="replace").replace("\r\n", "\n")
 
 
-def test_names_of_collections_and_papers_do_not_move_the_cursor(environ: dict[str, str], tmp_path: Path) -> None:
+def test_names_of_collections_and_papers_do_not_move_the_cursor(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
     shown = show_on_terminal(tmp_path, environ, "library", "show", "zotero:1")
     assert "Evil" in shown
     assert "\x1b[1m" in shown  # it takes our styles for a terminal's
@@ -71,7 +81,9 @@ def test_names_of_collections_and_papers_do_not_move_the_cursor(environ: dict[st
     assert list_unwanted(progress) == []
 
 
-@pytest.mark.parametrize("words", [("library", "show", "zotero:1"), ("library", "show", "zotero:1/nothing")])
+@pytest.mark.parametrize(
+    "words", [("library", "show", "zotero:1"), ("library", "show", "zotero:1/nothing")]
+)
 def test_without_a_terminal_they_are_taken_out_as_well(
     environ: dict[str, str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
@@ -87,9 +99,18 @@ def test_json_keeps_them_as_escapes(environ: dict[str, str], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "words", [("try", f"ti:{EVIL}"), ("query", "show", f'"{EVIL}'), ("explain", EVIL), (f"--{EVIL}",), (EVIL,)]
+    "words",
+    [
+        ("try", f"ti:{EVIL}"),
+        ("query", "show", f'"{EVIL}'),
+        ("explain", EVIL),
+        (f"--{EVIL}",),
+        (EVIL,),
+    ],
 )
-def test_an_error_repeats_what_was_typed_without_them(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_an_error_repeats_what_was_typed_without_them(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     shown = run_digest(tmp_path, {"DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/"}, *words)
     assert shown.returncode > 0
     assert shown.stderr

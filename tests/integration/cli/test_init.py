@@ -47,7 +47,9 @@ def read(folder: Path, environ: dict[str, str]) -> Config:
     return config
 
 
-def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: dict[str, str]) -> None:
+def test_slack_is_tried_until_the_app_finds_the_channel(
+    folder: Path, outside: dict[str, str]
+) -> None:
     code, screen = hold_dialogue(
         folder,
         outside,
@@ -67,12 +69,20 @@ def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: d
     assert (subscription.name, str(subscription.destinations[0])) == ("digest", "slack:#papers")
 
 
-@pytest.mark.parametrize(("address", "place"), [("", "file:digest.atom"), ("https://digest.example.org", "feed")])
+@pytest.mark.parametrize(
+    ("address", "place"), [("", "file:digest.atom"), ("https://digest.example.org", "feed")]
+)
 def test_a_feed_is_a_file_where_there_is_no_public_address(
     folder: Path, outside: dict[str, str], address: str, place: str
 ) -> None:
     environ = {**outside, "DIGEST_ARXIV_API_URL": "http://127.0.0.1:1/api/query"}
-    typed = [("> ", "ti:(gpu"), *FOLLOWED, ("go?", "3"), ("none.", address), ("for arXiv", "you@example.org")]
+    typed = [
+        ("> ", "ti:(gpu"),
+        *FOLLOWED,
+        ("go?", "3"),
+        ("none.", address),
+        ("for arXiv", "you@example.org"),
+    ]
     if address:
         del environ["DIGEST_TEST_CLOCK"]
     code, screen = hold_dialogue(folder, environ, "init", typed=typed)
@@ -95,7 +105,12 @@ def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server
         typed=[
             *(("sends it", "8"), ("sends it", "Amazon"), ("region", "us east 1")),
             ("  > ", "eu-west-1"),
-            *(("name?", "AKIA/1"), ("From", "digest@example.org"), ("there already", "y"), ("When", "")),
+            *(
+                ("name?", "AKIA/1"),
+                ("From", "digest@example.org"),
+                ("there already", "y"),
+                ("When", ""),
+            ),
         ],
     )
     assert code == 0, screen
@@ -113,14 +128,29 @@ def test_an_address_of_ones_own_server_says_how_it_encrypts(
         address = server.url.replace("//", f"//{login}")
         asked = [("Password", "hush")] if login else [("none.", "")]
         typed = [("sends it", "7"), ("port?", address), *asked]
-        flags = ("--query", QUERY, "--to", "you@lab.example", "--from", "digest@lab.example", "--when", "at once")
+        flags = (
+            "--query",
+            QUERY,
+            "--to",
+            "you@lab.example",
+            "--from",
+            "digest@lab.example",
+            "--when",
+            "at once",
+        )
         code, screen = hold_dialogue(folder, outside, "init", *flags, "--test", typed=typed)
     assert (code, "encrypt" in screen, len(server.mails)) == (0, False, 1), screen
     assert read(folder, outside).mail.smtp == address
 
 
 def test_an_interrupted_dialogue_writes_nothing(folder: Path, outside: dict[str, str]) -> None:
-    typed = [*FOLLOWED, ("go?", "2"), ("channel?", "papers"), ("xoxb-", "xoxb-1"), ("When", INTERRUPT)]
+    typed = [
+        *FOLLOWED,
+        ("go?", "2"),
+        ("channel?", "papers"),
+        ("xoxb-", "xoxb-1"),
+        ("When", INTERRUPT),
+    ]
     code, screen = hold_dialogue(folder, outside, "init", typed=typed)
     assert code == 130
     assert "Nothing was written." in screen
@@ -144,7 +174,9 @@ def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missi
     assert list(fresh.iterdir()) == []
 
 
-def test_with_all_flags_it_asks_nothing(fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_all_flags_it_asks_nothing(
+    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DIGEST_SLACK_TOKEN", "xoxb-1")
     (fresh / "secret").write_text("hush\n")
     said = digest(
@@ -156,7 +188,10 @@ def test_with_all_flags_it_asks_nothing(fresh: Path, digest: Shell, monkeypatch:
     config = load_config(fresh / "other.toml", {"DIGEST_SLACK_TOKEN": "xoxb-1"})
     assert [query.text for query in config.queries] == [QUERY, "ti:latency", "all:GPU"]
     (subscription,) = config.subscriptions
-    assert [str(one) for one in subscription.destinations] == ["mailto:you@gmail.com", "slack:#papers"]
+    assert [str(one) for one in subscription.destinations] == [
+        "mailto:you@gmail.com",
+        "slack:#papers",
+    ]
     assert str(subscription.cadence) == "daily at 07:30 Asia/Tokyo"
     assert config.mail.smtp == "smtp+starttls://you@gmail.com@smtp.gmail.com:587"
     assert (config.mail.from_address, config.mail.password) == ("you@gmail.com", "hush")
@@ -185,10 +220,15 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
         ((*rest, "no/digest.toml"), "can't be written"),
         ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),
     ):
-        assert words in digest("init", *arguments, expect=3 if "nobody" in "".join(arguments) else 2).err
+        assert (
+            words
+            in digest("init", *arguments, expect=3 if "nobody" in "".join(arguments) else 2).err
+        )
 
 
-def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path, digest: Shell) -> None:
+def test_it_never_writes_over_a_file_and_names_the_command_that_adds(
+    fresh: Path, digest: Shell
+) -> None:
     path = fresh / "digest.toml"
     path.write_text("mine", encoding="utf-8")
     said = digest("init", expect=2)
@@ -199,7 +239,16 @@ def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path
 
 def test_a_file_beside_another_gets_a_database_of_its_own(fresh: Path, digest: Shell) -> None:
     said = digest(
-        "init", "--query", "ti:量子", "--to", "feed", "--base-url", "", "--contact", "a@b.org", "my file.toml"
+        "init",
+        "--query",
+        "ti:量子",
+        "--to",
+        "feed",
+        "--base-url",
+        "",
+        "--contact",
+        "a@b.org",
+        "my file.toml",
     )
     assert "--config 'my file.toml' run" in said.out
     config = load_config(fresh / "my file.toml", {})

@@ -31,7 +31,10 @@ FIRST = 'name = "perf-team"'
 STORED, OTHER = "2611.15000", "2611.15001"
 WHALES = """@misc{o, title = {Number theory}}
 @misc{p, title = {Prime gaps}, abstract = {On primes.}}
-""" + "".join(f"@misc{{k{n}, title = {{Whales sing, {n}}}, abstract = {{Songs of whales.}}}}\n" for n in range(4))
+""" + "".join(
+    f"@misc{{k{n}, title = {{Whales sing, {n}}}, abstract = {{Songs of whales.}}}}\n"
+    for n in range(4)
+)
 BIB = """@article{a, title = {GPU kernels}, eprint = {2611.15000}}
 @article{b, title = {Queues}, abstract = {Tail latency.}}
 @article{c, title = {Broken, abstract = {x
@@ -39,7 +42,9 @@ BIB = """@article{a, title = {GPU kernels}, eprint = {2611.15000}}
 """
 
 
-def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(digest: Shell, world: World) -> None:
+def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(
+    digest: Shell, world: World
+) -> None:
     (world.folder / "lab.bib").write_text(BIB)
     world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
     found, gone = digest("library", "show", "--json", expect=3).json["libraries"]
@@ -85,23 +90,34 @@ def test_a_reader_likes_papers_more_and_less_and_takes_it_back(digest: Shell) ->
     assert digest("library", "add", "perf-team", STORED).out.endswith(", as before.\n")
     digest("library", "add", "perf-team", OTHER, "--less")
     assert read_likes() == [(STORED, "more"), (OTHER, "less")]
-    assert f"likes of perf-team\n  more like {STORED}: " in digest("library", "show", "perf-team").out
+    assert (
+        f"likes of perf-team\n  more like {STORED}: " in digest("library", "show", "perf-team").out
+    )
     unknown = digest("library", "add", "perf-team", "2611.15002", "2611.99999", expect=2)
     assert "arXiv knows no paper 2611.99999" in unknown.err
     assert "there is no subscription 'x'" in digest("library", "add", "x", STORED, expect=2).err
     digest("library", "remove", "perf-team", STORED)
-    assert digest("library", "remove", "perf-team", STORED).out == f"perf-team: nothing was said of {STORED}.\n"
+    assert (
+        digest("library", "remove", "perf-team", STORED).out
+        == f"perf-team: nothing was said of {STORED}.\n"
+    )
     assert read_likes() == [(OTHER, "less")]
 
 
 def test_a_liked_paper_that_is_not_stored_is_asked_of_arxiv(digest: Shell, world: World) -> None:
     asked = len(world.arxiv.requests)
     world.arxiv.add(made_up(1, NOW - timedelta(days=99), id="2608.00001", title="Of last summer"))
-    assert digest("library", "add", "perf-team", "2608.00001", STORED).lines[0].endswith("“Of last summer”.")
+    assert (
+        digest("library", "add", "perf-team", "2608.00001", STORED)
+        .lines[0]
+        .endswith("“Of last summer”.")
+    )
     assert [visit.param("id_list") for visit in world.arxiv.requests[asked:]] == ["2608.00001"]
 
 
-def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(digest: Shell, world: World) -> None:
+def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(
+    digest: Shell, world: World
+) -> None:
     (world.folder / "lab.bib").write_text(WHALES)
     world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
     assert "digest run" in digest("library", "check", expect=2).err
@@ -135,7 +151,8 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
         assert missing in refused.stderr
     silent = {**outside, "DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/api/query"}
     assert (
-        "needs --query" in run_digest(folder, silent, "init", "other.toml", "--library", "lab.bib", *flags).stderr
+        "needs --query"
+        in run_digest(folder, silent, "init", "other.toml", "--library", "lab.bib", *flags).stderr
     )
     assert not (folder / "other.toml").exists()
 
@@ -151,11 +168,17 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
     digest(*at, "add", "ti:zebra", "--name", "zebra", "--to", "feed", "--when", "at once", *sources)
     text = (world.folder / "digest.toml").read_text()
     assert 'library = ["papers/lab.bib", "zotero:1/Thesis"]' in text
-    digest(*at, "subscription", "edit", "zebra", "library=other.bib", "not_like=a.bib,zotero:group/5")
+    digest(
+        *at, "subscription", "edit", "zebra", "library=other.bib", "not_like=a.bib,zotero:group/5"
+    )
     text = (world.folder / "digest.toml").read_text()
-    assert ('library = ["other.bib"]' in text, 'not_like = ["a.bib", "zotero:group/5"]' in text) == (True, True)
     assert (
-        "names no library" in digest(*at, "add", "cs.DC", "--to", "feed", "--library", "zotero:me", expect=2).err
+        'library = ["other.bib"]' in text,
+        'not_like = ["a.bib", "zotero:group/5"]' in text,
+    ) == (True, True)
+    assert (
+        "names no library"
+        in digest(*at, "add", "cs.DC", "--to", "feed", "--library", "zotero:me", expect=2).err
     )
 
 
@@ -163,13 +186,21 @@ LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail la
 TITLE, OTHERS = "Tail latency on GPU clusters", "near this list's library"
 
 
-def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest: Shell, world: World) -> None:
+def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(
+    digest: Shell, world: World
+) -> None:
     (world.folder / "lab.bib").write_text(LAB)
-    keys = "library = 'lab.bib'\nread_first = ['perf', 'ti:zebra']\nread_last = 'ti:\"tail latency\"'"
+    keys = (
+        "library = 'lab.bib'\nread_first = ['perf', 'ti:zebra']\nread_last = 'ti:\"tail latency\"'"
+    )
     world.edit_config('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
     digest("run")
     found = digest("explain", "2611.15012", "gpu-mail", "--json").json["subscriptions"][0]["order"]
-    assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (TITLE, 1, ["perf"])
+    assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (
+        TITLE,
+        1,
+        ["perf"],
+    )
     plain = digest("explain", "2611.15012", "perf-team", "--json").json["subscriptions"][0]["order"]
     assert plain == {"near": None, "read_first": [], "read_last": []}
 
@@ -203,9 +234,13 @@ def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: 
         f"[[subscriptions]]\nname = '{name}'\nfollow = 'gpu'\nlibrary = 'lab.bib'\n{its}"
         for name, its in keys.items()
     )
-    path.write_text("\n".join([path.read_text(), *added, '[alarms]\nto = "mailto:ops@digest.example"\n']))
+    path.write_text(
+        "\n".join([path.read_text(), *added, '[alarms]\nto = "mailto:ops@digest.example"\n'])
+    )
     digest("run")
-    site = open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
+    site = open_site(
+        load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5
+    )
     with closing(site), served(site) as url:
         shown = {name: show_newest(site, url, name) for name in keys}
         titled = {name for name, (mail, _) in shown.items() if TITLE in mail}

@@ -75,11 +75,16 @@ def outside(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
 
 
 def list_ids(digest: Shell, *arguments: str) -> list[str]:
-    return [paper["entry"]["paper"]["id"] for paper in digest("missed", *arguments, "--json").json["papers"]]
+    return [
+        paper["entry"]["paper"]["id"]
+        for paper in digest("missed", *arguments, "--json").json["papers"]
+    ]
 
 
 @pytest.mark.usefixtures("outside")
-def test_the_nearest_comes_first_with_what_it_is_like_and_when_it_was_announced(digest: Shell) -> None:
+def test_the_nearest_comes_first_with_what_it_is_like_and_when_it_was_announced(
+    digest: Shell,
+) -> None:
     first, *_ = digest("missed", "thesis.bib", "--json").json["papers"]
     entry = first["entry"]
     assert (entry["paper"]["id"], entry["announced"]) == ("2611.15012", "2026-11-19")
@@ -87,7 +92,9 @@ def test_the_nearest_comes_first_with_what_it_is_like_and_when_it_was_announced(
     assert "Tail latency" in first["why_first"]
 
 
-def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(outside: Outside, digest: Shell) -> None:
+def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(
+    outside: Outside, digest: Shell
+) -> None:
     (known,) = (paper for paper in read_demo_papers() if paper.id == "2611.15006")
     outside.arxiv.add(replace(known, doi="10.5555/AbC"))
     near = {"2611.15012", "2611.15006", "2611.15007"}
@@ -100,15 +107,24 @@ def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(outsid
     assert (said["held"], said["in_library"]) == (3, 5)
 
 
-def test_papers_withdrawn_or_only_replaced_in_these_days_are_none(outside: Outside, digest: Shell) -> None:
-    old = replace(read_demo_papers()[0], id="2509.00011", title="Tail latency of shared accelerators, revisited")
+def test_papers_withdrawn_or_only_replaced_in_these_days_are_none(
+    outside: Outside, digest: Shell
+) -> None:
+    old = replace(
+        read_demo_papers()[0],
+        id="2509.00011",
+        title="Tail latency of shared accelerators, revisited",
+    )
     outside.arxiv.add(replace(old, submitted=(NOW - timedelta(days=80), NOW - timedelta(days=5))))
     outside.write(
-        "queues.bib", "@misc{a, title={A proof that every queue is short: stationary lengths}}" + LIBRARY
+        "queues.bib",
+        "@misc{a, title={A proof that every queue is short: stationary lengths}}" + LIBRARY,
     )
     said = digest("missed", "queues.bib", "--json", "--limit", "40").json
     assert said["announced"] == 26
-    assert {"2611.14993", "2509.00011"}.isdisjoint(paper["entry"]["paper"]["id"] for paper in said["papers"])
+    assert {"2611.14993", "2509.00011"}.isdisjoint(
+        paper["entry"]["paper"]["id"] for paper in said["papers"]
+    )
 
 
 def test_a_second_call_fetches_only_what_is_newer(outside: Outside, digest: Shell) -> None:
@@ -134,7 +150,9 @@ def test_stopped_by_hand_it_goes_on_where_it_was(outside: Outside, digest: Shell
     outside.arxiv.faults.add("hang", skip=3)
     command = [sys.executable, "-m", "digest", "missed", "thesis.bib"]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=outside.folder, env=environ, stderr=subprocess.PIPE, text=True) as call:  # noqa: S603
+    with subprocess.Popen(  # noqa: S603
+        command, cwd=outside.folder, env=environ, stderr=subprocess.PIPE, text=True
+    ) as call:
         while len(outside.arxiv.requests) < 3:
             SystemClock().sleep(0.05)
         SystemClock().sleep(0.5)
@@ -160,7 +178,9 @@ def test_an_incomplete_check_says_how_far_it_got_and_goes_on_the_next_time(
     assert "2026-10-21" not in outside.take_asked()
 
 
-def test_without_arxiv_it_ends_with_what_works_without_a_network(outside: Outside, digest: Shell) -> None:
+def test_without_arxiv_it_ends_with_what_works_without_a_network(
+    outside: Outside, digest: Shell
+) -> None:
     outside.arxiv.faults.add("reset", times=9)
     said = digest("missed", "thesis.bib", expect=4)
     assert said.out == ""
@@ -198,7 +218,9 @@ def test_two_calls_do_not_fetch_at_once(outside: Outside, digest: Shell) -> None
     assert outside.take_asked() == []
 
 
-def test_after_a_year_it_begins_anew_and_forgets_what_was_kept(outside: Outside, digest: Shell) -> None:
+def test_after_a_year_it_begins_anew_and_forgets_what_was_kept(
+    outside: Outside, digest: Shell
+) -> None:
     digest("missed", "thesis.bib", "--days", "60")
     outside.take_asked()
     outside.clock.set(NOW + timedelta(days=366))
@@ -225,15 +247,21 @@ def test_papers_known_by_id_alone_are_asked_for_once(outside: Outside, digest: S
 def test_a_later_call_gives_the_answer_of_the_first(outside: Outside, digest: Shell) -> None:
     (known,) = (paper for paper in read_demo_papers() if paper.id == "2611.15006")
     outside.arxiv.add(replace(known, doi="10.5555/AbC"))
-    outside.write("dois.bib", "@misc{c, title={Of caches}, doi={10.5555/abc}}@misc{d, eprint={2611.15012}}")
+    outside.write(
+        "dois.bib", "@misc{c, title={Of caches}, doi={10.5555/abc}}@misc{d, eprint={2611.15012}}"
+    )
     first = digest("missed", "dois.bib", "--json").json
-    assert "Why 100%" in {paper["entry"]["near"][:8] for paper in first["papers"]}, "its title as arXiv has it"
+    assert "Why 100%" in {paper["entry"]["near"][:8] for paper in first["papers"]}, (
+        "its title as arXiv has it"
+    )
     digest("missed", "dois.txt", expect=3)
     assert digest("missed", "dois.bib", "--json").json == first
 
 
 @pytest.mark.usefixtures("outside")
-def test_zotero_is_asked_once_for_what_has_not_changed(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zotero_is_asked_once_for_what_has_not_changed(
+    digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = FakeLibrary(is_public=True)
     library.add("Tail latency of shared accelerators")
     with Zotero(users_1=library) as zotero:
@@ -243,8 +271,12 @@ def test_zotero_is_asked_once_for_what_has_not_changed(digest: Shell, monkeypatc
         assert (list_ids(digest, "ZOTERO:1"), len(zotero.visits) - visits) == (found, 1)
 
 
-def test_it_tells_for_how_many_abstracts_arxiv_was_not_asked_yet(outside: Outside, digest: Shell) -> None:
-    outside.write("ids.txt", "\n".join(f"1601.{number:05}" for number in range(1, 504)) + "\n2611.15012\n")
+def test_it_tells_for_how_many_abstracts_arxiv_was_not_asked_yet(
+    outside: Outside, digest: Shell
+) -> None:
+    outside.write(
+        "ids.txt", "\n".join(f"1601.{number:05}" for number in range(1, 504)) + "\n2611.15012\n"
+    )
     assert "The next call asks arXiv for 3 of them that lack an abstract." in " ".join(
         digest("missed", "ids.txt").out.split()
     )
@@ -253,7 +285,8 @@ def test_it_tells_for_how_many_abstracts_arxiv_was_not_asked_yet(outside: Outsid
 
 def test_if_nothing_is_near_it_says_so(outside: Outside, digest: Shell) -> None:
     outside.write(
-        "far.bib", "@misc{a, title={Sourdough of rye}, abstract={Lactobacilli of loaves, baked slowly.}}"
+        "far.bib",
+        "@misc{a, title={Sourdough of rye}, abstract={Lactobacilli of loaves, baked slowly.}}",
     )
     assert "None of them is near your library" in digest("missed", "far.bib").out
 
@@ -267,6 +300,8 @@ def test_with_a_configuration_it_takes_its_addresses_and_ends_with_a_command_tha
     last = digest("missed", "thesis.bib").lines[-1]
     assert last.startswith("To get such papers every day: `digest add cat:cs.PF ")
     assert "ops@example.org" in outside.arxiv.requests[0].user_agent
-    outside.write("digest.toml", f'library = "thesis.bib"\n{text}oai_url = "{outside.arxiv.oai_url}"\n')
+    outside.write(
+        "digest.toml", f'library = "thesis.bib"\n{text}oai_url = "{outside.arxiv.oai_url}"\n'
+    )
     last = " ".join(digest("missed", "thesis.bib").out.split("\n\n")[-1].split())
     assert last.startswith("This library already puts the digests of ")

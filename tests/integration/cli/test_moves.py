@@ -79,7 +79,10 @@ def rich(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read_secrets(folder: Path) -> dict[str, str]:
     lines = (folder / "secrets.env").read_text().splitlines()[1:]
-    return {name: "".join(shlex.split(value)) for name, _, value in (line.partition("=") for line in lines)}
+    return {
+        name: "".join(shlex.split(value))
+        for name, _, value in (line.partition("=") for line in lines)
+    }
 
 
 def compare_what_counts(one: Config, other: Config) -> bool:
@@ -90,7 +93,9 @@ def compare_what_counts(one: Config, other: Config) -> bool:
     )
 
 
-def test_a_workflow_beside_a_file_hides_each_address_and_shows_what_must_change(rich: Path, digest: Shell) -> None:
+def test_a_workflow_beside_a_file_hides_each_address_and_shows_what_must_change(
+    rich: Path, digest: Shell
+) -> None:
     said = digest("init", "--start", "github", "--package", COMMIT).out
     assert (rich / "digest.toml").read_text() == RICH
     new = (rich / "digest.toml.new").read_text()
@@ -101,7 +106,10 @@ def test_a_workflow_beside_a_file_hides_each_address_and_shows_what_must_change(
     assert 'from = "$MAIL_FROM"          # our own\n' in new
     assert next(line for line in new.splitlines() if "#" in line) == RICH.splitlines()[0]
     secrets = read_secrets(rich)
-    assert (secrets["DIGEST_VALUE_READER"], secrets["DIGEST_MAIL_PASSWORD"]) == ("eve@lab.example", "hush")
+    assert (secrets["DIGEST_VALUE_READER"], secrets["DIGEST_MAIL_PASSWORD"]) == (
+        "eve@lab.example",
+        "hush",
+    )
     before = load_config(rich / "digest.toml", GIVEN)
     (rich / "digest.toml.new").rename(rich / "digest.toml")
     after = load_config(rich / "digest.toml", secrets)
@@ -119,7 +127,10 @@ def test_a_workflow_beside_a_file_hides_each_address_and_shows_what_must_change(
     ("line", "words"),
     [
         ('password = "hush"', "line 5 of digest.toml would show everybody what is private"),
-        ('unsubscribe = "leave@lab.example"', "line 5 of digest.toml would show everybody what is private"),
+        (
+            'unsubscribe = "leave@lab.example"',
+            "line 5 of digest.toml would show everybody what is private",
+        ),
     ],
 )
 def test_what_can_not_be_hidden_is_named_by_its_line_and_nothing_is_written(
@@ -159,7 +170,9 @@ def test_a_file_with_names_of_variables_gets_their_values_where_nobody_else_read
     rich: Path, digest: Shell, start: str, files: set[str]
 ) -> None:
     there = {one.name for one in rich.iterdir()}
-    (rich / "digest.toml").write_text(RICH.replace("[store]", '[store]\ngit_branch = "digest-state"'))
+    (rich / "digest.toml").write_text(
+        RICH.replace("[store]", '[store]\ngit_branch = "digest-state"')
+    )
     before = load_config(rich / "digest.toml", GIVEN)
     said = digest("init", "--start", start, "--package", COMMIT).out
     assert {one.name for one in rich.iterdir()} - there == files | {"digest.toml.new"}
@@ -192,7 +205,9 @@ def test_a_file_that_fits_stays_and_each_password_and_path_of_it_is_used(
         assert f"LoadCredential=digest_slack_token:{rich}/slack.token\n" in unit
         assert re.search(rf"ReadWritePaths={rich}.* -{other}\n", unit)
     elif start == "compose":
-        assert 'digest_mail_password: {file: "./mail.password"}' in (rich / "compose.yaml").read_text()
+        assert (
+            'digest_mail_password: {file: "./mail.password"}' in (rich / "compose.yaml").read_text()
+        )
 
 
 SIMPLE = """\
@@ -206,7 +221,11 @@ arxiv.api_url = "{arxiv}/api/query"
 arxiv.oai_url = "{arxiv}/oai"
 """
 DAYS = (FIRST_DIGEST, *(MORNINGS[day] for day in (0, 2, 3, 5, 6, 8)))
-WHO = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+WHO = {
+    f"GIT_{who}_{what}": "a@b.example"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 
 
 def call(folder: Path, environ: Mapping[str, str], *arguments: str) -> str:
@@ -217,12 +236,16 @@ def call(folder: Path, environ: Mapping[str, str], *arguments: str) -> str:
 
 def sh(folder: Path, line: str) -> None:
     environ = {**os.environ, **WHO}
-    subprocess.run(["/bin/sh", "-ec", line], cwd=folder, env=environ, check=True, capture_output=True)  # noqa: S603 - ours
+    subprocess.run(  # noqa: S603 - ours
+        ["/bin/sh", "-ec", line], cwd=folder, env=environ, check=True, capture_output=True
+    )
 
 
 def count_told(world: World) -> Counter[tuple[str, str]]:
     """Count how often each paper came to each place."""
-    told = [(mail.recipients[0], mail.raw.replace(b"=\r\n", b"").decode()) for mail in world.mail.mails]
+    told = [
+        (mail.recipients[0], mail.raw.replace(b"=\r\n", b"").decode()) for mail in world.mail.mails
+    ]
     told += [("slack", json.dumps(post.blocks)) for post in world.slack.messages if post.thread_ts]
     return Counter((place, id_) for place, text in told for id_ in set(_PAPER.findall(text)))
 
@@ -259,7 +282,10 @@ def test_from_a_laptop_to_a_workflow_to_a_server_to_a_container_nothing_is_lost_
         said = call(laptop, outside, "init", "--start", "github", "--package", COMMIT)
         assert "         set -a; . ./secrets.env; set +a; digest run\n" in said
         sh(tmp_path, f"git init -q --bare -b main {origin}")
-        sh(laptop, "mv digest.toml.new digest.toml; git init -q -b main; git add .; git commit -qm Digest")
+        sh(
+            laptop,
+            "mv digest.toml.new digest.toml; git init -q -b main; git add .; git commit -qm Digest",
+        )
         sh(laptop, f"git remote add origin {origin}; git push -q origin main")
         secrets = outside | read_secrets(laptop)
         world.clock.set(DAYS[3])
@@ -281,7 +307,9 @@ def test_from_a_laptop_to_a_workflow_to_a_server_to_a_container_nothing_is_lost_
         call(server, outside, "db", "backup", "moved.db")
         volume = tmp_path / "volume"
         volume.mkdir()
-        shutil.copy(server / "moved.db", volume / "digest.db")  # `docker compose run` does so with the real one
+        shutil.copy(
+            server / "moved.db", volume / "digest.db"
+        )  # `docker compose run` does so with the real one
         (server / "digest.db").unlink()
         outside["DIGEST_STORE_URL"] = f"sqlite:///{volume}/digest.db"
         world.clock.set(DAYS[6])
@@ -291,7 +319,9 @@ def test_from_a_laptop_to_a_workflow_to_a_server_to_a_container_nothing_is_lost_
         assert set(expected.values()) == {1}
 
 
-def test_what_a_run_without_a_server_left_in_doubt_is_found_out_about_on_the_server(tmp_path: Path) -> None:
+def test_what_a_run_without_a_server_left_in_doubt_is_found_out_about_on_the_server(
+    tmp_path: Path,
+) -> None:
     with surrounded(tmp_path / "laptop", FIRST_DIGEST) as world:
         begin(world)
         call(world.folder, world.environ, "run", "--now")
@@ -301,7 +331,10 @@ def test_what_a_run_without_a_server_left_in_doubt_is_found_out_about_on_the_ser
         origin, folder, secrets = tmp_path / "origin.git", world.folder, dict(world.environ)
         call(folder, secrets, "init", "--start", "github", "--package", COMMIT)
         sh(tmp_path, f"git init -q --bare -b main {origin}")
-        sh(folder, f"mv digest.toml.new digest.toml; git init -q -b main; git remote add origin {origin}")
+        sh(
+            folder,
+            f"mv digest.toml.new digest.toml; git init -q -b main; git remote add origin {origin}",
+        )
         secrets |= read_secrets(folder)
         assert run_process(folder, secrets, "run", "--now").returncode == 4
         assert "may have arrived" in call(folder, secrets, "status")

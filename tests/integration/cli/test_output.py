@@ -54,7 +54,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
-def call(world: World, words: str, out: int | Path, err: int | Path = subprocess.PIPE) -> tuple[int, str]:
+def call(
+    world: World, words: str, out: int | Path, err: int | Path = subprocess.PIPE
+) -> tuple[int, str]:
     """Run a command as a process with standard output and error led somewhere; return its code and its errors."""
     leads = [one if isinstance(one, int) else os.open(one, os.O_WRONLY) for one in (out, err)]
     try:
@@ -102,7 +104,9 @@ def test_a_run_whose_progress_is_lost_has_sent_its_digests_and_ends_well(tmp_pat
 
 @pytest.mark.parametrize("words", ["run", "status", "doctor --quick", "config show", "--help"])
 def test_what_standard_error_does_not_take_stops_no_work(world: World, words: str) -> None:
-    assert call(world, words, subprocess.DEVNULL, FULL)[0] == call(world, words, subprocess.DEVNULL)[0]
+    assert (
+        call(world, words, subprocess.DEVNULL, FULL)[0] == call(world, words, subprocess.DEVNULL)[0]
+    )
 
 
 @pytest.mark.parametrize("words", ["run", "config show", "status --json"])

@@ -37,7 +37,9 @@ PEOPLE = [
 def ask(site: Site, address: str, wish: SignupRequest) -> None:
     with site.store.begin() as conn:
         maker = make_links(conn, site.config)
-        accept_request(conn, maker, RequestKind.SUBSCRIBE, address, wish, network="", at=site.clock.now())
+        accept_request(
+            conn, maker, RequestKind.SUBSCRIBE, address, wish, network="", at=site.clock.now()
+        )
 
 
 @pytest.fixture
@@ -45,8 +47,12 @@ def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The installation with two people more, and a third who did not confirm: their letters wait."""
     monkeypatch.setenv("DIGEST_WEB_SIGNUP", "open")
     world.edit_config('when = "daily at 07:30', 'joinable = true\nwhen = "daily at 07:30')
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=9, match="mistyped@digest.example")
-    config = load_config(world.folder / "digest.toml", {**world.environ, "DIGEST_WEB_SIGNUP": "open"})
+    world.mail.script.reply(
+        "RCPT", "550 5.1.1 no such user", times=9, match="mistyped@digest.example"
+    )
+    config = load_config(
+        world.folder / "digest.toml", {**world.environ, "DIGEST_WEB_SIGNUP": "open"}
+    )
     with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
         for address, wish in PEOPLE:
             ask(site, address, wish)
@@ -67,14 +73,19 @@ def test_the_list_has_people_below_the_subscriptions_of_the_file(digest: Shell) 
     assert "p-" not in said.partition("PERSON")[0]
     rows = [line.split() for line in said.partition("PERSON")[2].splitlines()[1:]]
     daily = ["daily", "at", "06:00", "Europe/Berlin"]
-    assert rows == [[ADA, "subscribed", "2", *daily, "2026-11-20"], [BO, "subscribed", "0", "2026-11-20"]]
+    assert rows == [
+        [ADA, "subscribed", "2", *daily, "2026-11-20"],
+        [BO, "subscribed", "0", "2026-11-20"],
+    ]
     found = digest("subscription", "list", "--json").json
     assert [one["is_personal"] for one in found["subscriptions"]].count(False) == 5
     assert [(one["address"], one["queries"]) for one in found["people"]] == [(ADA, 2), (BO, 0)]
     (own,) = (one["settings"]["name"] for one in found["subscriptions"] if one["is_personal"])
     digest("subscription", "unsubscribe", own, ADA, "--everything")
     ada = digest("subscription", "list", "--json").json["people"][0]
-    assert (ada["state"], ada["queries"]) == ("unsubscribed", 2), "as on the page, where they stay ticked"
+    assert (ada["state"], ada["queries"]) == ("unsubscribed", 2), (
+        "as on the page, where they stay ticked"
+    )
 
 
 @pytest.mark.usefixtures("crowd")
@@ -93,17 +104,25 @@ def test_no_screen_takes_what_is_a_persons_for_the_files(digest: Shell) -> None:
     (name,) = (one["settings"]["name"] for one in lines if one["is_personal"])
     assert "daily at 06:00 Europe/Berlin" in digest("subscription", "show", name).out
     assert "all:gpu" in digest("explain", "2611.15013", name).out
-    assert "subscription (letters) has ended" in digest("subscription", "show", "(letters)", expect=2).err
+    assert (
+        "subscription (letters) has ended"
+        in digest("subscription", "show", "(letters)", expect=2).err
+    )
 
 
 @pytest.mark.usefixtures("crowd")
-def test_a_paper_is_explained_for_one_person_by_all_that_goes_to_their_address(digest: Shell) -> None:
+def test_a_paper_is_explained_for_one_person_by_all_that_goes_to_their_address(
+    digest: Shell,
+) -> None:
     digest("run", expect=4)
     found = digest("explain", "2611.15013", ADA.title(), "--json").json["subscriptions"]
-    assert [one["subscription"] for one in found if not one["subscription"].startswith("p-")] == ["gpu-mail"]
+    assert [one["subscription"] for one in found if not one["subscription"].startswith("p-")] == [
+        "gpu-mail"
+    ]
     assert len(found) == 2
     assert [
-        one["subscription"] for one in digest("explain", "2611.15013", BO, "--json").json["subscriptions"]
+        one["subscription"]
+        for one in digest("explain", "2611.15013", BO, "--json").json["subscriptions"]
     ] == ["gpu-mail"]
     said = digest("explain", "2611.15013", "mistyped@digest.example", expect=2).err
     assert "no subscription goes to mistyped@digest.example" in said
@@ -114,19 +133,26 @@ def test_a_letter_is_listed_and_shown_like_any_message(world: World, digest: She
     digest("run", expect=4)
     listed = digest("delivery", "list", "--json").json["deliveries"]
     listed = [one["delivery"] for one in listed if one["subscription"] == "(letters)"]
-    assert [one["state"] for one in listed] == ["dead", "suppressed", "suppressed"], "two were confirmed before"
+    assert [one["state"] for one in listed] == ["dead", "suppressed", "suppressed"], (
+        "two were confirmed before"
+    )
     shown = digest("delivery", "show", str(listed[0]["id"])).out
     assert "no such user" in shown
     assert "(letters), subscribe:" in shown
     assert "/c/***" in shown, "its link works for nobody who looks here"
-    assert "messages to mistyped@digest.example, old@digest.example failed" in digest("status", "--all").out
+    assert (
+        "messages to mistyped@digest.example, old@digest.example failed"
+        in digest("status", "--all").out
+    )
     with closing(world.open_store()) as store, store.read() as conn:
         failed = load_failed_deliveries(conn, world.clock.now() - timedelta(days=2))
     assert failed is None or "mistyped" not in failed.named, "a letter alarms nobody"
     assert digest("export", "--digest", str(listed[0]["digest_id"])).out == ""
 
 
-def test_all_that_is_stored_about_somebody_is_printed_and_deleted(digest: Shell, crowd: World) -> None:
+def test_all_that_is_stored_about_somebody_is_printed_and_deleted(
+    digest: Shell, crowd: World
+) -> None:
     found = digest("subscription", "export", "Ada@Digest.example").json
     assert found["address"] == ADA
     assert [one["text"] for one in found["stored"]["query_revisions"]] == ["perf", "gpu"]
@@ -148,11 +174,17 @@ def test_all_that_is_stored_about_somebody_is_printed_and_deleted(digest: Shell,
 
 @pytest.mark.usefixtures("crowd")
 def test_letters_to_an_address_are_stopped_and_lifted(digest: Shell) -> None:
-    assert "has not unsubscribed" in digest("subscription", "resubscribe", "(letters)", ADA, expect=2).err
+    assert (
+        "has not unsubscribed"
+        in digest("subscription", "resubscribe", "(letters)", ADA, expect=2).err
+    )
     said = digest("subscription", "unsubscribe", "(letters)", ADA).out
     assert f"`digest subscription resubscribe '(letters)' {ADA}`" in said
     assert digest("subscription", "list").out.count("unsubscribed") == 0
-    assert "subscribed to (letters) again." in digest("subscription", "resubscribe", "(letters)", ADA).out
+    assert (
+        "subscribed to (letters) again."
+        in digest("subscription", "resubscribe", "(letters)", ADA).out
+    )
 
 
 def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: World) -> None:
@@ -163,7 +195,13 @@ def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: W
             with site.store.begin() as conn:
                 maker, address = make_links(conn, site.config), "old@digest.example"
                 accept_request(
-                    conn, maker, RequestKind.LINK, address, SignupRequest(), network="", at=site.clock.now()
+                    conn,
+                    maker,
+                    RequestKind.LINK,
+                    address,
+                    SignupRequest(),
+                    network="",
+                    at=site.clock.now(),
                 )
             assert queue_letters(site) == letters
         world.edit_config(f"{extra}\n", "")

@@ -63,7 +63,10 @@ def test_a_file_says_by_its_name_what_it_holds(digest: Shell) -> None:
     assert mail["List-Unsubscribe"] is None  # nobody's own address to leave at
     digest("preview", "perf-team", "--digest", number, "--output", "look.html")
     assert Path("look.html").read_text().startswith("<!doctype html>")
-    assert "can't be written" in digest("preview", "perf-team", "--output", "no/such/x.html", expect=2).err
+    assert (
+        "can't be written"
+        in digest("preview", "perf-team", "--output", "no/such/x.html", expect=2).err
+    )
 
 
 @pytest.mark.usefixtures("world")
@@ -95,13 +98,18 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(digest: Shell, world: World) -> None:
+def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(
+    digest: Shell, world: World
+) -> None:
     before, mails = (
         digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"],
         len(world.mail.mails),
     )
     said = digest("send", "perf-team", "--digest", str(last_digest(digest)["id"]))
-    assert said.lines[1:] == ["  mailto:ops@example.org: sent, 1 message", "  slack:#papers: sent, 2 messages"]
+    assert said.lines[1:] == [
+        "  mailto:ops@example.org: sent, 1 message",
+        "  slack:#papers: sent, 2 messages",
+    ]
     (mail,) = world.mail.mails[mails:]
     assert mail.recipients == ("ops@example.org",)
     assert b"List-Unsubscribe" not in mail.raw
@@ -111,9 +119,13 @@ def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(digest: Sh
 
 
 @pytest.mark.usefixtures("told")
-def test_a_place_that_takes_nothing_stops_no_other_and_is_named(digest: Shell, world: World) -> None:
+def test_a_place_that_takes_nothing_stops_no_other_and_is_named(
+    digest: Shell, world: World
+) -> None:
     world.mail.script.reply("RCPT", "550 5.1.1 no such user")
-    said = digest("send", "perf-team", "--json", "--digest", str(last_digest(digest)["id"]), expect=4)
+    said = digest(
+        "send", "perf-team", "--json", "--digest", str(last_digest(digest)["id"]), expect=4
+    )
     mail, slack = said.json["sent"]
     assert "no such user" in mail["error"]
     assert (slack["error"], slack["messages"]) == ("", 2)
@@ -154,20 +166,26 @@ def test_an_ending_that_says_nothing_is_refused_unless_the_shape_is_named(digest
     assert Path("look.pdf").exists()
 
 
-def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(world: World, digest: Shell) -> None:
+def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(
+    world: World, digest: Shell
+) -> None:
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
     due = {one["line"]["settings"]["name"]: one["papers"] for one in said if one["is_due"]}
     assert due == {"gpu-mail": 0, "old-mail": 0, "perf-mail": 7, "perf-team": 0}
-    assert re.search(r"^perf-mail +now +7 +mailto:second", digest("run", "--dry-run").out, re.MULTILINE)
+    assert re.search(
+        r"^perf-mail +now +7 +mailto:second", digest("run", "--dry-run").out, re.MULTILINE
+    )
     assert (len(world.arxiv.requests), len(world.mail.mails)) == (0, 0)
     digest("run")
     (planned,) = digest("subscription", "show", "perf-mail", "--json").json["digests"][:1]
     assert planned["papers"] == 7
 
 
-def test_every_screen_foretells_the_first_digest_of_a_place_that_is_added(world: World, digest: Shell) -> None:
+def test_every_screen_foretells_the_first_digest_of_a_place_that_is_added(
+    world: World, digest: Shell
+) -> None:
     digest("subscription", "resume", "perf-mail")
     to = "mailto:second@digest.example"
     world.edit_config(f'to = "{to}"', f'to = ["{to}", "mailto:late@digest.example"]')
@@ -188,11 +206,17 @@ def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, dig
         world.edit_config(before, after)
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
     assert [
-        (one["line"]["settings"]["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]
+        (one["line"]["settings"]["name"], one["edit"], one["is_due"], one["papers"])
+        for one in said
+        if one["edit"]
     ] == [
         ("new-mail", "first digest with the next run", True, None),
         ("old-mail", "ends with the next run", False, 0),
     ]
-    assert re.search("^new-mail +first digest with the next run +– ", digest("run", "--dry-run").out, re.MULTILINE)
+    assert re.search(
+        "^new-mail +first digest with the next run +– ",
+        digest("run", "--dry-run").out,
+        re.MULTILINE,
+    )
     digest("run")
     assert [mail.recipients for mail in world.mail.mails] == [("new@digest.example",)]

@@ -57,7 +57,9 @@ def prepare(world: World, seed: int) -> tuple[dict[str, str], list[str]]:
     }
     files = dict(zip(("second", "third", "fourth"), words[1:], strict=True))
     urls = {"smtp": world.mail.url, "slack": world.slack.url, "arxiv": world.arxiv.url}
-    (world.folder / "digest.toml").write_text(CONFIG.format(fifth=fifth, refused=refused, **files, **urls))
+    (world.folder / "digest.toml").write_text(
+        CONFIG.format(fifth=fifth, refused=refused, **files, **urls)
+    )
     (world.folder / "members.txt").write_text(f"{mails[2]}\n{mails[3]}\nno address {fifth}\n")
     world.mail.script.reply("RCPT", f"550 5.1.1 no such user {refused}", times=999, match=refused)
     environ = {f"DIGEST_VALUE_{key}": value for key, value in values.items()}
@@ -70,7 +72,11 @@ def prepare(world: World, seed: int) -> tuple[dict[str, str], list[str]]:
 def say_all(world: World, environ: dict[str, str]) -> str:
     """Return what all commands print on a good morning, on one without arXiv, and after a mistake in the file."""
     said = []
-    mornings = ((FIRST_DIGEST, ("run",)), (MORNINGS[6], COMMANDS), (MORNINGS[7], ("--verbose run",)))
+    mornings = (
+        (FIRST_DIGEST, ("run",)),
+        (MORNINGS[6], COMMANDS),
+        (MORNINGS[7], ("--verbose run",)),
+    )
     for morning, commands in (*mornings, (MORNINGS[8], COMMANDS)):
         world.clock.set(morning)
         if morning == MORNINGS[8]:
@@ -89,7 +95,9 @@ def say_all(world: World, environ: dict[str, str]) -> str:
 
 
 def find_leaks(private: list[str], said: str) -> list[str]:
-    return [one for one in private if re.search(rf"(?<![a-z]){re.escape(one)}", said, re.IGNORECASE)]
+    return [
+        one for one in private if re.search(rf"(?<![a-z]){re.escape(one)}", said, re.IGNORECASE)
+    ]
 
 
 @pytest.fixture
@@ -104,7 +112,9 @@ def runner(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_a_workflow_prints_holds_no_address_no_secret_and_no_word_of_a_query(runner: Path, seed: int) -> None:
+def test_what_a_workflow_prints_holds_no_address_no_secret_and_no_word_of_a_query(
+    runner: Path, seed: int
+) -> None:
     with surrounded(runner, FIRST_DIGEST) as world:
         environ, private = prepare(world, seed)
         said = say_all(world, {**environ, "GITHUB_ACTIONS": "true"})
@@ -121,7 +131,9 @@ def test_the_advice_of_a_screen_stays_readable(runner: Path) -> None:
         said = run_digest(world.folder, environ, "status").stdout
         assert 'add `to = "mailto:you@…"` under [alarms]' in said
         doubted = run_digest(world.folder, environ, "doctor", "--send")
-        assert "`digest doctor --send --to mailto:you@example.org`" in doubted.stdout + doubted.stderr
+        assert (
+            "`digest doctor --send --to mailto:you@example.org`" in doubted.stdout + doubted.stderr
+        )
         assert find_leaks(private, said) == []
 
 

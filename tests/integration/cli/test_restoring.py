@@ -21,8 +21,12 @@ from tests.postgres_servers import create_database, run_tool
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Mon 23 Nov: another announcement is out."""
 
-LATER = make_paper(15_003, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
-LATEST = make_paper(15_004, "The latest paper about hourglasses", datetime(2026, 11, 23, 12, 0, tzinfo=UTC))
+LATER = make_paper(
+    15_003, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+)
+LATEST = make_paper(
+    15_004, "The latest paper about hourglasses", datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+)
 
 
 @pytest.fixture
@@ -44,11 +48,17 @@ def told(world: World, paper: DemoPaper) -> tuple[int, int]:
     """Return how many mails and posts in the channel told of a paper."""
     return (
         sum(paper.title in str(mail.message) for mail in world.mail.mails),
-        sum(paper.title in json.dumps(post.blocks) for post in world.slack.messages if not post.thread_ts),
+        sum(
+            paper.title in json.dumps(post.blocks)
+            for post in world.slack.messages
+            if not post.thread_ts
+        ),
     )
 
 
-def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world: World, digest: Shell) -> None:
+def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(
+    world: World, digest: Shell
+) -> None:
     digest("run")
     backup = digest("db", "backup", "--json").json["file"]
     announce(world, LATER, SUNDAY)
@@ -74,7 +84,9 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert "taken as sent before the database was restored" in trail
 
 
-def test_what_was_announced_after_the_moment_is_sent_under_keys_of_its_own(world: World, digest: Shell) -> None:
+def test_what_was_announced_after_the_moment_is_sent_under_keys_of_its_own(
+    world: World, digest: Shell
+) -> None:
     digest("run")
     digest("db", "backup", "backup.db")
     before = world.clock.now().isoformat()
@@ -88,7 +100,9 @@ def test_what_was_announced_after_the_moment_is_sent_under_keys_of_its_own(world
     assert len(set(keys)) == 6, "no mailbox takes the one for a duplicate of the other"
 
 
-def test_a_backup_that_was_copied_back_by_hand_sends_nothing_twice(world: World, digest: Shell) -> None:
+def test_a_backup_that_was_copied_back_by_hand_sends_nothing_twice(
+    world: World, digest: Shell
+) -> None:
     digest("run")
     announce(world, LATER, SUNDAY)
     world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
@@ -108,7 +122,8 @@ def test_a_backup_that_was_copied_back_by_hand_sends_nothing_twice(world: World,
     digest("run", "--now")
     assert told(world, LATER) == (2, 1)
     assert (
-        "taken as sent before the database was restored" in digest("delivery", "list", "--state", "not-sent").out
+        "taken as sent before the database was restored"
+        in digest("delivery", "list", "--state", "not-sent").out
     )
 
 
@@ -127,7 +142,10 @@ def test_postgresql_goes_back_to_what_pg_dump_wrote_and_sends_nothing_twice(
     digest("run", "--now")
     assert told(world, LATER) == (2, 1)
     assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
-    assert "Restore with pg_restore" in digest("db", "restore", "b.db", "--sent-until", "now", expect=2).err
+    assert (
+        "Restore with pg_restore"
+        in digest("db", "restore", "b.db", "--sent-until", "now", expect=2).err
+    )
 
 
 @pytest.mark.usefixtures("world")
@@ -161,5 +179,7 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
     said = digest("db", "check", expect=1)
     assert "   1  a delivery has a time of its end once it has ended" in said.out
     found = digest("db", "check", "--json", expect=1).json
-    assert found["violations"] == [{"name": "a delivery has a time of its end once it has ended", "count": 1}]
+    assert found["violations"] == [
+        {"name": "a delivery has a time of its end once it has ended", "count": 1}
+    ]
     assert "is damaged" in digest("db", "backup", expect=3).err

@@ -34,14 +34,23 @@ def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
     monkeypatch.delenv("DIGEST_SLACK_TOKEN")
     for words in (["status"], ["run"], ["delivery", "retry", "--held"]):
         assert "warning: slack: destinations need a token" in digest(*words).err, words
-    for words in (["delivery", "list"], ["db", "check"], ["subscription", "list"], ["query", "list"]):
+    for words in (
+        ["delivery", "list"],
+        ["db", "check"],
+        ["subscription", "list"],
+        ["query", "list"],
+    ):
         assert digest(*words).err == "", words
 
 
-def test_the_doctor_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, digest: Shell) -> None:
+def test_the_doctor_warns_of_what_is_allowed_and_looks_like_a_slip(
+    world: World, digest: Shell
+) -> None:
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "cat:cs.PFF"')
     world.edit_config('["gpu", "broken"]', '["gpu"]')
-    first, *warnings = (one["said"] for one in digest("doctor", "--quick", "--json").json["checks"][:3])
+    first, *warnings = (
+        one["said"] for one in digest("doctor", "--quick", "--json").json["checks"][:3]
+    )
     assert first == "digest.toml can be read: 4 saved queries, 5 subscriptions"
     assert warnings[0] == "queries.broken: no subscription follows it"
     assert warnings[1].startswith("queries.broken: 'cs.PFF' is not a category of arXiv")

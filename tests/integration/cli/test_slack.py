@@ -12,8 +12,8 @@ from digest.deliver.transports.slack import SlackTransport
 from digest.inspect.doctor import inspect_slack, list_scopes
 from digest.inspect.findings import Finding, Verdict
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
-from digest.model.subscriptions import Destination
 from tests.fakes.slack import SCOPES as METHODS
 from tests.fakes.slack import SlackReceiver
 from tests.fakes.workspace import SlackChannel
@@ -43,7 +43,9 @@ def slack(clock: ManualClock) -> Iterator[SlackReceiver]:
 def inspect(slack: SlackReceiver, *to: str, token: str = "") -> list[Finding]:
     channels = {Destination.parse(one): f"team {number}" for number, one in enumerate(to)}
     token = token or slack.token
-    return list(inspect_slack(channels, SlackTransport(token=token, url=slack.url, timeout=5.0), token))
+    return list(
+        inspect_slack(channels, SlackTransport(token=token, url=slack.url, timeout=5.0), token)
+    )
 
 
 def use_all(slack: SlackReceiver, clock: ManualClock, channel: str) -> None:
@@ -53,14 +55,18 @@ def use_all(slack: SlackReceiver, clock: ManualClock, channel: str) -> None:
     post = make_post(channel=id_)
     receipt = transport.send(post, PAPERS)
     clock.advance(timedelta(seconds=2))
-    reply = make_post(key="5f0c9d54-0000-5000-8000-000000000002", channel=id_, thread_ts=receipt.remote_id)
+    reply = make_post(
+        key="5f0c9d54-0000-5000-8000-000000000002", channel=id_, thread_ts=receipt.remote_id
+    )
     transport.send(reply, PAPERS)
     assert transport.find(post, PAPERS, NOW) is not None
     assert transport.find(reply, PAPERS, NOW) is not None
     transport.close()
 
 
-def test_the_manifests_scopes_are_all_the_client_needs_and_none_can_be_left_out(clock: ManualClock) -> None:
+def test_the_manifests_scopes_are_all_the_client_needs_and_none_can_be_left_out(
+    clock: ManualClock,
+) -> None:
     for scopes, channel in ((LEAST, "papers"), (ALL, "secret")):
         with SlackReceiver(clock, channels=CHANNELS, scopes=scopes) as slack:
             use_all(slack, clock, channel)
@@ -98,9 +104,15 @@ def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiv
         ("slack:#lounge", "/invite @"),
     ],
 )
-def test_each_trouble_with_a_channel_is_told_with_what_to_do(slack: SlackReceiver, to: str, todo: str) -> None:
+def test_each_trouble_with_a_channel_is_told_with_what_to_do(
+    slack: SlackReceiver, to: str, todo: str
+) -> None:
     *_, found = inspect(slack, to)
-    assert (found.verdict, todo in found.todo, "team 0" in found.said) == (Verdict.PROBLEM, True, True)
+    assert (found.verdict, todo in found.todo, "team 0" in found.said) == (
+        Verdict.PROBLEM,
+        True,
+        True,
+    )
 
 
 def test_a_token_that_opens_nothing_is_all_that_is_told(slack: SlackReceiver) -> None:
@@ -110,7 +122,9 @@ def test_a_token_that_opens_nothing_is_all_that_is_told(slack: SlackReceiver) ->
     assert "DIGEST_SLACK_TOKEN" in finding.todo
 
 
-@pytest.mark.parametrize(("token", "kind"), [("xoxp-1-a", "person"), ("xapp-1-a", "whole app"), ("hm", "unknown")])
+@pytest.mark.parametrize(
+    ("token", "kind"), [("xoxp-1-a", "person"), ("xapp-1-a", "whole app"), ("hm", "unknown")]
+)
 def test_a_token_of_another_kind_is_told_before_slack_is_asked(
     slack: SlackReceiver, token: str, kind: str
 ) -> None:
@@ -137,7 +151,9 @@ def test_the_scopes_are_told_by_the_channels_they_open(
     assert scopes.said == f"the app has the scopes {said}"
 
 
-def test_an_app_of_private_channels_alone_is_told_as_one_and_finds_them_by_name(clock: ManualClock) -> None:
+def test_an_app_of_private_channels_alone_is_told_as_one_and_finds_them_by_name(
+    clock: ManualClock,
+) -> None:
     granted = {"chat:write", "groups:read", "groups:history"}
     with SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack:
         _, scopes, secret, papers = inspect(slack, "slack:#secret", "slack:#papers")

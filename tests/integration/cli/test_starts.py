@@ -49,7 +49,9 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
     ]
     config = load_config(fresh / "digest.toml", dict(line.split("=", 1) for line in lines[1:]))
     assert (config.store.git_branch, config.store.forget_unmatched_after) == ("digest-state", 3)
-    public = "".join(one.read_text() for one in fresh.rglob("*") if one.is_file() and one.name != "secrets.env")
+    public = "".join(
+        one.read_text() for one in fresh.rglob("*") if one.is_file() and one.name != "secrets.env"
+    )
     assert "example.org" not in public.replace(WHEEL, "")
 
 
@@ -58,15 +60,25 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
     [
         ((), "is at no package index"),
         (("--package", "preprint-digest==0.1.0"), "names neither a wheel nor a commit"),
-        (("--package", "git+https://github.com/example/digest@main"), "names neither a wheel nor a commit"),
+        (
+            ("--package", "git+https://github.com/example/digest@main"),
+            "names neither a wheel nor a commit",
+        ),
         (("--package", COMMIT, "--to", "console"), "a workflow can't keep console"),
         (("--package", COMMIT, "--site", "--start", "cron"), "--site goes with --start github"),
-        (("--package", COMMIT, "--to", "#papers", "--library", "../thesis.bib"), "outside the repository"),
+        (
+            ("--package", COMMIT, "--to", "#papers", "--library", "../thesis.bib"),
+            "outside the repository",
+        ),
         (("--package", COMMIT, "other.toml"), "writes digest.toml, under that name"),
     ],
 )
 def test_what_a_workflow_cannot_do_is_refused_and_nothing_is_written(
-    tmp_path: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+    tmp_path: Path,
+    digest: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    words: str,
 ) -> None:
     (tmp_path / "thesis.bib").write_text("@misc{a, title={On nothing}}")
     (folder := tmp_path / "work").mkdir()
@@ -84,7 +96,10 @@ def test_it_writes_over_no_file_and_into_no_folder_that_github_does_not_read(
     (fresh / ".git").mkdir()
     (fresh / "below").mkdir()
     monkeypatch.chdir(fresh / "below")
-    assert "GitHub reads workflows at the top alone" in digest(*FLAGS, "--package", COMMIT, expect=2).err
+    assert (
+        "GitHub reads workflows at the top alone"
+        in digest(*FLAGS, "--package", COMMIT, expect=2).err
+    )
 
 
 def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_has_it(
@@ -112,7 +127,9 @@ def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is
 ) -> None:
     digest(*FLAGS, "--package", COMMIT, "--to", "#papers", "--contact", "a@example.org")
     workflow = fresh / WORKFLOW
-    workflow.write_text(re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text())
+    workflow.write_text(
+        re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text()
+    )
     config = load_config(fresh / "digest.toml", {"DIGEST_VALUE_ARXIV_CONTACT": "a@example.org"})
     assert said in find_other_schedule(config, 2026)
     assert bool(said) == bool(find_other_schedule(config, 2026))

@@ -34,7 +34,10 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
     lines = {line["settings"]["name"]: line for line in facts["subscriptions"]}
     assert lines["perf-mail"]["state"] == "paused"
-    assert (lines["perf-mail"]["waiting"], lines["perf-mail"]["settings"]["queries"]) == (7, ["perf"])
+    assert (lines["perf-mail"]["waiting"], lines["perf-mail"]["settings"]["queries"]) == (
+        7,
+        ["perf"],
+    )
     assert lines["perf-mail"]["volume"] == "about 4 papers a week"
     assert [(day["day"], day["papers"]) for day in lines["gpu-mail"]["days"]] == [
         ("2026-11-11", 1),
@@ -55,7 +58,9 @@ def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(diges
     digest("db", "migrate")
     said = digest("status")
     assert said.lines[0] == "2 problems."
-    assert list_problems(digest)[1:] == [("arXiv was never checked completely", "`digest run --now` checks it.")]
+    assert list_problems(digest)[1:] == [
+        ("arXiv was never checked completely", "`digest run --now` checks it.")
+    ]
     assert "takes over: query perf, query gpu, query follow, subscription" in said.out
 
 
@@ -92,19 +97,27 @@ def test_an_edit_that_cannot_be_read_is_a_problem_before_a_run_and_not_taken_ove
     world.edit_config('gpu = "ti:GPU OR abs:GPU"', 'gpu = "cat:cs.CVV"')
     for command in (["status"], ["run", "--dry-run"]):
         said = " ".join(digest(*command).out.split())
-        assert "saved query perf can't be read: OR has nothing after it; the text before stays in use" in said
+        assert (
+            "saved query perf can't be read: OR has nothing after it; the text before stays in use"
+            in said
+        )
         assert "saved query gpu brings nothing: 'cs.CVV' is not a category of arXiv" in said
         assert "takes over: query gpu." in said
 
 
-def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(world: World, digest: Shell) -> None:
+def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(
+    world: World, digest: Shell
+) -> None:
     world.edit_config("daily at 07:30 Europe/Berlin", "on announcement")
     world.clock.set(datetime(2026, 11, 22, 23, 0, tzinfo=UTC))
     digest("run")
     facts = digest("status", "--json").json
     lists = (facts["subscriptions"], digest("subscription", "list", "--json").json["subscriptions"])
     shown = digest("subscription", "show", "gpu-mail", "--json").json["subscription"]
-    lines = [*(one for each in lists for one in each if one["settings"]["name"] == "gpu-mail"), shown]
+    lines = [
+        *(one for each in lists for one in each if one["settings"]["name"] == "gpu-mail"),
+        shown,
+    ]
     assert [one["next_due_at"] for one in lines] == [facts["next_poll_at"]] * 3
     digest("subscription", "pause", "gpu-mail")
     said = digest("subscription", "resume", "gpu-mail").out
@@ -114,7 +127,9 @@ def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(wo
     )
 
 
-def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: World, digest: Shell) -> None:
+def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(
+    world: World, digest: Shell
+) -> None:
     world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
     world.clock.set(datetime(2026, 11, 23, 8, 40, tzinfo=UTC))
     world.arxiv.replace("2611.15012", comment="now with a second half")
@@ -123,8 +138,12 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     ((what, remedy),) = (one for one in list_problems(digest) if "reader@" in one[0])
     assert re.match("1 message to reader@digest.example has been waiting since today 09:40: ", what)
     assert "451" in what
-    assert re.fullmatch(r"The next try is from .* on\. Sooner: `digest delivery retry \d+`\.", remedy)
-    assert re.search(", 1 waiting$", digest("status").out, re.MULTILINE), "old@ is paused, and needs nobody"
+    assert re.fullmatch(
+        r"The next try is from .* on\. Sooner: `digest delivery retry \d+`\.", remedy
+    )
+    assert re.search(", 1 waiting$", digest("status").out, re.MULTILINE), (
+        "old@ is paused, and needs nobody"
+    )
     assert " waiting " in digest("delivery", "list", "--state", "waiting").out
     assert "retrying" not in digest("delivery", "list").out
     world.clock.set(datetime(2026, 11, 24, 20, 40, tzinfo=UTC))
@@ -134,7 +153,9 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     )
 
 
-def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, digest: Shell) -> None:
+def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(
+    world: World, digest: Shell
+) -> None:
     world.arxiv.faults.add("403", times=9)
     said = digest("run", "--now", expect=4)
     assert not [line for line in said.err.splitlines() if line.startswith((" compare ", " match "))]
@@ -154,13 +175,18 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
 
 def test_days_without_a_complete_check_are_a_problem(world: World, digest: Shell) -> None:
     world.clock.set(NOW + timedelta(days=4))
-    what, remedy = "the last complete check of arXiv was 4 days ago", "Call `digest run` from cron, or keep"
+    what, remedy = (
+        "the last complete check of arXiv was 4 days ago",
+        "Call `digest run` from cron, or keep",
+    )
     ((told, todo),) = (one for one in list_problems(digest) if "arXiv" in one[0] or "due" in one[0])
     assert told.startswith(f"{what}; digests are due and not planned, that of gpu-mail since ")
     assert told.endswith("; the announcement of Sun 22 Nov was not checked")
     assert todo.startswith(remedy), "and no log is named where there is none"
     assert "Last check Fri 09:05, next digest: due, with the next run." in digest("status").out
-    assert "announcement of Mon 23 Nov: not checked yet, last check Fri 09:05" in digest("status").out
+    assert (
+        "announcement of Mon 23 Nov: not checked yet, last check Fri 09:05" in digest("status").out
+    )
 
 
 def test_stuck_deliveries_are_told_by_cause(world: World, digest: Shell) -> None:
@@ -194,9 +220,12 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
             save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
         (line,) = (line for line in digest("status").lines if line.startswith("Process"))
         assert re.fullmatch(
-            rf"Process    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago", line
+            rf"Process    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago",
+            line,
         )
-        assert [worker["pid"] for worker in digest("status", "--json").json["workers"]] == [os.getpid()]
+        assert [worker["pid"] for worker in digest("status", "--json").json["workers"]] == [
+            os.getpid()
+        ]
         assert "already" in digest("run").out
         with store.begin() as conn:
             delete_worker(conn, "lab1:x")
@@ -217,7 +246,10 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
             save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
             save_turns(conn, "lab1:x", turns)
         said = [what for what, _ in list_problems(digest) if "the job " in what]
-    assert said == ["the job poll does not end: 300 min so far", "the job watch failed last time: StoreError"]
+    assert said == [
+        "the job poll does not end: 300 min so far",
+        "the job watch failed last time: StoreError",
+    ]
     store.close()
 
 
@@ -235,8 +267,12 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
         f'to = ["mailto:t{number}@digest.example", "mailto:u{number}@digest.example"]\n'
         for number in range(30)
     )
-    world.edit_config('to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more))
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=99, match="t1" if troubled else "nobody")
+    world.edit_config(
+        'to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more)
+    )
+    world.mail.script.reply(
+        "RCPT", "550 5.1.1 no such user", times=99, match="t1" if troubled else "nobody"
+    )
     digest("delivery", "cancel", "4", "13")
     if troubled:
         world.mail.script.drop("END", times=9)
@@ -244,8 +280,13 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
     if troubled:
         error = said.err.splitlines()[-2]
         assert error.count("5.1.1 no such user") == error.count("the connection broke") == 1
-        assert "mailto:t10@digest.example, mailto:t11@digest.example and 8 more: the mail server" in error
-        states = [set(one["last_states"]) for one in digest("status", "--json").json["subscriptions"]]
+        assert (
+            "mailto:t10@digest.example, mailto:t11@digest.example and 8 more: the mail server"
+            in error
+        )
+        states = [
+            set(one["last_states"]) for one in digest("status", "--json").json["subscriptions"]
+        ]
         assert {"dead", "unknown"} in states, "which is said in many words"
         world.edit_config('name = "a-team-with', 'name = "another-team-with')
     lines = digest("status").lines

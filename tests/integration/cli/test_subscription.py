@@ -19,11 +19,17 @@ def mails_to(world: World, address: str) -> int:
 @pytest.mark.usefixtures("world")
 def test_the_list_as_json_names_every_setting(digest: Shell) -> None:
     lines = {
-        line["settings"]["name"]: line for line in digest("subscription", "list", "--json").json["subscriptions"]
+        line["settings"]["name"]: line
+        for line in digest("subscription", "list", "--json").json["subscriptions"]
     }
     assert lines["perf-mail"]["paused_until"] == "2026-11-29T23:00:00+00:00"
     assert lines["gpu-mail"]["settings"]["cadence"] == "daily at 07:30 Europe/Berlin"
-    assert lines["gpu-mail"]["settings"]["kinds"] == ["new", "cross-listed", "replaced", "withdrawn"]
+    assert lines["gpu-mail"]["settings"]["kinds"] == [
+        "new",
+        "cross-listed",
+        "replaced",
+        "withdrawn",
+    ]
 
 
 @pytest.mark.usefixtures("world")
@@ -33,14 +39,20 @@ def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: She
     assert (said["digests"][0]["id"], said["digests"][0]["papers"]) == (8, 9)
 
 
-def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(world: World, digest: Shell) -> None:
-    assert "`digest subscription resume old-mail`" in digest("subscription", "pause", "old-mail").out
+def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(
+    world: World, digest: Shell
+) -> None:
+    assert (
+        "`digest subscription resume old-mail`" in digest("subscription", "pause", "old-mail").out
+    )
     assert "Mon 23 Nov 09:00" in digest("subscription", "resume", "perf-mail").out
     before = mails_to(world, SECOND)
     world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
     digest("run")
     assert mails_to(world, SECOND) == before + 1
-    (line,) = (line for line in digest("subscription", "list").lines if line.startswith("perf-mail"))
+    (line,) = (
+        line for line in digest("subscription", "list").lines if line.startswith("perf-mail")
+    )
     assert line.endswith("Tue 24 Nov 09:00")
 
 
@@ -53,7 +65,9 @@ def test_a_pause_needs_a_day_to_come(digest: Shell) -> None:
     )
 
 
-def test_whoever_leaves_gets_nothing_more_whatever_the_file_says(world: World, digest: Shell) -> None:
+def test_whoever_leaves_gets_nothing_more_whatever_the_file_says(
+    world: World, digest: Shell
+) -> None:
     digest("subscription", "resume", "perf-mail")
     said = digest("subscription", "unsubscribe", "perf-mail", "Second@Digest.Example")
     assert "`digest subscription resubscribe perf-mail Second@Digest.Example`" in said.out
@@ -73,15 +87,23 @@ def test_an_address_the_subscription_never_had_is_answered_with_the_nearest(dige
     said = digest("subscription", "unsubscribe", "gpu-mail", "readr@digest.example", expect=2)
     assert "gpu-mail is not sent to mailto:readr@digest.example" in said.err
     assert "Did you mean 'mailto:reader@digest.example'?" in said.err
-    assert "is not a destination" in digest("subscription", "unsubscribe", "gpu-mail", "reader", expect=3).err
+    assert (
+        "is not a destination"
+        in digest("subscription", "unsubscribe", "gpu-mail", "reader", expect=3).err
+    )
 
 
 def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) -> None:
     world.edit_config('name = "gpu-mail"', 'name = "gpu-post"')
     assert "`digest run` takes it over" in digest("subscription", "show", "gpu-post", expect=2).err
     digest("run")
-    assert "subscription gpu-mail has ended" in digest("subscription", "pause", "gpu-mail", expect=2).err
-    assert "never: it has ended" in digest("subscription", "show", "gpu-mail").out, "and what it had can be read"
+    assert (
+        "subscription gpu-mail has ended"
+        in digest("subscription", "pause", "gpu-mail", expect=2).err
+    )
+    assert "never: it has ended" in digest("subscription", "show", "gpu-mail").out, (
+        "and what it had can be read"
+    )
     assert "Did you mean 'gpu-post'?" in digest("subscription", "pause", "gpu-pots", expect=2).err
 
 
@@ -101,7 +123,9 @@ def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_wai
     assert mails_to(world, "reader@digest.example") == before + 1
 
 
-def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: World, digest: Shell) -> None:
+def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(
+    world: World, digest: Shell
+) -> None:
     world.edit_config('name = "gpu-mail"\n', 'name = "gpu-mail"\nquiet_hours = "09:10-09:05"\n')
     said = digest("run").out
     assert "quiet hours" not in said
@@ -114,7 +138,9 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
     assert digest("run", "--json").json["report"]["plan"]["held_by_quiet_hours"] == ["gpu-mail"]
 
 
-def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(world: World, digest: Shell) -> None:
+def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(
+    world: World, digest: Shell
+) -> None:
     members = world.folder / "members.txt"
     members.write_text("Ada <ada@digest.example>\nbob@digest.example\nnobody\n", encoding="utf-8")
     digest("subscription", "edit", "perf-mail", "--add-to", "mailto:@members.txt", "--yes")
@@ -139,13 +165,17 @@ def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(worl
     assert "Until it can be read, everybody stays subscribed." in digest("run", expect=3).err
 
 
-@pytest.mark.parametrize("shared", ['"mailto:old@digest.example"', '"mailto:second@digest.example"'])
+@pytest.mark.parametrize(
+    "shared", ['"mailto:old@digest.example"', '"mailto:second@digest.example"']
+)
 def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_to_ask(
     world: World, digest: Shell, shared: str
 ) -> None:
     world.mail.script.clear()
     both = '["mailto:second@digest.example", "mailto:old@digest.example"]'  # it may have another digest of its own
-    world.edit_config(f"to = {shared}", f"to = {shared if 'old' in shared else both}\nshared = true")
+    world.edit_config(
+        f"to = {shared}", f"to = {shared if 'old' in shared else both}\nshared = true"
+    )
     world.edit_config("[slack]", 'unsubscribe = "ops@digest.example"\n[slack]')
     digest("delivery", "retry", "13")
     with world.open_store().begin() as conn:  # it is written anew
@@ -165,7 +195,9 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
     assert "-mail.shared: can't be joined by single people" in digest("run", expect=3).err
 
 
-def test_a_first_digest_is_asked_for_once_and_not_where_none_is_wanted(world: World, digest: Shell) -> None:
+def test_a_first_digest_is_asked_for_once_and_not_where_none_is_wanted(
+    world: World, digest: Shell
+) -> None:
     world.edit_config('follow = ["perf"]', 'follow = ["perf", "cat:cs.DC"]')
     digest("subscription", "resume", "perf-mail")
     digest("run")

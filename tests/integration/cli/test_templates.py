@@ -21,7 +21,9 @@ def write(name: str, text: str) -> None:
 
 
 def use_own() -> None:
-    Path("digest.toml").write_text('templates = "templates"\n[arxiv]\ncontact = "ops@example.org"\n')
+    Path("digest.toml").write_text(
+        'templates = "templates"\n[arxiv]\ncontact = "ops@example.org"\n'
+    )
 
 
 def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: Shell) -> None:
@@ -67,7 +69,9 @@ def test_nothing_is_written_over_unless_that_is_said(digest: Shell) -> None:
     assert "email/style.css is in templates already; nothing was written" in said.err
     assert not Path("templates/email/media.css").exists()
     digest("templates", "export", "email/style.css", "--force")
-    assert Path("templates/email/style.css").read_bytes() == (SHIPPED / "email/style.css").read_bytes()
+    assert (
+        Path("templates/email/style.css").read_bytes() == (SHIPPED / "email/style.css").read_bytes()
+    )
 
 
 def test_what_extends_a_shipped_one_changes_nothing_until_a_block_is_written(digest: Shell) -> None:
@@ -95,4 +99,7 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     assert found["uses"][""]["groups"] == "the papers shown, under their headings."
     assert {"digest", "group", "paper", "rest", "links", "coverage"} <= {*found["uses"]}
     assert "that includes it" in digest("templates", "list", "email/style.css").out
-    assert "Did you mean 'email/paper.html'?" in digest("templates", "list", "email/papr.html", expect=2).err
+    assert (
+        "Did you mean 'email/paper.html'?"
+        in digest("templates", "list", "email/papr.html", expect=2).err
+    )

@@ -27,7 +27,9 @@ def call_try(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
     return run_digest(folder, environ, "try", QUERY)
 
 
-def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_demo(tmp_path: Path) -> None:
+def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_demo(
+    tmp_path: Path,
+) -> None:
     done = call_try(tmp_path, "http://127.0.0.1:1")
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert (done.returncode, len(errors), done.stdout) == (4, 1, "")
@@ -65,5 +67,8 @@ def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest
 def test_a_query_that_can_bring_nothing_ends_with_why(digest: Shell) -> None:
     said = digest("try", "cat:cs.CVV")
     assert "Try another word" not in said.out
-    assert said.lines[-1] == "This brings nothing: 'cs.CVV' is not a category of arXiv; perhaps cs.CV is meant."
+    assert (
+        said.lines[-1]
+        == "This brings nothing: 'cs.CVV' is not a category of arXiv; perhaps cs.CV is meant."
+    )
     assert "Try another spelling of the name" in digest("try", "au:Zzyzxova").out

@@ -51,8 +51,13 @@ def world(tmp_path: Path) -> Iterator[World]:
                 "SELECT body FROM deliveries WHERE state = 'sending' AND destination LIKE 'sl%'"
             )
             (body,) = found.fetchone()
-        headers = {"Authorization": f"Bearer {world.slack.token}", "Content-Type": "application/json"}
-        httpx.post(f"{world.slack.url}chat.postMessage", content=body, headers=headers).raise_for_status()
+        headers = {
+            "Authorization": f"Bearer {world.slack.token}",
+            "Content-Type": "application/json",
+        }
+        httpx.post(
+            f"{world.slack.url}chat.postMessage", content=body, headers=headers
+        ).raise_for_status()
         world.clock.sleep(3_600)
         yield world
 
@@ -60,7 +65,11 @@ def world(tmp_path: Path) -> Iterator[World]:
 def told(world: World, paper: DemoPaper) -> tuple[dict[str, int], int]:
     """Return how many mails told each reader of a paper, and how many posts the channel."""
     mails = [mail.recipients for mail in world.mail.mails if paper.title in str(mail.message)]
-    posts = [one for one in world.slack.messages if not one.thread_ts and paper.title in json.dumps(one.blocks)]
+    posts = [
+        one
+        for one in world.slack.messages
+        if not one.thread_ts and paper.title in json.dumps(one.blocks)
+    ]
     return {state: mails.count((f"{state}@example.org",)) for state in STATES}, len(posts)
 
 
@@ -136,11 +145,19 @@ def test_tables_that_no_release_made_are_told_by_a_run_and_by_the_doctor(world: 
         assert "made before the first release, move the file away" in said
 
 
-def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_stop(world: World) -> None:
+def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_stop(
+    world: World,
+) -> None:
     folder, before = write_later_release(world.folder / "later"), dump(world)
     words = [sys.executable, "-m", "tests.later_release", str(folder), "serve"]
     done = subprocess.run(  # noqa: S603 - our own command
-        words, cwd=world.folder, env=world.environment(), capture_output=True, text=True, timeout=60, check=False
+        words,
+        cwd=world.folder,
+        env=world.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 3
     assert "digest db migrate" in done.stderr
@@ -158,7 +175,9 @@ def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_sto
     assert told(world, NEWS) == (OWED, 1)
 
 
-def test_replicas_are_replaced_one_by_one_and_send_all_once(world: World, postgresql_server: Engine) -> None:
+def test_replicas_are_replaced_one_by_one_and_send_all_once(
+    world: World, postgresql_server: Engine
+) -> None:
     url = create_database(postgresql_server, "before")
     load_postgresql(url)
     migrate(url)
@@ -185,11 +204,17 @@ def test_a_state_on_a_branch_is_upgraded_under_the_lease_and_an_older_release_le
     git(world.folder, "init", "--quiet", "--bare", "origin.git")
     git(world.folder, "init", "--quiet")
     git(world.folder, "remote", "add", "origin", str(world.folder / "origin.git"))
-    world.environ |= {"DIGEST_STORE_GIT_BRANCH": "state", "DIGEST_STORE_STATE_KEY": b64encode(bytes(32)).decode()}
+    world.environ |= {
+        "DIGEST_STORE_GIT_BRANCH": "state",
+        "DIGEST_STORE_STATE_KEY": b64encode(bytes(32)).decode(),
+    }
     (world.folder / "run").mkdir()
     (world.folder / "digest.db").replace(world.folder / "before.db")
     killed = Branch(
-        load_config(world.folder / "digest.toml", world.environ), world.clock, "killed", world.folder / "run"
+        load_config(world.folder / "digest.toml", world.environ),
+        world.clock,
+        "killed",
+        world.folder / "run",
     )
     killed.fetch(create=True)
     killed.take_lease()
@@ -205,10 +230,14 @@ def test_a_state_on_a_branch_is_upgraded_under_the_lease_and_an_older_release_le
         said = " ".join(refused.stderr.split())
         assert f"on the branch state is at revision {REVISION}, this release needs {LATER}" in said
         assert world.run("doctor", "--quick").returncode == 1
-        assert world.run(*command).returncode == (0 if command == ("run",) else 75), "the lease is another's"
+        assert world.run(*command).returncode == (0 if command == ("run",) else 75), (
+            "the lease is another's"
+        )
         assert (git(world.folder, "ls-remote", "origin"), world.mail.mails) == (pushed, ())
         world.clock.sleep(3_600 + 300)
-        assert world.run(*command).returncode == (4 if command == ("run",) else 0), "one message is held"
+        assert world.run(*command).returncode == (4 if command == ("run",) else 0), (
+            "one message is held"
+        )
         live_on(world)
     pushed = git(world.folder, "ls-remote", "origin")
     older = world.run("run")

@@ -15,14 +15,18 @@ from tests.integration.cli.lively import World
 
 @pytest.fixture(autouse=True)
 def _a_desk_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # where a pace is kept without a store
+    monkeypatch.setenv(
+        "XDG_STATE_HOME", str(tmp_path / "state")
+    )  # where a pace is kept without a store
 
 
 def count_requests(world: World) -> int:
     return len(world.arxiv.requests)
 
 
-def test_a_difference_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
+def test_a_difference_comes_from_the_store_where_it_reaches_back(
+    world: World, digest: Shell
+) -> None:
     said = digest("try", "gpu", "--against", "perf", "--days", "9", "--json").json
     assert len(said["span"]["whole"]) == 9
     assert said["checked_at"]
@@ -37,15 +41,21 @@ def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(dig
     assert "Did you mean 'perf'?" in digest("query", "show", "perv", expect=2).err
 
 
-def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
+def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(
+    world: World, digest: Shell
+) -> None:
     said = digest("try", "gpu", "--against", "perf", "--days", "60", "--json").json
     assert said["checked_at"] is None
-    gained, lost = ({one["paper"]["id"] for one in said["papers"][side]} for side in ("gained", "lost"))
+    gained, lost = (
+        {one["paper"]["id"] for one in said["papers"][side]} for side in ("gained", "lost")
+    )
     assert gained.isdisjoint(lost)
     assert count_requests(world) == 1
 
 
-def test_a_paper_that_is_not_stored_is_asked_of_arxiv_by_its_id(empty: World, digest: Shell) -> None:
+def test_a_paper_that_is_not_stored_is_asked_of_arxiv_by_its_id(
+    empty: World, digest: Shell
+) -> None:
     said = digest("explain", "2611.15012", "perf")
     assert said.lines[1].strip() == "(not stored here: as arXiv has it now)"
     assert said.lines[2] == "matches  perf: cat:cs.PF"
@@ -73,7 +83,9 @@ def test_offline_nobody_is_asked(digest: Shell) -> None:
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_nobody_knows_is_named(digest: Shell) -> None:
-    assert "arXiv knows no paper 2601.00001" in digest("explain", "2601.00001", "perf", expect=2).err
+    assert (
+        "arXiv knows no paper 2601.00001" in digest("explain", "2601.00001", "perf", expect=2).err
+    )
 
 
 def test_a_database_of_another_release_is_not_used(world: World, digest: Shell) -> None:
@@ -87,8 +99,12 @@ def test_a_database_of_another_release_is_not_used(world: World, digest: Shell) 
     assert "From arXiv's search." in said.out
 
 
-def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: World, digest: Shell) -> None:
-    world.arxiv.add(*(_announce(world, f"2611.{number}", f"Paper {number}") for number in range(19_000, 19_060)))
+def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(
+    world: World, digest: Shell
+) -> None:
+    world.arxiv.add(
+        *(_announce(world, f"2611.{number}", f"Paper {number}") for number in range(19_000, 19_060))
+    )
     said = digest("try", "ti:paper", "--days", "300", "--limit", "1").out
     assert "50 papers or more" in said
     assert "The newest 50 were checked." in " ".join(said.split())

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 CHOSEN, FEWEST_PAPERS = 20, 3
 """How many words, and how many phrases; and in how many papers each stands beside a formula, at least."""
 
-NO_TEXT = re.compile(r"\\(?:begin|end|label|eqref|ref|cite[a-z]*|hspace|vspace)\*?\{[^}]*\}|\S*\\[\"'`^~=.]\S*")
+NO_TEXT = re.compile(
+    r"\\(?:begin|end|label|eqref|ref|cite[a-z]*|hspace|vspace)\*?\{[^}]*\}|\S*\\[\"'`^~=.]\S*"
+)
 """What a reader never sees, and words with accents, which the split would part, too."""
 
 TOKEN = re.compile(r"[^\s${}_^\\]+")
@@ -65,11 +67,15 @@ def choose(texts: list[str]) -> list[Words]:
     commands = {name.lower() for text in texts for name in re.findall(r"\\([A-Za-z]+)", text)}
     unusable = STOP_WORDS | (commands - set(GREEK.values()))
     usable = sorted(
-        words for words, count in papers.items() if count >= FEWEST_PAPERS and unusable.isdisjoint(words)
+        words
+        for words, count in papers.items()
+        if count >= FEWEST_PAPERS and unusable.isdisjoint(words)
     )
     draw = random.Random(40)  # noqa: S311 - the same ones every time
     return [
-        *chain.from_iterable(draw.sample([one for one in usable if len(one) == size], CHOSEN) for size in (1, 2))
+        *chain.from_iterable(
+            draw.sample([one for one in usable if len(one) == size], CHOSEN) for size in (1, 2)
+        )
     ]
 
 
@@ -94,7 +100,9 @@ def test_whatever_a_plain_split_finds_beside_formulas_is_found() -> None:
     ready = {place: analyse(papers[place]) for place in found}
     for words, query in queries.items():
         met = {place for place, paper in ready.items() if matches(query, paper)}
-        print(f"{query.text:36}{len(expected[words]):6,} papers by a plain split,{len(met):6,} found")  # noqa: T201 - it is asked for
+        print(  # noqa: T201 - it is asked for
+            f"{query.text:36}{len(expected[words]):6,} papers by a plain split,{len(met):6,} found"
+        )
         assert [str(papers[place].id) for place in sorted(expected[words] - met)] == [], query.text
         assert by_index[words] == met
     assert len(queries) == 2 * CHOSEN

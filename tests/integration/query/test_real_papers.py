@@ -86,7 +86,9 @@ def odd() -> list[AnalysedPaper]:
         ('ti:"parallel file system"', 2),
     ],
 )
-def test_a_query_means_this_many_of_the_fifteen(text: str, count: int, seed: list[AnalysedPaper]) -> None:
+def test_a_query_means_this_many_of_the_fifteen(
+    text: str, count: int, seed: list[AnalysedPaper]
+) -> None:
     query = parse_query(text)
     assert sum(matches(query, paper) for paper in seed) == count
 
@@ -102,9 +104,19 @@ def test_words_in_logy_and_bly_find_what_arxivs_stems_find() -> None:
 def own_queries(paper: AnalysedPaper) -> Iterator[str]:
     """Yield queries made from what a paper says of itself."""
     yield f"id:{paper.paper.id}"
-    yield from (f"cat:{category}" for category in paper.paper.categories if re.fullmatch(r"[\w.-]+", category))
-    yield from (f'doi:"{doi}"' for doi in paper.paper.dois if "/" in doi and "*" not in doi and '"' not in doi)
-    yield from (f'au:"{name.plain}"' for name in paper.names[:50] if name.parts and '"' not in name.plain)
+    yield from (
+        f"cat:{category}"
+        for category in paper.paper.categories
+        if re.fullmatch(r"[\w.-]+", category)
+    )
+    yield from (
+        f'doi:"{doi}"'
+        for doi in paper.paper.dois
+        if "/" in doi and "*" not in doi and '"' not in doi
+    )
+    yield from (
+        f'au:"{name.plain}"' for name in paper.names[:50] if name.parts and '"' not in name.plain
+    )
     yield from (f'ti:"{word}"' for word in paper.title.surfaces if is_typed(word))
     yield from (f'abs:"{word}"' for word in paper.abstract.surfaces if is_typed(word))
 
@@ -114,7 +126,9 @@ def is_typed(word: str) -> bool:
     return not is_stop_word(word) and EDGE not in word
 
 
-def test_odd_papers_are_found_by_everything_they_say_of_themselves(odd: list[AnalysedPaper]) -> None:
+def test_odd_papers_are_found_by_everything_they_say_of_themselves(
+    odd: list[AnalysedPaper],
+) -> None:
     lost = [
         (str(paper.paper.id), text)
         for paper in odd
@@ -145,7 +159,8 @@ def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPape
                 sought = [stem(fold(word)) for word in pair]
                 spans = [span for reason in find_reasons(query, paper) for span in reason.spans]
                 shown = [
-                    [stem(fold(word.text)) for word in split_words(show_marked(paper.paper, s))] for s in spans
+                    [stem(fold(word.text)) for word in split_words(show_marked(paper.paper, s))]
+                    for s in spans
                 ]
                 checked += len(spans)
                 wider += sum(found != sought for found in shown)
@@ -164,9 +179,16 @@ def _holds(found: list[str], sought: list[str]) -> bool:
     )
 
 
-def test_no_real_word_is_lost_to_a_stem_shorter_than_its_beginning(odd: list[AnalysedPaper]) -> None:
+def test_no_real_word_is_lost_to_a_stem_shorter_than_its_beginning(
+    odd: list[AnalysedPaper],
+) -> None:
     """Whatever begins so here is asked for at arXiv, which compares beginnings with stems."""
-    words = {word for paper in odd for word in (*paper.title.surfaces, *paper.abstract.surfaces) if word.isalpha()}
+    words = {
+        word
+        for paper in odd
+        for word in (*paper.title.surfaces, *paper.abstract.surfaces)
+        if word.isalpha()
+    }
     lost = [
         (word, word[:length])
         for word in sorted(words)[::4]

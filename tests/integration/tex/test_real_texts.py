@@ -26,17 +26,23 @@ FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 EVERY = 1 if IS_NIGHTLY else 60
 """By day one paper in so many, or the suite would wait; by night all of them."""
 
-pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")
+pytestmark = pytest.mark.skipif(
+    not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers"
+)
 
 MATHEMATICS = re.compile(
-    r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$|\\\[.*?\\\]|\\\(.*?\\\)|\\begin\{([A-Za-z]+\*?)\}.*?\\end\{\1\}", re.DOTALL
+    r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$|\\\[.*?\\\]|\\\(.*?\\\)|\\begin\{([A-Za-z]+\*?)\}.*?\\end\{\1\}",
+    re.DOTALL,
 )
 WORDS = r"\\(?:emph|text[a-z]{2}|textnormal|text|mbox|url|footnote)(?![A-Za-z])\s*"
 """What their arguments say is there; of other commands it may become another sign, or nothing."""
 COMMANDS = re.compile(
-    rf"{WORDS}(?=\{{)|\\[A-Za-z]+\*?(?:\s*\[[^\]]*\])*(?:\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}})*|\\.", re.DOTALL
+    rf"{WORDS}(?=\{{)|\\[A-Za-z]+\*?(?:\s*\[[^\]]*\])*(?:\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}})*|\\.",
+    re.DOTALL,
 )
-FACES = re.compile(r"\{\s*\\(?:cal|frak|bf|rm)(?![A-Za-z])[^{}]*\}|\\(?:math[a-z]+|boldsymbol)\s+[A-Za-z]")
+FACES = re.compile(
+    r"\{\s*\\(?:cal|frak|bf|rm)(?![A-Za-z])[^{}]*\}|\\(?:math[a-z]+|boldsymbol)\s+[A-Za-z]"
+)
 TURNED = frozenset("{}~`'-")
 """Braces, ties, quotation marks and dashes, which are typed otherwise than they are read."""
 
@@ -45,7 +51,10 @@ def read_texts() -> Iterator[str]:
     folder = Path(FOLDER)
     with gzip.open(folder / "data" / "papers_2016-08_09.jsonl.gz", "rt", encoding="utf-8") as lines:
         papers = [json.loads(line) for number, line in enumerate(lines) if number % EVERY == 0]
-    for path in (folder / "data" / "odd_papers.jsonl", *sorted((folder / "standin").glob("*.jsonl"))):
+    for path in (
+        folder / "data" / "odd_papers.jsonl",
+        *sorted((folder / "standin").glob("*.jsonl")),
+    ):
         papers += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for paper in papers:
         yield from (paper["title"], paper["abstract"])
@@ -65,7 +74,9 @@ def leave_words(text: str) -> str:
     return "".join(
         sign
         for sign in decomposed
-        if not sign.isspace() and sign not in TURNED and not unicodedata.category(sign).startswith("C")
+        if not sign.isspace()
+        and sign not in TURNED
+        and not unicodedata.category(sign).startswith("C")
     )
 
 
@@ -84,7 +95,9 @@ def test_real_titles_and_abstracts_become_plain_text_segments_and_html() -> None
         lxml.etree.fromstring(f"<p>{marked}</p>")
         wanted = leave_words(text)
         both = (plain, html.unescape(re.sub(r"<[^>]+>", "", marked)))
-        missing += [(lost[:40], text[:80]) for shown in both if (lost := find_missing(wanted, shown))]
+        missing += [
+            (lost[:40], text[:80]) for shown in both if (lost := find_missing(wanted, shown))
+        ]
     assert not missing
     assert len(texts()) > 39_000 // EVERY
 

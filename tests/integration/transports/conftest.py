@@ -64,7 +64,9 @@ def open_mail() -> Iterator[Callable[..., SmtpTransport]]:
         transport.close()
 
 
-def make_mail(text: str = "Nine papers.\r\n", *, key: str = "5f0c9d54-0000-5000-8000-000000000001") -> Message:
+def make_mail(
+    text: str = "Nine papers.\r\n", *, key: str = "5f0c9d54-0000-5000-8000-000000000001"
+) -> Message:
     """Return a small mail whose Message-ID is its key."""
     head = f"From: {SENDER}\r\nTo: reader@example.org\r\nMessage-ID: <{key}@sender.example>\r\n\r\n"
     return Message("message/rfc822", (head + text).encode(), key, "digest.eml")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from digest.deliver.transports.slack import SlackTransport
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination, DestinationKind
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 PAPERS = Destination(DestinationKind.SLACK, "#papers")
@@ -24,7 +24,13 @@ def make_post(
     """Return a post that carries its key as metadata."""
     metadata = {"event_type": "digest_posted", "event_payload": {"delivery": key}}
     blocks = [{"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}]
-    call = {"channel": channel, "text": text, "blocks": blocks, "metadata": metadata, "client_msg_id": key} | more
+    call = {
+        "channel": channel,
+        "text": text,
+        "blocks": blocks,
+        "metadata": metadata,
+        "client_msg_id": key,
+    } | more
     return Message("application/json", json.dumps(call, ensure_ascii=False).encode(), key)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import monotonic
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DeliveryError
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.integration.transports.conftest import SENDER, make_mail
 
 
@@ -52,7 +52,11 @@ def silent() -> Iterator[socket.socket]:
         ("smtp", "220 wire.example\r\n", "ehlo"),
         ("smtp", "220 wire.example\r\n250-wire.example\r\n250 AUTH PLAIN\r\n", "AUTH"),
         ("smtp+starttls", "220 wire.example\r\n250-wire.example\r\n250 STARTTLS\r\n", "STARTTLS"),
-        ("smtp+starttls", "220 wire.example\r\n250-wire.example\r\n250 STARTTLS\r\n220 go on\r\n", "\x16"),
+        (
+            "smtp+starttls",
+            "220 wire.example\r\n250-wire.example\r\n250 STARTTLS\r\n220 go on\r\n",
+            "\x16",
+        ),
     ],
     ids=["TLS", "greeting", "EHLO", "login", "STARTTLS", "handshake"],
 )
@@ -71,7 +75,9 @@ def test_a_mail_server_that_falls_silent_before_any_mail_is_left_safely(
                 words += connection.recv(1000).decode("latin-1")
 
         transport = SmtpTransport(
-            url=f"{scheme}://digest@127.0.0.1:{silent.getsockname()[1]}", from_address=SENDER, password="x"
+            url=f"{scheme}://digest@127.0.0.1:{silent.getsockname()[1]}",
+            from_address=SENDER,
+            password="x",
         )
         failure = _break_off(transport, speak)
     assert not failure.ambiguous

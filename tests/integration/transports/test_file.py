@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from digest.deliver.transports.file import FolderTransport
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination, DestinationKind
 
 OUT = Destination(DestinationKind.FILE, "digests")
 
 
-def _make(body: bytes = b"nine papers\r\n\x00\xff", *, key: str = "key-1", name: str = "perf.eml") -> Message:
+def _make(
+    body: bytes = b"nine papers\r\n\x00\xff", *, key: str = "key-1", name: str = "perf.eml"
+) -> Message:
     return Message("message/rfc822", body, key, name)
 
 
@@ -44,9 +46,12 @@ def test_another_message_of_the_same_name_gets_a_file_of_its_own(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("media_type", "name"), [("message/rfc822", "key-1.eml"), ("text/html", "key-1.html"), ("x/y", "key-1")]
+    ("media_type", "name"),
+    [("message/rfc822", "key-1.eml"), ("text/html", "key-1.html"), ("x/y", "key-1")],
 )
-def test_a_message_without_a_name_is_called_after_its_key(tmp_path: Path, media_type: str, name: str) -> None:
+def test_a_message_without_a_name_is_called_after_its_key(
+    tmp_path: Path, media_type: str, name: str
+) -> None:
     FolderTransport(root=tmp_path).send(Message(media_type, b"x", "key-1"), OUT)
     assert _names(tmp_path / "digests") == [name]
 
@@ -61,7 +66,9 @@ def test_a_name_that_leads_elsewhere_is_refused_for_good(tmp_path: Path, name: s
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_an_absolute_destination_stands_for_itself_and_a_relative_one_is_below_the_root(tmp_path: Path) -> None:
+def test_an_absolute_destination_stands_for_itself_and_a_relative_one_is_below_the_root(
+    tmp_path: Path,
+) -> None:
     transport = FolderTransport(root=tmp_path / "root")
     absolute = Destination(DestinationKind.FILE, str(tmp_path / "elsewhere"))
     assert transport.resolve(absolute) == str((tmp_path / "elsewhere").resolve())

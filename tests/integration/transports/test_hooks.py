@@ -14,16 +14,22 @@ from digest.config.values import write_signing_key
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.webhook import SignedWebhookTransport
 from digest.model.clock import SystemClock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Message, Receipt, Transport
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
-SLACK, DISCORD, SIGNED = DestinationKind.SLACK_WEBHOOK, DestinationKind.DISCORD, DestinationKind.WEBHOOK
+SLACK, DISCORD, SIGNED = (
+    DestinationKind.SLACK_WEBHOOK,
+    DestinationKind.DISCORD,
+    DestinationKind.WEBHOOK,
+)
 KINDS = (*INCOMING, SIGNED)
 EACH = pytest.mark.parametrize("kind", KINDS, ids=str)
 MESSAGE = Message(
-    "application/json", '{"text":"Pınar’s nine papers @everyone"}'.encode(), "5a1d0b0e-93a4-4a35-8c39"
+    "application/json",
+    '{"text":"Pınar’s nine papers @everyone"}'.encode(),
+    "5a1d0b0e-93a4-4a35-8c39",
 )
 KEY = bytes(range(32))
 NOBODY = "http://127.0.0.1:1"
@@ -31,15 +37,21 @@ NOBODY = "http://127.0.0.1:1"
 
 def construct(kind: DestinationKind, url: str, age: timedelta = timedelta(0)) -> Transport:
     if kind is SIGNED:
-        return SignedWebhookTransport(hooks={"team": (url, KEY)}, now=lambda: SystemClock().now() - age)
+        return SignedWebhookTransport(
+            hooks={"team": (url, KEY)}, now=lambda: SystemClock().now() - age
+        )
     module, _, name = TRANSPORTS[kind].path.partition(":")
     made: Transport = getattr(import_module(module), name)(hooks={"team": url})
     return made
 
 
-def send(kind: DestinationKind, answer: Answer, age: timedelta = timedelta(0)) -> tuple[Receipt, Request]:
+def send(
+    kind: DestinationKind, answer: Answer, age: timedelta = timedelta(0)
+) -> tuple[Receipt, Request]:
     with LoopbackServer(answer) as server:
-        receipt = construct(kind, f"{server.url}/secret-path", age).send(MESSAGE, Destination(kind, "team"))
+        receipt = construct(kind, f"{server.url}/secret-path", age).send(
+            MESSAGE, Destination(kind, "team")
+        )
     (visit,) = server.visits
     return receipt, visit
 
@@ -64,7 +76,10 @@ def test_slacks_webhook_takes_the_bytes_as_they_are_and_gives_no_id() -> None:
 def test_discord_gets_text_that_notifies_nobody_and_the_id_of_its_message_is_kept() -> None:
     receipt, visit = send(DISCORD, Answer(b'{"id": "1234", "content": "x"}'))
     assert visit.params == (("wait", "true"),)
-    assert json.loads(visit.body) == {"content": MESSAGE.body.decode(), "allowed_mentions": {"parse": []}}
+    assert json.loads(visit.body) == {
+        "content": MESSAGE.body.decode(),
+        "allowed_mentions": {"parse": []},
+    }
     assert receipt.remote_id == "1234"
 
 
@@ -78,14 +93,18 @@ def test_discord_gets_text_that_notifies_nobody_and_the_id_of_its_message_is_kep
 )
 def test_discords_address_may_name_a_thread(query: str, params: dict[str, str]) -> None:
     with LoopbackServer(Answer(b'{"id": "1"}')) as server:
-        construct(DISCORD, f"{server.url}/secret{query}").send(MESSAGE, Destination(DISCORD, "team"))
+        construct(DISCORD, f"{server.url}/secret{query}").send(
+            MESSAGE, Destination(DISCORD, "team")
+        )
     (visit,) = server.visits
     assert (visit.path, dict(visit.params)) == ("/secret", params)
 
 
 def test_a_signed_webhook_is_asked_with_the_query_and_the_slash_of_its_address() -> None:
     with LoopbackServer(Answer()) as server:
-        construct(SIGNED, f"{server.url}/hook/?team=a&team=b").send(MESSAGE, Destination(SIGNED, "team"))
+        construct(SIGNED, f"{server.url}/hook/?team=a&team=b").send(
+            MESSAGE, Destination(SIGNED, "team")
+        )
     (visit,) = server.visits
     assert (visit.path, visit.params) == ("/hook/", (("team", "a"), ("team", "b")))
 
@@ -99,7 +118,9 @@ def test_what_is_signed_is_the_bytes_that_arrive_so_that_any_receiver_can_tell()
     receipt, visit = send(SIGNED, Answer(status=204))
     assert receipt.detail == "HTTP 204"
     assert (visit.method, visit.body) == ("POST", MESSAGE.body)
-    assert visit.headers["webhook-id"] == visit.headers["idempotency-key"] == MESSAGE.idempotency_key
+    assert (
+        visit.headers["webhook-id"] == visit.headers["idempotency-key"] == MESSAGE.idempotency_key
+    )
     reader = Webhook(write_signing_key(KEY))
     assert reader.verify(visit.body, visit.headers) == json.loads(MESSAGE.body)
     with pytest.raises(WebhookVerificationError):
@@ -131,11 +152,17 @@ ASK = "forbid posting there: ask them"
         ),
         (SLACK, 404, "team_disabled", "ask its administrators"),
         (SLACK, 410, "channel_is_archived", "Unarchive the channel"),
-        *((SLACK, 400, said, "template") for said in ("invalid_payload", "invalid_blocks", "no_text")),
+        *(
+            (SLACK, 400, said, "template")
+            for said in ("invalid_payload", "invalid_blocks", "no_text")
+        ),
         (SLACK, 400, "too_many_attachments", "template"),
         *((DISCORD, status, "Unknown Webhook", "Make a new webhook") for status in (401, 403, 404)),
         (DISCORD, 400, "Invalid Form Body", "Invalid Form Body"),
-        *((SIGNED, status, "no such list", "no such list") for status in (400, 401, 404, 410, 413, 422)),
+        *(
+            (SIGNED, status, "no such list", "no such list")
+            for status in (400, 401, 404, 410, 413, 422)
+        ),
     ],
 )
 def test_a_refusal_is_for_good_concerns_one_hook_and_says_what_to_do(

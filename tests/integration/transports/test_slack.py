@@ -10,9 +10,9 @@ import pytest
 
 from digest.deliver.transports.slack import SlackTransport
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
@@ -106,7 +106,9 @@ def test_a_channel_beyond_the_first_page_is_found(clock: ManualClock) -> None:
         assert receiver.calls == ("conversations.list",) * 3
 
 
-def test_a_channel_nobody_can_see_is_permanent_and_says_how_to_be_seen(slack: SlackTransport) -> None:
+def test_a_channel_nobody_can_see_is_permanent_and_says_how_to_be_seen(
+    slack: SlackTransport,
+) -> None:
     with pytest.raises(DeliveryError, match="#nowhere") as caught:
         slack.resolve(Destination(DestinationKind.SLACK, "#nowhere"))
     assert caught.value.permanent
@@ -125,7 +127,9 @@ def test_without_the_scope_for_private_channels_the_public_ones_are_still_found(
         assert SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS) == "C1"
 
 
-def test_a_failed_look_up_is_never_ambiguous(receiver: SlackReceiver, slack: SlackTransport) -> None:
+def test_a_failed_look_up_is_never_ambiguous(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
     for fault in ("drop_before", "html_503", "internal_error"):
         receiver.faults.add(fault)
         with pytest.raises(DeliveryError) as caught:
@@ -134,7 +138,9 @@ def test_a_failed_look_up_is_never_ambiguous(receiver: SlackReceiver, slack: Sla
         assert not caught.value.permanent
 
 
-def test_a_channel_made_anew_is_found_by_its_new_id_once_the_old_one_is_refused(clock: ManualClock) -> None:
+def test_a_channel_made_anew_is_found_by_its_new_id_once_the_old_one_is_refused(
+    clock: ManualClock,
+) -> None:
     with SlackReceiver(clock, channels=[SlackChannel("C000OLDONE", "papers")]) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)
         assert slack.resolve(PAPERS) == "C000OLDONE"
@@ -174,8 +180,13 @@ def test_of_an_archived_channel_by_name_slack_says_why_it_takes_nothing(
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_of_two_channels_of_one_name_the_one_in_use_counts(clock: ManualClock, *, is_first: bool) -> None:
-    rooms = [SlackChannel("C000OLDONE", "papers", is_archived=True), SlackChannel("C000NEWONE", "papers")]
+def test_of_two_channels_of_one_name_the_one_in_use_counts(
+    clock: ManualClock, *, is_first: bool
+) -> None:
+    rooms = [
+        SlackChannel("C000OLDONE", "papers", is_archived=True),
+        SlackChannel("C000NEWONE", "papers"),
+    ]
     with SlackReceiver(clock, channels=rooms[:: -1 if is_first else 1]) as receiver:
         assert SlackTransport(token=TOKEN, url=receiver.url).resolve(PAPERS) == "C000NEWONE"
 
@@ -191,14 +202,20 @@ def test_a_name_beyond_ascii_is_found_and_told_as_it_is_written(clock: ManualClo
     assert caught.value.hint.endswith("in #Weißbier.")
 
 
-def test_a_workspace_with_too_many_channels_is_asked_a_bounded_number_of_times_and_the_id_is_advised() -> None:
+def test_a_workspace_with_too_many_channels_is_asked_a_bounded_number_of_times_and_the_id_is_advised() -> (
+    None
+):
     asked = 0
 
     def endless(request: Request) -> Answer:
         nonlocal asked
         asked += 1
         return answer_json(
-            {"ok": True, "channels": [], "response_metadata": {"next_cursor": request.body.decode()}}
+            {
+                "ok": True,
+                "channels": [],
+                "response_metadata": {"next_cursor": request.body.decode()},
+            }
         )
 
     with LoopbackServer(endless) as server:

@@ -8,9 +8,9 @@ import pytest
 
 from digest.deliver.transports.slack import SlackAnswer, SlackClient, SlackTransport
 from digest.model.clock import ManualClock
+from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination
 from tests.fakes.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import KEY, NOW, PAPERS, fail_to_send, make_post
 
@@ -28,7 +28,9 @@ def test_a_post_of_unknown_fate_is_found_by_its_metadata(
     assert receiver.messages[-1].client_msg_id == KEY
 
 
-def test_a_post_that_never_arrived_is_not_found(receiver: SlackReceiver, slack: SlackTransport) -> None:
+def test_a_post_that_never_arrived_is_not_found(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
     receiver.faults.add("drop_before")
     assert fail_to_send(slack).ambiguous
     assert slack.find(make_post(), PAPERS, NOW) is None
@@ -46,7 +48,9 @@ def test_an_answer_without_a_list_does_not_say_that_nothing_is_there(
 
 
 @pytest.mark.parametrize("hours", [-25, -23, 23, 25])
-def test_a_post_is_found_though_the_senders_clock_is_up_to_a_day_off(slack: SlackTransport, hours: int) -> None:
+def test_a_post_is_found_though_the_senders_clock_is_up_to_a_day_off(
+    slack: SlackTransport, hours: int
+) -> None:
     sent = slack.send(make_post(), PAPERS)
     found = slack.find(make_post(), PAPERS, NOW + timedelta(hours=hours))
     assert (found is not None and found.remote_id == sent.remote_id) is (abs(hours) <= 24)
@@ -104,7 +108,9 @@ def test_a_history_without_an_end_cannot_be_told_and_is_not_read_again_and_again
     assert caught.value.permanent
 
 
-def test_without_the_scope_to_read_history_it_cannot_be_told_and_the_scope_is_named(clock: ManualClock) -> None:
+def test_without_the_scope_to_read_history_it_cannot_be_told_and_the_scope_is_named(
+    clock: ManualClock,
+) -> None:
     scopes = set(SCOPES.values()) - {"channels:history"}
     with SlackReceiver(clock, channels=CHANNELS, scopes=scopes) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)

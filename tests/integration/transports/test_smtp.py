@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from digest.deliver.transports.smtp_connection import Timeouts
 from digest.model.clock import ManualClock, monotonic
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.mailscript import Step
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.slack_posts import NOW
@@ -42,7 +42,9 @@ def make_reader(number: int) -> Destination:
     return Destination(DestinationKind.MAIL, f"reader{number}@example.org")
 
 
-def test_a_mail_arrives_byte_for_byte_with_its_envelope(sink: MailSink, open_mail: OpenMail) -> None:
+def test_a_mail_arrives_byte_for_byte_with_its_envelope(
+    sink: MailSink, open_mail: OpenMail
+) -> None:
     mail = make_mail("Ten percent of 100% is 10.\r\n\r\n.\r\n..two\r\n")
     receipt = open_mail(sink.url).send(mail, READER)
     (taken,) = sink.mails
@@ -162,7 +164,9 @@ def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
         assert monotonic() - started < 2
 
 
-def test_a_server_that_let_one_mail_wait_in_vain_is_not_asked_for_the_others(open_mail: OpenMail) -> None:
+def test_a_server_that_let_one_mail_wait_in_vain_is_not_asked_for_the_others(
+    open_mail: OpenMail,
+) -> None:
     with WireServer(dribbles=("GREETING", b"220-")) as server:
         transport = open_mail(f"smtp://{server.address}", timeouts=Timeouts(command=0.4))
         told = str(_fail(transport))
@@ -244,14 +248,20 @@ def test_bare_line_ends_cannot_smuggle_in_a_second_mail(open_mail: OpenMail) -> 
         open_mail(f"smtp://{server.address}").send(make_mail(smuggled), READER)
     assert len(server.bodies) == 1
     body = server.bodies[0].partition(b"\r\n\r\n")[2]
-    assert body == b"one\r\n..\r\nMAIL FROM:<evil@example.org>\r\n..\r\ntwo\r\n..\r\nthree\r\n..\r\nfour\r\n"
+    assert (
+        body
+        == b"one\r\n..\r\nMAIL FROM:<evil@example.org>\r\n..\r\ntwo\r\n..\r\nthree\r\n..\r\nfour\r\n"
+    )
     assert not any("evil" in command for command in server.commands)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     lines=st.lists(
-        st.sampled_from([b".", b"..", b"", b".x", b"text", "é".encode(), b"\x00\x0b", b"From x"]), max_size=8
+        st.sampled_from([b".", b"..", b"", b".x", b"text", "é".encode(), b"\x00\x0b", b"From x"]),
+        max_size=8,
     )
 )
 def test_every_mail_with_crlf_line_ends_arrives_byte_for_byte(
@@ -285,7 +295,9 @@ def test_an_address_that_could_end_a_command_never_reaches_the_server(
     assert script.steps == []
 
 
-def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambiguous(open_mail: OpenMail) -> None:
+def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambiguous(
+    open_mail: OpenMail,
+) -> None:
     with WireServer(verdict=None) as server:
         transport = open_mail(f"smtp://{server.address}")
         failures: list[DeliveryError] = []

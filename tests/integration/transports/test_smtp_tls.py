@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from digest.deliver.transports.smtp_connection import Timeouts
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.certificate import has_openssl
 from tests.fakes.mail import MailSink
 from tests.integration.transports.conftest import make_mail
@@ -27,7 +27,9 @@ READER = Destination(DestinationKind.MAIL, "reader@example.org")
 CERTIFICATES = Path(__file__).parent / "certificates"
 """A made-up authority, and a certificate of its for `elsewhere.example.org`. Both last a century."""
 
-needs_openssl = pytest.mark.skipif(not has_openssl(), reason="the mail sink makes its certificate with openssl")
+needs_openssl = pytest.mark.skipif(
+    not has_openssl(), reason="the mail sink makes its certificate with openssl"
+)
 both_ways = pytest.mark.parametrize("way", ["starttls", "implicit_tls"])
 
 
@@ -43,7 +45,9 @@ def _fail(transport: SmtpTransport) -> DeliveryError:
 
 @needs_openssl
 @both_ways
-def test_a_certificate_nobody_vouches_for_is_refused_before_a_word_is_said(way: str, open_mail: OpenMail) -> None:
+def test_a_certificate_nobody_vouches_for_is_refused_before_a_word_is_said(
+    way: str, open_mail: OpenMail
+) -> None:
     with _encrypted(way) as sink:
         failure = _fail(open_mail(sink.url))
         assert sink.mails == ()
@@ -58,7 +62,9 @@ def test_a_certificate_for_another_name_is_refused(open_mail: OpenMail) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATES / "elsewhere.pem")
     with WireServer(context=context) as server:
-        failure = _fail(open_mail(f"smtps://{server.address}", ca_file=CERTIFICATES / "authority.pem"))
+        failure = _fail(
+            open_mail(f"smtps://{server.address}", ca_file=CERTIFICATES / "authority.pem")
+        )
     assert "127.0.0.1" in failure.message
     assert failure.whole_transport
     assert server.commands == []
@@ -103,7 +109,9 @@ def test_the_login_comes_once_the_server_has_proved_who_it_is_and_lets_mail_thro
         ]
 
 
-def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_mail: OpenMail) -> None:
+def test_a_refused_login_stops_the_whole_transport_and_names_the_password(
+    open_mail: OpenMail,
+) -> None:
     with MailSink(login=("me", "hunter2")) as sink:
         failure = _fail(open_mail(sink.url.replace("//", "//me@"), password="wrong"))
         assert sink.mails == ()
@@ -130,19 +138,47 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
     [
         ("smtp://", {"replies": {"MAIL": STARTTLS_FIRST}}, "smtp+starttls://", True),
         ("smtp://", {"replies": {"RCPT": STARTTLS_FIRST}}, "smtp+starttls://", True),
-        ("smtp://", {"replies": {"MAIL": "523 5.7.10 Encryption Needed"}}, "smtp+starttls://", True),
-        ("smtp://me@", LOGINS | {"replies": {"AUTH": "538 5.7.11 Encryption required"}}, "smtp+starttls://", True),
+        (
+            "smtp://",
+            {"replies": {"MAIL": "523 5.7.10 Encryption Needed"}},
+            "smtp+starttls://",
+            True,
+        ),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "538 5.7.11 Encryption required"}},
+            "smtp+starttls://",
+            True,
+        ),
         ("smtp://me@", {"offers": ("STARTTLS",)}, "only over encryption", True),
         ("smtp+starttls://me@", {}, "smtps:// on 465", True),
         (
             "smtp+starttls://me@",
-            {"offers": ("STARTTLS",), "replies": {"STARTTLS": "454 4.7.0 TLS not available due to local problem"}},
+            {
+                "offers": ("STARTTLS",),
+                "replies": {"STARTTLS": "454 4.7.0 TLS not available due to local problem"},
+            },
             "smtps:// on 465",
             False,
         ),
-        ("smtp://me@", LOGINS | {"replies": {"AUTH": "454 4.7.0 Too many login attempts"}}, "by itself", False),
-        ("smtp://me@", LOGINS | {"replies": {"AUTH": "421 4.7.0 Too many failed logins"}}, "by itself", False),
-        ("smtp://me@", {"offers": ("AUTH XOAUTH2 OAUTHBEARER",)}, "app password, if your mail provider", True),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "454 4.7.0 Too many login attempts"}},
+            "by itself",
+            False,
+        ),
+        (
+            "smtp://me@",
+            LOGINS | {"replies": {"AUTH": "421 4.7.0 Too many failed logins"}},
+            "by itself",
+            False,
+        ),
+        (
+            "smtp://me@",
+            {"offers": ("AUTH XOAUTH2 OAUTHBEARER",)},
+            "app password, if your mail provider",
+            True,
+        ),
         (
             "smtp://me@",
             LOGINS | {"replies": {"AUTH": "534 5.7.9 Application-specific password required."}},
@@ -151,7 +187,12 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
         ),
         (
             "smtp://me@",
-            LOGINS | {"replies": {"AUTH": "535 5.7.139 Authentication failed, basic authentication is disabled."}},
+            LOGINS
+            | {
+                "replies": {
+                    "AUTH": "535 5.7.139 Authentication failed, basic authentication is disabled."
+                }
+            },
             "relay or another provider",
             True,
         ),
@@ -162,7 +203,12 @@ LOGINS = {"offers": ("AUTH PLAIN LOGIN",)}
             True,
         ),
         ("smtp://me@", LOGINS | {"replies": {"AUTH": "535 5.7.8 wrong"}}, "and the password", True),
-        ("smtp://", {"replies": {"MAIL": "530 5.7.0 Authentication required"}}, "login name in `mail.smtp`", True),
+        (
+            "smtp://",
+            {"replies": {"MAIL": "530 5.7.0 Authentication required"}},
+            "login name in `mail.smtp`",
+            True,
+        ),
     ],
 )
 def test_what_keeps_every_mail_from_the_server_is_told_with_what_to_change(
@@ -173,10 +219,14 @@ def test_what_keeps_every_mail_from_the_server_is_told_with_what_to_change(
     assert hinted in failure.hint
     assert failure.whole_transport
     assert failure.permanent == is_permanent
-    assert ("password" in failure.hint) == ("password" in hinted or "relay" in hinted or "login name" in hinted)
+    assert ("password" in failure.hint) == (
+        "password" in hinted or "relay" in hinted or "login name" in hinted
+    )
 
 
-def test_a_server_that_takes_tokens_alone_is_told_as_such_and_gets_no_password(open_mail: OpenMail) -> None:
+def test_a_server_that_takes_tokens_alone_is_told_as_such_and_gets_no_password(
+    open_mail: OpenMail,
+) -> None:
     with WireServer(offers=("AUTH XOAUTH2 OAUTHBEARER",)) as server:
         failure = _fail(open_mail(f"smtp://me@{server.address}", password="hunter2"))
     assert "takes no password: it offers XOAUTH2 OAUTHBEARER alone" in failure.message

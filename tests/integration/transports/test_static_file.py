@@ -21,7 +21,9 @@ NOBODY = 65534
 """The account without rights: permissions do not stop root."""
 
 
-def test_a_file_is_written_with_its_folders_and_then_left_alone_until_it_differs(tmp_path: Path) -> None:
+def test_a_file_is_written_with_its_folders_and_then_left_alone_until_it_differs(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "feeds" / "deep" / "gpu.atom"
     assert write_if_changed(path, b"one")
     first = path.stat()
@@ -32,7 +34,9 @@ def test_a_file_is_written_with_its_folders_and_then_left_alone_until_it_differs
     assert [entry.name for entry in path.parent.iterdir()] == ["gpu.atom"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(versions=st.lists(st.binary(max_size=50), min_size=1, max_size=6))
 def test_the_file_always_holds_the_last_bytes_and_a_write_happens_exactly_when_they_change(
     tmp_path: Path, versions: list[bytes]
@@ -93,7 +97,9 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_debris(tmp_path: P
         (errno.ENOTDIR, "folder"),
     ],
 )
-def test_each_way_a_disk_refuses_is_worth_a_retry_and_says_what_to_mend(code: int, word: str) -> None:
+def test_each_way_a_disk_refuses_is_worth_a_retry_and_says_what_to_mend(
+    code: int, word: str
+) -> None:
     failure = classify_disk_error(Path("feeds/gpu.atom"), OSError(code, os.strerror(code)))
     assert not failure.permanent
     assert not failure.ambiguous
@@ -101,7 +107,9 @@ def test_each_way_a_disk_refuses_is_worth_a_retry_and_says_what_to_mend(code: in
     assert word in failure.hint
 
 
-def test_a_file_in_the_folders_place_and_a_folder_in_the_files_are_both_named(tmp_path: Path) -> None:
+def test_a_file_in_the_folders_place_and_a_folder_in_the_files_are_both_named(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "feeds").write_bytes(b"a file")
     with pytest.raises(DeliveryError, match=r"feeds/gpu\.atom can't be written") as caught:
         write_if_changed(tmp_path / "feeds" / "gpu.atom", b"x")

@@ -80,7 +80,9 @@ class WireServer:
             self._connection = connection
             with connection, suppress(OSError):  # clients may leave, or dislike the certificate
                 if self._context is not None:
-                    self._connection = connection = self._context.wrap_socket(connection, server_side=True)
+                    self._connection = connection = self._context.wrap_socket(
+                        connection, server_side=True
+                    )
                 with connection, connection.makefile("rwb", buffering=0) as stream:
                     self._talk(cast("BinaryIO", stream))
 
@@ -106,11 +108,21 @@ class WireServer:
             if self._weary is not None and len(self.bodies) > mails:
                 _say(stream, *filter(None, [self._weary]))
                 return
-            said = (words for start, words in self._replies.items() if command.upper().startswith(start.upper()))
+            said = (
+                words
+                for start, words in self._replies.items()
+                if command.upper().startswith(start.upper())
+            )
             reply = next(said, "250 fine")
             if verb == "EHLO":
                 listed = ["wire.example", *self._offers]
-                _say(stream, *(f"250{'-' if i + 1 < len(listed) else ' '}{word}" for i, word in enumerate(listed)))
+                _say(
+                    stream,
+                    *(
+                        f"250{'-' if i + 1 < len(listed) else ' '}{word}"
+                        for i, word in enumerate(listed)
+                    ),
+                )
             elif verb == "DATA":
                 _say(stream, "503 5.5.1 no valid recipients" if is_refused else "354 go on")
                 if not is_refused and not self._take_body(stream):
@@ -125,7 +137,9 @@ class WireServer:
                     is_refused = (is_refused and verb == "RCPT") or not reply.startswith("250")
                 _say(stream, reply)
                 if verb == "STARTTLS" and self._dribbles[0] == "TLS":
-                    stream.write(b"\x16\x03\x03\x40\x00")  # the head of a long record, which never comes whole
+                    stream.write(
+                        b"\x16\x03\x03\x40\x00"
+                    )  # the head of a long record, which never comes whole
                     self._dribble(stream, "TLS")
 
     def _take_body(self, stream: BinaryIO) -> bool:

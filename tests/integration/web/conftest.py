@@ -42,13 +42,17 @@ class Desk:
     def links(self) -> LinkMaker:
         return self.world.links(self.site)
 
-    def press(self, page: httpx.Response, *, origin: str | None = ORIGIN, **changes: str) -> httpx.Response:
+    def press(
+        self, page: httpx.Response, *, origin: str | None = ORIGIN, **changes: str
+    ) -> httpx.Response:
         """Press the first button of a page, as a browser does; `changes` are to the fields that are sent."""
         assert "<form " in page.text, page.text
         action = re.search(r'<form [^>]*action="([^"]+)"', page.text)
         headers = {} if origin is None else {"Origin": origin}
         return self.http.post(
-            page.url.join(action[1]) if action else page.url, data=read_fields(page) | changes, headers=headers
+            page.url.join(action[1]) if action else page.url,
+            data=read_fields(page) | changes,
+            headers=headers,
         )
 
     def feed_path(self, suffix: str = "atom", generation: int = 0) -> str:
@@ -56,11 +60,16 @@ class Desk:
 
 
 @contextmanager
-def open_desk(world: World, mails: tuple[ReceivedMail, ...] = (), *, is_new: bool = True) -> Iterator[Desk]:
+def open_desk(
+    world: World, mails: tuple[ReceivedMail, ...] = (), *, is_new: bool = True
+) -> Iterator[Desk]:
     with closing(world.open()) as site:
         if is_new and not mails:
             run_pass(site)
-        with served(site) as url, httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http:
+        with (
+            served(site) as url,
+            httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http,
+        ):
             yield Desk(world, site, http, mails or world.mail.mails)
 
 

@@ -49,7 +49,9 @@ def grown(desk: Desk) -> Desk:
     return desk
 
 
-def test_the_page_of_the_latest_digest_leads_to_no_later_one_until_there_is_one(shared: Desk, grown: Desk) -> None:
+def test_the_page_of_the_latest_digest_leads_to_no_later_one_until_there_is_one(
+    shared: Desk, grown: Desk
+) -> None:
     before, after = open_first(shared), open_first(grown)
     assert "Later" not in before.text
     assert "Earlier" not in after.text
@@ -63,7 +65,10 @@ def test_the_archive_lists_every_digest_and_leads_to_each(grown: Desk) -> None:
     archive = follow(grown, open_first(grown), "All digests")
     days = re.findall(r"<h3><a [^>]*>(.*?)</a> <span>(.*?)</span>", archive.text)
     assert [count for _, count in days] == ["1 paper", "3 papers"]
-    assert len(re.findall(r'<li dir="auto"><a href="\.\./d/[\w-]{22}#paper-\d">', archive.text)) == 1 + 3
+    assert (
+        len(re.findall(r'<li dir="auto"><a href="\.\./d/[\w-]{22}#paper-\d">', archive.text))
+        == 1 + 3
+    )
     assert "November 2026" in archive.text
     assert '<code dir="auto">cat:cs.PF</code>' in archive.text
     assert follow(grown, archive, days[0][0]).text.count("<h3") == 1
@@ -92,7 +97,9 @@ def test_an_archive_goes_on_from_a_number_alone(shared: Desk, before: str) -> No
 
 @pytest.mark.parametrize("text", ["%00", "a" * 8_000, "(" * 500, "*", '"', "%ED%B3%BF", "%", "é"])
 def test_anything_can_be_searched_for(shared: Desk, text: str) -> None:
-    assert shared.http.get(f"/a/{shared.links.archive_token('perf-team')}?q={text}").status_code == 200
+    assert (
+        shared.http.get(f"/a/{shared.links.archive_token('perf-team')}?q={text}").status_code == 200
+    )
 
 
 def test_the_archive_of_a_subscription_that_is_no_more_is_gone(desk: Desk) -> None:
@@ -110,14 +117,20 @@ def test_a_page_offers_no_archive_that_would_not_answer(desk: Desk) -> None:
 def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None:
     path = f"/a/{desk.links.archive_token('perf-team')}"
     hidden = desk.http.get(path)
-    assert (hidden.headers["X-Robots-Tag"], '<meta name="robots"' in hidden.text) == ("noindex", True)
+    assert (hidden.headers["X-Robots-Tag"], '<meta name="robots"' in hidden.text) == (
+        "noindex",
+        True,
+    )
     assert path not in desk.http.get("/robots.txt").text
     desk.world.write_config(extra='title = "Fast <i>"\narchive = "public"\n')
     with closing(desk.world.open()) as site, served(site) as url:
         with site.store.read() as conn:
             assert list_public_archives(conn, site) == (("Fast <i>", ORIGIN + path),)
         shown, found = desk.http.get(url + path), desk.http.get(f"{url}{path}?q=queues")
-        robots, digest = desk.http.get(f"{url}/robots.txt"), desk.http.get(url + open_first(desk).url.path)
+        robots, digest = (
+            desk.http.get(f"{url}/robots.txt"),
+            desk.http.get(url + open_first(desk).url.path),
+        )
         assert f'<a href="{ORIGIN}{path}" dir="auto">Fast &lt;i&gt;</a>' in desk.http.get(url).text
     assert (shown.headers["X-Robots-Tag"], '<meta name="robots"' in shown.text) == ("all", False)
     assert [page.headers["X-Robots-Tag"] for page in (found, digest)] == ["noindex"] * 2
@@ -127,17 +140,24 @@ def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None
 def test_no_page_feed_or_post_that_several_see_has_a_personal_link(grown: Desk) -> None:
     links, slots = grown.links, read_slots(grown)
     paths = [f"/d/{links.web_token('perf-team', slot)}" for slot in slots]
-    paths += [f"/a/{links.archive_token('perf-team')}{query}" for query in ("", "?q=cs", "?q=(", "?before=1")]
+    paths += [
+        f"/a/{links.archive_token('perf-team')}{query}"
+        for query in ("", "?q=cs", "?q=(", "?before=1")
+    ]
     paths += [grown.feed_path(suffix) for suffix in ("atom", "json")]
     for route in find_routes(create_app(grown.site)):
         if not route.path.startswith(("/u/", "/p/", "/c/", "/k/", "/refs/")):
             paths += [route.path.split("{")[0] + end for end in ("", "x")]
-    seen = [grown.http.get(path, headers=headers).text for path in paths for headers in ({}, BROWSER)]
+    seen = [
+        grown.http.get(path, headers=headers).text for path in paths for headers in ({}, BROWSER)
+    ]
     posts = [repr(message) for message in grown.world.slack.messages]
     assert len(seen) > 30
     assert posts
     assert [found for text in (*seen, *posts) for found in PERSONAL.findall(text)] == []
-    assert any(PERSONAL.search(str(mail.raw)) for mail in grown.world.mail.mails), "it would be found"
+    assert any(PERSONAL.search(str(mail.raw)) for mail in grown.world.mail.mails), (
+        "it would be found"
+    )
 
 
 def read_slots(desk: Desk) -> list[str]:
@@ -146,7 +166,10 @@ def read_slots(desk: Desk) -> list[str]:
 
 
 def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
-    feed, page = shared.http.get(shared.feed_path()), shared.http.get(shared.feed_path(), headers=BROWSER)
+    feed, page = (
+        shared.http.get(shared.feed_path()),
+        shared.http.get(shared.feed_path(), headers=BROWSER),
+    )
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert feed.headers["Vary"] == page.headers["Vary"] == "Accept, Accept-Encoding"
     assert feed.headers["ETag"] != page.headers["ETag"]
@@ -159,9 +182,13 @@ def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
         assert led.headers["Content-Type"] == f"application/{kind}; charset=utf-8"
     assert shared.http.get(f"{shared.feed_path()}?as=feed", headers=BROWSER).content == feed.content
     assert shared.http.get(shared.feed_path("json"), headers=BROWSER).content == page.content
-    again = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": page.headers["ETag"]})
+    again = shared.http.get(
+        shared.feed_path(), headers=BROWSER | {"If-None-Match": page.headers["ETag"]}
+    )
     assert (again.status_code, again.content) == (304, b"")
-    other = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": feed.headers["ETag"]})
+    other = shared.http.get(
+        shared.feed_path(), headers=BROWSER | {"If-None-Match": feed.headers["ETag"]}
+    )
     assert other.status_code == 200
     assert shared.http.get(shared.feed_path("html"), headers=BROWSER).status_code == 404
 
@@ -187,5 +214,7 @@ def test_the_icon_is_small_and_kept(shared: Desk) -> None:
 
 
 @pytest.mark.parametrize("path", ["/stored", "/link", "/nothing"])
-def test_the_first_page_is_linked_so_that_its_own_links_stay_below_a_path(shared: Desk, path: str) -> None:
+def test_the_first_page_is_linked_so_that_its_own_links_stay_below_a_path(
+    shared: Desk, path: str
+) -> None:
     assert f'<a href="{ORIGIN}/">' in shared.http.get(path).text

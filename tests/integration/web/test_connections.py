@@ -56,7 +56,9 @@ def crowd(url: str, stop: threading.Event) -> Iterator[list[int]]:
     """Clients that connect and say nothing, and come again when they are shown out; counts who came."""
     came = [0]
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_connection(address(url))) for _ in range(CROWD)]
+        sockets = [
+            stack.enter_context(socket.create_connection(address(url))) for _ in range(CROWD)
+        ]
         came[0] = len(sockets)
 
         def come_again() -> None:
@@ -103,16 +105,23 @@ def test_mails_posts_and_answers_go_out_while_a_crowd_holds_connections_and_head
         wait_until(lambda: httpx.get(f"{process.url}/readyz").status_code == 200)
         number, took = process.process.pid, list[float]()
         before = measure(number, "VmRSS")
-        with crowd(process.url, stop) as came, httpx.Client(headers={"Connection": "close"}) as client:
+        with (
+            crowd(process.url, stop) as came,
+            httpx.Client(headers={"Connection": "close"}) as client,
+        ):
             pouring = [
-                threading.Thread(target=pour, args=(process.url, stop, sent), daemon=True) for _ in range(2)
+                threading.Thread(target=pour, args=(process.url, stop, sent), daemon=True)
+                for _ in range(2)
             ]
             for one in pouring:
                 one.start()
             (world.folder / "digest.toml").write_text(whole)
             process.process.send_signal(signal.SIGHUP)
             began = monotonic()
-            while any(one.is_alive() for one in pouring) or len(world.mail.mails) + len(world.slack.messages) < 3:
+            while (
+                any(one.is_alive() for one in pouring)
+                or len(world.mail.mails) + len(world.slack.messages) < 3
+            ):
                 assert monotonic() < began + 60
                 asked = monotonic()
                 assert client.get(f"{process.url}/livez").status_code == 200
@@ -123,8 +132,12 @@ def test_mails_posts_and_answers_go_out_while_a_crowd_holds_connections_and_head
         grown = measure(number, "VmHWM") - before
         code, _ = process.stop()
     usual = statistics.quantiles(took, n=20)[-1]
-    _log.info("%d came and %d MB of heads; all was sent after %.1f s", came[0], sum(sent) >> 20, all_sent)
-    _log.info("%d answers, 95 %% within %.0f ms; grown by %d MB", len(took), usual * 1000, grown >> 20)
+    _log.info(
+        "%d came and %d MB of heads; all was sent after %.1f s", came[0], sum(sent) >> 20, all_sent
+    )
+    _log.info(
+        "%d answers, 95 %% within %.0f ms; grown by %d MB", len(took), usual * 1000, grown >> 20
+    )
     assert code == 0
     assert len(world.mail.mails) == 2
     assert sum(sent) >= FLOOD
@@ -216,7 +229,9 @@ def hang_up(url: str, number: int) -> None:
     query = "+OR+".join(f"{chr(97 + place)}{number:03}*" for place in range(19))
     network = f"X-Forwarded-For: 10.{number // 250}.{number % 250}.7:80"
     with socket.create_connection(address(url), timeout=10) as one:
-        one.sendall(f"GET /live?q=sh*+OR+{query} HTTP/1.1\r\nHost: localhost\r\n{network}\r\n\r\n".encode())
+        one.sendall(
+            f"GET /live?q=sh*+OR+{query} HTTP/1.1\r\nHost: localhost\r\n{network}\r\n\r\n".encode()
+        )
 
 
 def list_searches(process: Served) -> list[str]:
@@ -224,7 +239,9 @@ def list_searches(process: Served) -> list[str]:
     return re.findall(r'GET /live" status=(\d+)', "\n".join(process.log))
 
 
-def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_answered(world: World) -> None:
+def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_answered(
+    world: World,
+) -> None:
     with (
         world.serve(program="digest --verbose") as process,
         httpx.Client(base_url=process.url, headers={"X-Forwarded-For": "192.0.2.1"}) as client,
@@ -241,11 +258,15 @@ def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_
         assert client.post(leave[0], data={"List-Unsubscribe": "One-Click"}).status_code == 200
         assert "1 paper in" in client.get("/live?q=gpus").text
         wait_until(lambda: len(list_searches(process)) == len(ours) + 301)
-        assert list_searches(process).count("200") == len(ours) + 1, "none was searched for but ours"
+        assert list_searches(process).count("200") == len(ours) + 1, (
+            "none was searched for but ours"
+        )
         process.stop()
 
 
-def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_there_are_too_many() -> None:
+def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_there_are_too_many() -> (
+    None
+):
     came, may_answer = list[str](), threading.Event()
 
     def search(request: Request) -> Response:
@@ -254,9 +275,13 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
         return PlainTextResponse("found")
 
     config = SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1",)))
-    app = Starlette(routes=[Route("/search", as_search(search)), Route("/small", as_search(search, "q"))])
+    app = Starlette(
+        routes=[Route("/search", as_search(search)), Route("/small", as_search(search, "q"))]
+    )
     searches, pages = Searches(), Pages(Renderer())
-    app.state.shell = SimpleNamespace(searches=searches, site=SimpleNamespace(config=config), pages=pages)
+    app.state.shell = SimpleNamespace(
+        searches=searches, site=SimpleNamespace(config=config), pages=pages
+    )
     with serving(app) as url, ExitStack() as stack:
 
         def ask(number: int, network: str) -> socket.socket:

@@ -37,7 +37,8 @@ def test_a_feed_carries_what_matched(shared: Desk) -> None:
 def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> None:
     here = shared.site
     elsewhere = replace(
-        here, config=replace(here.config, web=replace(here.config.web, base_url="https://moved.example"))
+        here,
+        config=replace(here.config, web=replace(here.config.web, base_url="https://moved.example")),
     )
     with here.store.read() as conn:
         (due, *_) = load_subscriptions(conn)
@@ -47,7 +48,9 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
     assert first.id == second.id
 
 
-def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_that(shared: Desk) -> None:
+def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_that(
+    shared: Desk,
+) -> None:
     whole, head = shared.http.get(shared.feed_path()), shared.http.head(shared.feed_path())
     assert head.status_code == 200
     assert head.content == b""
@@ -58,12 +61,16 @@ def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_
     for method in ("GET", "HEAD"):
         again = shared.http.request(method, shared.feed_path(), headers=tag)
         assert (again.status_code, again.content) == (304, b"")
-        assert {name: again.headers[name] for name in REPEATED} == {name: head.headers[name] for name in REPEATED}
+        assert {name: again.headers[name] for name in REPEATED} == {
+            name: head.headers[name] for name in REPEATED
+        }
 
 
 def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Desk) -> None:
     plain = shared.http.get(shared.feed_path())
-    with shared.http.stream("GET", shared.feed_path(), headers={"Accept-Encoding": "gzip"}) as answer:
+    with shared.http.stream(
+        "GET", shared.feed_path(), headers={"Accept-Encoding": "gzip"}
+    ) as answer:
         packed = b"".join(answer.iter_raw())
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["ETag"] == plain.headers["ETag"]
@@ -87,7 +94,9 @@ def test_a_revoked_feed_is_gone_and_a_new_address_works(desk: Desk) -> None:
 
 
 @pytest.mark.usefixtures("look_always")
-def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_along(desk: Desk) -> None:
+def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_along(
+    desk: Desk,
+) -> None:
     path = desk.feed_path()
     desk.world.write_config(to=TO[:1])
     without = desk.world.open()
@@ -110,7 +119,9 @@ def test_no_feed_is_handed_out_while_the_database_is_away(desk: Desk) -> None:
 
 
 @pytest.mark.usefixtures("look_always")
-def test_an_edited_title_does_not_wait_for_a_match_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_title_does_not_wait_for_a_match_run(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(feeds, "KEPT", 1e-6)
     first = desk.http.get(desk.feed_path())
     assert "Performance" not in first.text

@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 import digest.deliver
 import digest.web
-from digest.model.subscriptions import Destination
+from digest.model.destinations import Destination
 from digest.store import schema
 from digest.store.outbox import KEPT_DAYS, delete_expired
 from digest.web import create_app
@@ -35,7 +35,9 @@ EVIL = "https://evil.example"
 _OTHER = "null https://localhost:8000.evil.example https://localhost https://localhost:8001 http://localhost:8000"
 ORIGINS = (None, "", EVIL, *_OTHER.split(" "), ORIGIN.upper(), f"{ORIGIN}/", f"{ORIGIN} {EVIL}")
 OUR_HOSTS = ("localhost:8000", "LOCALHOST", "127.0.0.1:1", "[::1]:8000")
-_STRANGE = "evil.example localhost.evil.example localhost:8000@evil.example localhost. ::1 localhost:x"
+_STRANGE = (
+    "evil.example localhost.evil.example localhost:8000@evil.example localhost. ::1 localhost:x"
+)
 HOSTS = (*OUR_HOSTS, *_STRANGE.split(" "), "")
 
 
@@ -61,11 +63,19 @@ def secret_paths(desk: Desk, token: str, but: str = "") -> Iterator[str]:
 def all_paths(desk: Desk) -> list[str]:
     """Return every address, with right tokens and with none, and some that there are not."""
     known = tokens(desk)
-    paths = ["/nothing", "/u/", "/metrics", "/.//evil.example", "/u/x/", f"/refs/{PAPERS[0].id}.bib"]
+    paths = [
+        "/nothing",
+        "/u/",
+        "/metrics",
+        "/.//evil.example",
+        "/u/x/",
+        f"/refs/{PAPERS[0].id}.bib",
+    ]
     for route in find_routes(create_app(desk.site)):
         pair = (known.get(route.path[1:2], UNKNOWN[0]), UNKNOWN[0])
         paths += [
-            route.path.replace("{token}", one).replace("{name}", f"{one}.atom").split("{")[0] for one in pair
+            route.path.replace("{token}", one).replace("{name}", f"{one}.atom").split("{")[0]
+            for one in pair
         ]
     return list(dict.fromkeys(paths))
 
@@ -89,7 +99,9 @@ def dump(desk: Desk) -> list[str]:
 
 def open_page(desk: Desk, reader: str = READER) -> httpx.Response:
     """Open a page with a form: that by which somebody unsubscribes."""
-    return desk.http.get(f"/u/{desk.links.unsubscribe_token(Destination.parse(reader), 'perf-team')}")
+    return desk.http.get(
+        f"/u/{desk.links.unsubscribe_token(Destination.parse(reader), 'perf-team')}"
+    )
 
 
 # Other sites' forms (CSRF)
@@ -99,7 +111,10 @@ def test_a_form_of_another_origin_changes_nothing(desk: Desk) -> None:
     page, before = open_page(desk), dump(desk)
     for origin in ORIGINS:
         answer = desk.press(page, origin=origin)
-        assert (answer.status_code, f"Open the page again at {ORIGIN}" in answer.text) == (403, True), origin
+        assert (answer.status_code, f"Open the page again at {ORIGIN}" in answer.text) == (
+            403,
+            True,
+        ), origin
     both = httpx.Headers([("Origin", ORIGIN), ("Origin", EVIL)])
     assert desk.http.post(page.url, data=read_fields(page), headers=both).status_code == 403
     assert dump(desk) == before
@@ -109,7 +124,14 @@ def test_a_form_of_another_origin_changes_nothing(desk: Desk) -> None:
 def test_a_form_without_the_token_of_its_own_page_changes_nothing(desk: Desk) -> None:
     page, before = open_page(desk), dump(desk)
     other = read_fields(open_page(desk, "mailto:second@example.org"))["token"]
-    for token in ("", "é", *UNKNOWN, tokens(desk)["u"], other, read_fields(page)["token"].swapcase()):
+    for token in (
+        "",
+        "é",
+        *UNKNOWN,
+        tokens(desk)["u"],
+        other,
+        read_fields(page)["token"].swapcase(),
+    ):
         assert desk.press(page, token=token).status_code == 403, token
     assert dump(desk) == before
 
@@ -125,7 +147,9 @@ def test_a_page_is_good_until_the_end_of_the_next_day(desk: Desk) -> None:
 
 def test_without_a_public_address_no_form_is_taken(desk: Desk) -> None:
     page, file = open_page(desk), desk.world.folder / "digest.toml"
-    file.write_text(file.read_text(encoding="utf-8").replace(f'base_url = "{ORIGIN}"\n', ""), encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace(f'base_url = "{ORIGIN}"\n', ""), encoding="utf-8"
+    )
     with closing(desk.world.open()) as site, served(site) as url:
         assert desk.http.get(url, headers={"Host": "anything.example"}).status_code == 200
         headers = {"Origin": ORIGIN}
@@ -153,10 +177,18 @@ def test_no_address_reads_a_body_beyond_the_limit(shared: Desk, is_chunked: bool
 
 
 def test_the_database_holds_no_token_once_the_mails_themselves_are_deleted(desk: Desk) -> None:
-    delete_expired(desk.site.store, desk.world.clock.now() + timedelta(days=KEPT_DAYS["rendered bytes"], hours=1))
+    delete_expired(
+        desk.site.store,
+        desk.world.clock.now() + timedelta(days=KEPT_DAYS["rendered bytes"], hours=1),
+    )
     with desk.site.store.read() as conn:
-        tables = [conn.execute(select(table)).all() for table in schema.papers.metadata.sorted_tables]
-    rows = [b" ".join(x if isinstance(x, bytes) else str(x).encode() for x in row) for row in chain(*tables)]
+        tables = [
+            conn.execute(select(table)).all() for table in schema.papers.metadata.sorted_tables
+        ]
+    rows = [
+        b" ".join(x if isinstance(x, bytes) else str(x).encode() for x in row)
+        for row in chain(*tables)
+    ]
     assert len(rows) > 50
     for purpose, token in tokens(desk).items():
         assert not [row for row in rows if token.encode() in row]
@@ -176,7 +208,9 @@ def test_an_unknown_token_is_answered_with_the_same_bytes_everywhere(shared: Des
     answers = [shared.http.get(path) for token in UNKNOWN for path in secret_paths(shared, token)]
     assert {answer.status_code for answer in answers} == {404}
     contents = {(answer.url.path[:3], answer.content) for answer in answers}
-    assert len(contents) == len({path for path, _ in contents}), "a mail's link that is over says how to ask again"
+    assert len(contents) == len({path for path, _ in contents}), (
+        "a mail's link that is over says how to ask again"
+    )
     assert {content for path, content in contents if path not in {"/c/", "/p/", "/k/"}} == {
         shared.http.get("/nothing").content
     }
@@ -192,7 +226,9 @@ def test_no_secret_is_compared_but_in_constant_time() -> None:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
                     sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
-                    found += [f"{path}:{node.lineno}" for side in sides if SECRET_NAMES.search(side)]
+                    found += [
+                        f"{path}:{node.lineno}" for side in sides if SECRET_NAMES.search(side)
+                    ]
     assert not found
 
 
@@ -222,7 +258,9 @@ def test_every_answer_carries_one_strict_policy(desk: Desk) -> None:
         assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["x-robots-tag"] == "noindex"
         assert "server" not in answer.headers
-        is_public = "etag" in answer.headers and not re.match(r"/[a-eg-z]/", answer.request.url.path)
+        is_public = "etag" in answer.headers and not re.match(
+            r"/[a-eg-z]/", answer.request.url.path
+        )
         assert is_public or answer.headers["cache-control"] == "no-store"
         statuses.add(answer.status_code)
     assert statuses >= {200, 400, 403, 404, 405, 413}
@@ -230,7 +268,11 @@ def test_every_answer_carries_one_strict_policy(desk: Desk) -> None:
 
 def test_no_page_holds_what_the_policy_forbids(desk: Desk) -> None:
     style = desk.site.renderer.web_style_hash().strip("'")
-    pages = [answer.text for answer in ask_all(desk) if "text/html" in answer.headers.get("content-type", "")]
+    pages = [
+        answer.text
+        for answer in ask_all(desk)
+        if "text/html" in answer.headers.get("content-type", "")
+    ]
     assert len(pages) > 20
     for page in filter(None, pages):
         if not page.startswith("<!doctype"):  # the live part, which a page of ours takes in
@@ -240,7 +282,9 @@ def test_no_page_holds_what_the_policy_forbids(desk: Desk) -> None:
         assert f"sha256-{b64encode(hashlib.sha256(block.encode()).digest()).decode()}" == style
         body = page.replace(block, "")
         assert not re.search(r"<[^>]+\s(?:style|on\w+)\s*=", body)
-        assert not re.search(r"<script(?![^>]*\ssrc=)|javascript:|<(?:iframe|object|embed|base)\b", body)
+        assert not re.search(
+            r"<script(?![^>]*\ssrc=)|javascript:|<(?:iframe|object|embed|base)\b", body
+        )
         assert '<meta name="referrer" content="same-origin">' in body
 
 
@@ -266,7 +310,9 @@ def test_no_log_holds_a_token_an_address_or_what_was_searched_for(
         desk.http.close()
         asked = 2 * len(all_paths(desk)) + 3
         wait_until(lambda: sum(record.name == "digest.web" for record in caplog.records) >= asked)
-    ours = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    ours = [
+        record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))
+    ]
     told = "\n".join(f"{record.getMessage()} {vars(record)}" for record in ours)
     assert len(ours) > 30
     for secret in (*tokens(desk).values(), searched, "reader@example.org"):

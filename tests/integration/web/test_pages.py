@@ -21,14 +21,18 @@ def test_a_page_of_a_digest_has_every_paper_and_is_made_once(desk: Desk) -> None
     assert desk.http.get(page.request.url).content == page.content
 
 
-def test_an_error_of_ours_is_told_to_nobody_but_the_log(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_of_ours_is_told_to_nobody_but_the_log(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE digests SET content = 'spoilt'")
     answer = desk.http.get(f"/d/{desk.links.web_token('perf-team', 'run:2')}")
     assert answer.status_code == 500
     assert "Something went wrong here." in answer.text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    wait_until(lambda: any(record.exc_info for record in caplog.records if record.levelno == logging.ERROR))
+    wait_until(
+        lambda: any(record.exc_info for record in caplog.records if record.levelno == logging.ERROR)
+    )
 
 
 def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> None:
@@ -39,7 +43,9 @@ def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> No
 def readiness(desk: Desk, pulse: Pulse) -> tuple[int, str]:
     with served(desk.site, pulse=pulse) as url:
         answer = desk.http.get(f"{url}/readyz")
-    assert answer.json() == {"ready": answer.status_code == 200}, "why is nobody's business but the operator's"
+    assert answer.json() == {"ready": answer.status_code == 200}, (
+        "why is nobody's business but the operator's"
+    )
     return answer.status_code, " ".join(find_failures(desk.site, pulse))
 
 
@@ -73,7 +79,9 @@ def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     assert 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in lines
     assert 'digest_outbox{state="ready"} 1.0' in lines
     assert "digest_ready 0.0" in lines
-    (looked,) = [line for line in lines if line.startswith("digest_last_complete_poll_timestamp_seconds ")]
+    (looked,) = [
+        line for line in lines if line.startswith("digest_last_complete_poll_timestamp_seconds ")
+    ]
     assert float(looked.split()[1]) == pytest.approx(EVENING.timestamp(), abs=1)
 
 

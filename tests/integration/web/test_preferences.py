@@ -41,17 +41,23 @@ def post(house: House, path: str, **fields: str) -> Page:
     return Page(house.http, house.http.post(path, data={"token": token, **fields}, headers=ORIGIN))
 
 
-def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared: Desk, house: House) -> None:
+def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(
+    shared: Desk, house: House
+) -> None:
     house.subscribe(ME, "abs:measure")
     ((address, text),) = house.live(hours=1)
     (path,) = {*re.findall(r"https://localhost:8000(/p/[\w-]+)", text)}
     assert (address, path) == (ME, house.path(ME))
     assert "m…@example.org" in house.open(path).text
-    to_team = {text for mail in shared.mails for text in re.findall(r"/p/[\w-]+", str(mail.message))}
+    to_team = {
+        text for mail in shared.mails for text in re.findall(r"/p/[\w-]+", str(mail.message))
+    }
     assert to_team == {house.path(who) for who in (READER, "second@example.org")}
     links = house.world.links(house.site)
     public = [f"/d/{links.web_token(TEAM, 'run:2')}", f"/f/{links.feed_token(TEAM, 0)}.atom"]
-    said = [house.http.get(path).text for path in public] + [str(post) for post in shared.world.slack.messages]
+    said = [house.http.get(path).text for path in public] + [
+        str(post) for post in shared.world.slack.messages
+    ]
     assert len(said) >= 3
     assert not [text for text in said if "/p/" in text]
 
@@ -61,9 +67,15 @@ def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House
     page = page.press("save", abstracts="full", feed="yes", on=["clocks"])
     kinds = ["new", "replaced"]
     page = page.press("save", days="fridays", hour="9", zone="Europe/Berlin", kind=kinds)
-    assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
+    assert (page.status, page.said) == (
+        200,
+        "Saved. Your next digest comes Friday 20 November at 09:00 CET.",
+    )
     wish = house.preferences().choices
-    assert [(query.text, query.is_on) for query in wish.queries] == [("abs:measure", False), ("ti:clocks", True)]
+    assert [(query.text, query.is_on) for query in wish.queries] == [
+        ("abs:measure", False),
+        ("ti:clocks", True),
+    ]
     assert wish.cadence == "fridays at 09:00 Europe/Berlin"
     assert wish.kinds == (Kind.NEW, Kind.REPLACEMENT)
     assert (wish.abstracts, wish.has_feed) == (Abstracts.FULL, True)
@@ -87,7 +99,9 @@ def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) 
     wrong = page.press("save", zone="Europe/Berln", hour="7", kind=["withdrawn"], on=[])
     assert wrong.status == 400
     assert "'Europe/Berln' is not a time zone. Write it like Europe/Berlin." in wrong.text
-    assert re.search(r'name="zone" value="Europe/Berln"[^>]*aria-describedby="mistake-when"', wrong.answer.text)
+    assert re.search(
+        r'name="zone" value="Europe/Berln"[^>]*aria-describedby="mistake-when"', wrong.answer.text
+    )
     fields = wrong.form("save").fields
     assert {("hour", "7"), ("kind", "withdrawn")} <= {*fields}
     assert not [value for name, value in fields if name == "on" or value == "new"]
@@ -116,7 +130,9 @@ def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) 
         {},
     ],
 )
-def test_what_no_page_offers_is_refused_and_changes_nothing(house: House, fields: dict[str, str]) -> None:
+def test_what_no_page_offers_is_refused_and_changes_nothing(
+    house: House, fields: dict[str, str]
+) -> None:
     path = house.subscribe(ME, "abs:measure")
     before = house.dump()
     assert post(house, path, **fields).status == 400
@@ -131,24 +147,38 @@ def test_a_form_without_our_token_or_from_elsewhere_changes_nothing(house: House
     answers = [
         house.http.post(path, data=fields, headers=ORIGIN),
         house.http.post(path, data={**fields, "token": token}),
-        house.http.post(path, data={**fields, "token": token}, headers={"Origin": "https://elsewhere.example"}),
+        house.http.post(
+            path, data={**fields, "token": token}, headers={"Origin": "https://elsewhere.example"}
+        ),
         house.http.post(f"{path}/query", data={"token": token, "q": "gpu"}, headers=ORIGIN),
     ]
     assert [answer.status_code for answer in answers] == [403] * 4
     for address in (path, f"{path}/query", f"{path}/query/measure?q=gpu"):
-        assert [house.http.request(method, address).status_code for method in ("GET", "HEAD")] == [200, 200]
+        assert [house.http.request(method, address).status_code for method in ("GET", "HEAD")] == [
+            200,
+            200,
+        ]
     assert house.dump() == before
 
 
-def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_was(house: House) -> None:
+def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_was(
+    house: House,
+) -> None:
     path, other = house.subscribe(ME, "abs:measure"), house.subscribe(OTHER, "ti:clocks")
     links = house.world.links(house.site)
-    paths = [path, "/p/x", f"/p/{links.web_token(TEAM, 'run:2')}", f"/p/{links.feed_token(TEAM, 0)}"]
+    paths = [
+        path,
+        "/p/x",
+        f"/p/{links.web_token(TEAM, 'run:2')}",
+        f"/p/{links.feed_token(TEAM, 0)}",
+    ]
     with house.site.store.begin() as conn:
         erase_person(conn, house.site.config, ME, at=house.world.clock.now())
     answers = [house.http.get(path) for path in paths] + [house.http.get(f"{path}/query")]
     token = dict(house.open(other).forms[0].fields)["token"]
-    assert {(answer.status_code, answer.content) for answer in answers} == {(404, answers[0].content)}
+    assert {(answer.status_code, answer.content) for answer in answers} == {
+        (404, answers[0].content)
+    }
     assert house.http.post(path, data={"token": token}, headers=ORIGIN).status_code == 403
 
 
@@ -179,7 +209,10 @@ def test_nobody_gets_first_saved_queries_of_their_own_where_the_operator_admits_
         before = house.dump()
         query = house.open(f"{house.path(READER)}/query?q=gpu")
         refused = query.send(query.forms[0], query.forms[0].buttons[1])
-        assert (refused.status, "hese digests are set by the operator" in refused.text) == (400, True)
+        assert (refused.status, "hese digests are set by the operator" in refused.text) == (
+            400,
+            True,
+        )
         assert house.dump() == before
 
 
@@ -189,13 +222,18 @@ def test_somebody_whom_the_file_names_adds_a_query_of_their_own(house: House) ->
     tried = page.send(add, add.buttons[0], q="ti:clocks")
     saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
     assert saved.said.startswith("Saved. Your next digest comes")
-    assert saved.press("save", days="daily").status == 200, "the forms of the answer lead where they should"
+    assert saved.press("save", days="daily").status == 200, (
+        "the forms of the answer lead where they should"
+    )
     mails = house.live(hours=1)
     assert [(address, "*Clocks* & caches" in text) for address, text in mails] == [(READER, True)]
 
 
 def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
-    mine, _ = house.subscribe(ME, "abs:measure", "ti:queues"), house.subscribe(OTHER, "ti:clocks", "ti:tail")
+    mine, _ = (
+        house.subscribe(ME, "abs:measure", "ti:queues"),
+        house.subscribe(OTHER, "ti:clocks", "ti:tail"),
+    )
     other = house.preferences(OTHER)
     assert other.own is not None
     for action in ("unsubscribe", "undo"):
@@ -203,12 +241,23 @@ def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
         assert "This subscription is none of yours." in refused.text
     post(house, mine, action="delete", name="clocks")
     assert house.http.get(f"{mine}/query/clocks").status_code == 404
-    post(house, mine, action="save", days="daily", hour="9", kind="new", abstracts="full", listed="clocks")
+    post(
+        house,
+        mine,
+        action="save",
+        days="daily",
+        hour="9",
+        kind="new",
+        abstracts="full",
+        listed="clocks",
+    )
     assert house.preferences(OTHER) == other
 
 
 @pytest.mark.parametrize("which", [TEAM, "*", "own"])
-def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(house: House, which: str) -> None:
+def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(
+    house: House, which: str
+) -> None:
     path = house.subscribe(READER, "abs:measure")
     own = house.preferences(READER).memberships[0].name
     name = own if which == "own" else which
@@ -268,14 +317,19 @@ def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     assert "− Queues that never drain" in tried.text
     assert 'data-was="abs:measure"' in tried.answer.text
     assert (
-        house.http.get(re.findall(r'<script src="([^"]+)"', tried.answer.text)[0].replace("../", "/")).status_code
+        house.http.get(
+            re.findall(r'<script src="([^"]+)"', tried.answer.text)[0].replace("../", "/")
+        ).status_code
         == 200
     )
     wrong = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:(clocks")
     assert (wrong.status, "The nearest that works:" in wrong.text) == (200, True)
     assert house.dump() == before
     saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
-    assert (saved.status, house.preferences().choices.queries[0].text) == (200, "ti:clocks OR ti:tail")
+    assert (saved.status, house.preferences().choices.queries[0].text) == (
+        200,
+        "ti:clocks OR ti:tail",
+    )
 
 
 def test_a_query_that_was_off_brings_what_is_announced_once_it_is_on(house: House) -> None:
@@ -301,7 +355,10 @@ def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(ho
 
     assert add("cs.PF").said.startswith("Saved.")
     assert add("cat:cs.PF").said.startswith("Saved."), "the same again adds none"
-    assert [query.text for query in house.preferences().choices.queries] == ["abs:measure", "cat:cs.PF"]
+    assert [query.text for query in house.preferences().choices.queries] == [
+        "abs:measure",
+        "cat:cs.PF",
+    ]
     same = edit(house, path, "measure", "cat:cs.PF")
     assert (same.status, "You have this saved query already." in same.text) == (400, True)
     wrong = add("abs:(gpu")
@@ -328,13 +385,19 @@ def find_likes(text: str) -> str:
 TAIL, QUEUES, CLOCKS = (paper.id for paper in PAPERS)
 
 
-def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undone(house: House) -> None:
+def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undone(
+    house: House,
+) -> None:
     path = house.subscribe(ME, "abs:measure")
     assert "You have chosen no paper yet. Each mail with papers links" in house.open(path).text
     ((_, text),) = house.live(hours=1)
     page, before = house.open(find_likes(text)), house.dump()
-    assert page.answer.text.count(' like Queues that never drain"') == 2, "each button names its paper"
-    assert [house.http.request(method, find_likes(text)).status_code for method in ("GET", "HEAD")] == [200, 200]
+    assert page.answer.text.count(' like Queues that never drain"') == 2, (
+        "each button names its paper"
+    )
+    assert [
+        house.http.request(method, find_likes(text)).status_code for method in ("GET", "HEAD")
+    ] == [200, 200]
     assert house.dump() == before
     said = page.press("more", QUEUES).press("less", CLOCKS)
     once = house.dump()
@@ -342,12 +405,17 @@ def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undo
     assert [said.has("more", one) for one in (TAIL, QUEUES, CLOCKS)] == [True, False, False]
     mine = house.open(path)
     assert "Less like: Clocks & caches Undo More like: Queues that never drain Undo" in mine.text
-    assert urljoin(path, re.findall(r'href="([^"]+/d/[^"]+)"', mine.answer.text)[0]) == find_likes(text)
+    assert urljoin(path, re.findall(r'href="([^"]+/d/[^"]+)"', mine.answer.text)[0]) == find_likes(
+        text
+    )
     assert page.press("less", QUEUES).has("forget", QUEUES), "the other opinion replaces the first"
     assert said.press("forget", CLOCKS).has("more", CLOCKS)
     undone = mine.press("forget", QUEUES)
     assert (undone.said, mine.press("forget", QUEUES).said) == ("Undone.", "Undone.")
-    assert "Open your last digest to say of which papers you want more, and of which less." in undone.text
+    assert (
+        "Open your last digest to say of which papers you want more, and of which less."
+        in undone.text
+    )
     assert "Queues" not in undone.text
 
 
@@ -361,24 +429,36 @@ def test_what_is_not_theirs_alone_nobody_says_more_or_less_of(
     links, other = house.world.links(house.site), house.preferences(OTHER).own
     assert other is not None
     mine, before = find_likes(text), house.dump()
-    pages = [find_likes(theirs).rpartition("/")[2], links.web_token(TEAM, "run:2"), links.archive_token(TEAM), "x"]
+    pages = [
+        find_likes(theirs).rpartition("/")[2],
+        links.web_token(TEAM, "run:2"),
+        links.archive_token(TEAM),
+        "x",
+    ]
     fields = {"paper": CLOCKS, "subscription": other.subscription.name}
     for page in pages:
         assert house.http.get(f"{path}/d/{page}").status_code == 404
         answer = post(house, mine, action="more", digest=page, **fields)
         assert (answer.status, "no digest that you alone get" in answer.text) == (404, True)
     for action, wrong in {"more": TAIL, "less": "x", "forget": CLOCKS}.items():
-        answer = post(house, mine, action=action, digest=mine.rpartition("/")[2], **fields | {"paper": wrong})
+        answer = post(
+            house, mine, action=action, digest=mine.rpartition("/")[2], **fields | {"paper": wrong}
+        )
         assert answer.status == 404
     token = dict(house.open(path).forms[0].fields)["token"]
     forged = {"action": "more", "digest": mine.rpartition("/")[2], "paper": QUEUES, "token": token}
-    assert house.http.post(mine, data=forged, headers=ORIGIN).status_code == 403, "the token of another page"
+    assert house.http.post(mine, data=forged, headers=ORIGIN).status_code == 403, (
+        "the token of another page"
+    )
     assert house.dump() == before
     monkeypatch.setattr(preferences, "MOST_LIKES", 1)
     shown = house.open(mine)
     assert [shown.press(what, QUEUES).status for what in ("more", "more", "less")] == [200] * 3
     full = shown.press("less", CLOCKS)
-    assert (full.status, "You said this of 1 papers, and nobody may of more" in full.text) == (400, True)
+    assert (full.status, "You said this of 1 papers, and nobody may of more" in full.text) == (
+        400,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -399,7 +479,9 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
         text = read_text(house.world.mail.mails[0].message)
         with house.site.store.read() as conn:
             ((row, _),) = load_frozen(conn, TEAM)
-        page = house.open(f"{house.path(READER)}/d/{house.world.links(house.site).web_token(TEAM, row.slot)}")
+        page = house.open(
+            f"{house.path(READER)}/d/{house.world.links(house.site).web_token(TEAM, row.slot)}"
+        )
         assert (page.status, bool(find_likes(text))) == ((200, True) if has_page else (404, False))
         assert ("More or less like this" in house.open(house.path(READER)).text) is has_page
         if has_page:
@@ -410,20 +492,30 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
             assert "Tail latency" not in re.sub(r"INSERT INTO \"?(?!librar).*", "", house.dump())
 
 
-def test_what_a_reader_wants_less_of_comes_later_and_as_before_once_it_is_undone(house: House) -> None:
+def test_what_a_reader_wants_less_of_comes_later_and_as_before_once_it_is_undone(
+    house: House,
+) -> None:
     house.subscribe(ME, "abs:measure", cadence="on announcement")
     ((_, text),) = house.live(hours=1)
 
     def read_order(day: int) -> list[str]:
         """Let an announcement come with a paper on tail latency and two others; return their titles as sent."""
-        titles = f"Stopwatches ({day})", f"Sundials ({day})", f"Tail latency again, on shared GPUs ({day})"
+        titles = (
+            f"Stopwatches ({day})",
+            f"Sundials ({day})",
+            f"Tail latency again, on shared GPUs ({day})",
+        )
         at = datetime(2026, 11, day, 12, tzinfo=UTC)
         house.world.arxiv.add(
             *(make_paper(16_000 + 10 * day + one, title, at) for one, title in enumerate(titles))
         )
         days = (at + timedelta(hours=40) - house.world.clock.now()) / timedelta(days=1)
         (mail,) = [text for address, text in house.live(days=days) if address == ME]
-        found = [title.split()[0] for title in re.findall(r"(?m)^\d\. (.+?)$", mail) if f"({day})" in title]
+        found = [
+            title.split()[0]
+            for title in re.findall(r"(?m)^\d\. (.+?)$", mail)
+            if f"({day})" in title
+        ]
         return [one.strip("*") for one in found]
 
     usual = read_order(23)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.model.subscriptions import Destination
+from digest.model.destinations import Destination
 from digest.people.stored import STORED
 from digest.people.tables import load_person
 from tests.integration.web.conftest import Desk
@@ -44,7 +44,9 @@ def confirm(house: House, texts: list[str]) -> Page:
     page = house.http.get(path)
     token = re.search(r'name="token" value="([\w-]+)"', page.text)
     assert token is not None
-    return Page(house.http, house.http.post(path, data={"token": token[1], "answer": "yes"}, headers=ORIGIN))
+    return Page(
+        house.http, house.http.post(path, data={"token": token[1], "answer": "yes"}, headers=ORIGIN)
+    )
 
 
 def test_a_fresh_link_opens_once_and_looking_at_it_uses_nothing_up(house: House) -> None:
@@ -80,7 +82,14 @@ def test_a_key_opens_the_data_of_one_person_and_no_other_is_as_good(house: House
     page = enter(house)
     (key,) = {value for form in page.forms for name, value in form.fields if name == "key"}
     expiry, mac, _ = key.split(".", 2)
-    forged = ["", "x", key[:-1], f"{key}x", f"{expiry}.{mac}.{OTHER}", f"{int(expiry) + 60}.{mac}.{ME}"]
+    forged = [
+        "",
+        "x",
+        key[:-1],
+        f"{key}x",
+        f"{expiry}.{mac}.{OTHER}",
+        f"{int(expiry) + 60}.{mac}.{ME}",
+    ]
     forged += [
         f"{expiry}.{'A' * 22}.{ME}",
         f"{expiry}.{mac}é.{ME}",
@@ -114,7 +123,9 @@ def test_everything_stored_of_a_person_is_in_their_export(house: House) -> None:
         "matches": "numbers of the papers that the digests name",
         "near_days": "figures, made of what they like and what arXiv announced",
         "alarms": "said to the operator of this service",
-        **dict.fromkeys(("requests", "poll_runs", "cursors", "quarantine"), "says nothing of anybody"),
+        **dict.fromkeys(
+            ("requests", "poll_runs", "cursors", "quarantine"), "says nothing of anybody"
+        ),
     }
     tables = {table for kind in STORED for table in kind.tables}
     assert tables == {*stored, *left_out}
@@ -162,22 +173,28 @@ def test_after_moving_everything_comes_to_the_new_address_alone(house: House) ->
     assert house.open(house.path(NEW)).has("save")
     with house.site.store.read() as conn:
         assert load_person(conn, ME) is None
-    assert [(address, LATER.title in text) for address, text in house.live(hours=9)] == [(NEW, True)]
+    assert [(address, LATER.title in text) for address, text in house.live(hours=9)] == [
+        (NEW, True)
+    ]
     token = re.search(r'name="token" value="([\w-]+)"', house.http.get(leave).text)
     assert token is not None
     house.http.post(leave, data={"token": token[1], "answer": "unsubscribe"}, headers=ORIGIN)
-    assert "You unsubscribed on Mon 23 Nov." in house.open(house.path(NEW)).text, "by a link of an old mail"
+    assert "You unsubscribed on Mon 23 Nov." in house.open(house.path(NEW)).text, (
+        "by a link of an old mail"
+    )
     house.live(days=3)
-    assert f"'mailto:{ME}'" not in house.dump(), "no token, no destination, no delivery, and the letter is over"
+    assert f"'mailto:{ME}'" not in house.dump(), (
+        "no token, no destination, no delivery, and the letter is over"
+    )
     enter(house, NEW).press("erase", sure="yes")
     assert (ME in house.dump(), NEW in house.dump()) == (False, False)
 
 
-def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_address(house: House) -> None:
+def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_address(
+    house: House,
+) -> None:
     house.subscribe(READER, "abs:measure")
-    team = (
-        f"/u/{house.world.links(house.site).unsubscribe_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
-    )
+    team = f"/u/{house.world.links(house.site).unsubscribe_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
     house.live(hours=1)
     enter(house, READER).press("move", address=NEW)
     assert confirm(house, [text for _, text in house.live()]).status == 200
@@ -187,7 +204,9 @@ def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_add
     assert sorted(address for address, _ in house.live(days=4)) == [NEW, "second@example.org"]
 
 
-def test_a_message_that_was_being_tried_again_is_written_anew_for_the_new_address(house: House) -> None:
+def test_a_message_that_was_being_tried_again_is_written_anew_for_the_new_address(
+    house: House,
+) -> None:
     house.subscribe(ME, "abs:measure")
     house.world.mail.script.reply("RCPT", "451 4.3.0 later", times=1)
     assert house.live(hours=1) == []
@@ -253,9 +272,15 @@ def test_links_that_a_person_ended_never_work_again_and_unsubscribing_in_old_mai
         house.preferences(address).person.destination, "perf-team"
     )
     page = house.open(ended[0]).press("end")
-    assert (page.status, "Old links to your subscriptions no longer work." in page.text) == (200, True)
+    assert (page.status, "Old links to your subscriptions no longer work." in page.text) == (
+        200,
+        True,
+    )
     over = house.http.get(ended[0])
-    assert (over.status_code, 'Get a new one by mail: <a href="https://localhost:8000/link">' in over.text) == (
+    assert (
+        over.status_code,
+        'Get a new one by mail: <a href="https://localhost:8000/link">' in over.text,
+    ) == (
         404,
         True,
     )

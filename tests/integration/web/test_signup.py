@@ -16,11 +16,18 @@ from sqlalchemy import Table, func, select
 
 from digest.inspect.status import load_alarms
 from digest.model import secrets
+from digest.model.destinations import Destination
 from digest.model.people import REQUESTS_OF_NETWORK
-from digest.model.subscriptions import Destination
 from digest.serve.steps import run_pass
 from digest.store.alarms import AlarmName
-from digest.store.schema import deliveries, request_counts, saved_queries, signups, subscribers, suppressions
+from digest.store.schema import (
+    deliveries,
+    request_counts,
+    saved_queries,
+    signups,
+    subscribers,
+    suppressions,
+)
 from tests.fakes.mail import ReceivedMail
 from tests.integration.web.conftest import ORIGIN, Desk, open_desk
 from tests.integration.web.world import LATER, SUNDAY, live_in
@@ -94,11 +101,15 @@ def ask(desk: Desk, **changes: Any) -> httpx.Response:  # noqa: ANN401 - fields 
 
 def count_rows(desk: Desk, *tables: Table) -> list[int]:
     with desk.site.store.read() as conn:
-        return [conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
+        return [
+            conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
+        ]
 
 
 def read_text(page: httpx.Response) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", page.text.partition("<main>")[2].partition("</main>")[0]).split())
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", page.text.partition("<main>")[2].partition("</main>")[0]).split()
+    )
 
 
 def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
@@ -111,8 +122,13 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
         ("ada@example.org",),
         "Please confirm your subscription",
     )
-    assert not {"tail", "latency", "Berlin", "Queues"} & set(re.findall(r"\w+", text)), "nothing that was typed"
-    assert [letter.message[name] for name in ("List-Unsubscribe", "Auto-Submitted")] == [None, "auto-generated"]
+    assert not {"tail", "latency", "Berlin", "Queues"} & set(re.findall(r"\w+", text)), (
+        "nothing that was typed"
+    )
+    assert [letter.message[name] for name in ("List-Unsubscribe", "Auto-Submitted")] == [
+        None,
+        "auto-generated",
+    ]
     link = re.search(r"/c/[\w-]{22}", text)
     assert link is not None
     page = office.http.get(link[0])
@@ -123,8 +139,9 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
     assert count_rows(office, saved_queries) == [1], "a GET changes nothing"
     done = office.press(page, answer="yes")
     assert "You are subscribed." in read_text(done)
-    assert "Your papers Sent daily at 06:00 Europe/Berlin. The next one: Fri 20 Nov 06:00 Berlin" in read_text(
-        done
+    assert (
+        "Your papers Sent daily at 06:00 Europe/Berlin. The next one: Fri 20 Nov 06:00 Berlin"
+        in read_text(done)
     )
     assert f'href="https://localhost:8000/p/{office.links.preferences_token(ADA)}"' in done.text
     assert [mail.message["Subject"].partition(":")[0] for mail in run(office)] == [
@@ -134,7 +151,9 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
     office.world.arxiv.add(LATER)
     office.world.clock.sleep((SUNDAY - office.world.clock.now()).total_seconds() + 4 * 3600)
     titles = [
-        mail.message["List-Id"].split("<")[0].strip() for mail in run(office) if ADA.address in mail.recipients
+        mail.message["List-Id"].split("<")[0].strip()
+        for mail in run(office)
+        if ADA.address in mail.recipients
     ]
     assert titles == ["Queues & more"], "the stopwatches are nothing of tail latency"
 
@@ -173,11 +192,15 @@ def test_no_more_queries_are_taken_than_arxivs_search_is_asked_for(
     office: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = office.site.config
-    monkeypatch.setattr(office.site, "config", replace(config, arxiv=replace(config.arxiv, source="query")))
+    monkeypatch.setattr(
+        office.site, "config", replace(config, arxiv=replace(config.arxiv, source="query"))
+    )
     monkeypatch.setattr("digest.people.preferences.MOST_SEARCHED", 1)
     refused = office.press(ask(office), answer="yes")
     assert refused.status_code == 400
-    assert "No more saved queries are possible here Ask who runs this service." in read_text(refused)
+    assert "No more saved queries are possible here Ask who runs this service." in read_text(
+        refused
+    )
     assert count_rows(office, saved_queries) == [1]
 
 
@@ -196,9 +219,15 @@ def test_known_and_unknown_addresses_are_answered_alike(office: Desk, path: str)
     unknown = send(office, path, {**WISH, "address": "bo@example.org"})
     assert known.text.replace("ada@", "bo@") == unknown.text
     others = ("date", "content-length")  # the other address has another length
-    assert dict(known.headers, **dict.fromkeys(others)) == dict(unknown.headers, **dict.fromkeys(others))
+    assert dict(known.headers, **dict.fromkeys(others)) == dict(
+        unknown.headers, **dict.fromkeys(others)
+    )
     if path == "/link":
-        mails = [mail for mail in run(office) if mail.message["Subject"] == "Your link to your subscriptions"]
+        mails = [
+            mail
+            for mail in run(office)
+            if mail.message["Subject"] == "Your link to your subscriptions"
+        ]
         assert [mail.recipients for mail in mails] == [(ADA.address,)]
         assert f"/p/{office.links.preferences_token(ADA)}" in mails[0].message.get_content()
 
@@ -225,7 +254,9 @@ def test_what_cannot_be_taken_is_said_above_the_form_as_it_was_filled_in(
     given = {**WISH, **changes}
     page = send(office, "/subscribe", given)
     assert (page.status_code, said in read_text(page)) == (400, True), read_text(page)
-    kept = dict(re.findall(r'<input type="(?:text|email)" id="(\w+)"[^>]* value="([^"]*)"', page.text))
+    kept = dict(
+        re.findall(r'<input type="(?:text|email)" id="(\w+)"[^>]* value="([^"]*)"', page.text)
+    )
     assert kept["q"] == given["q"]
     assert ('<option value="daily" selected>' in page.text) == (given["days"] == "daily")
     assert count_rows(office, signups, request_counts) == [0, 0], "nothing of it is stored"
@@ -234,18 +265,25 @@ def test_what_cannot_be_taken_is_said_above_the_form_as_it_was_filled_in(
 @pytest.mark.parametrize("office", ["example.org"], indirect=True)
 def test_where_only_domains_may_others_are_told_which(office: Desk) -> None:
     page = send(office, "/subscribe", {**WISH, "address": "ada@other.example"})
-    assert (page.status_code, "Only addresses of example.org may subscribe here" in read_text(page)) == (400, True)
+    assert (
+        page.status_code,
+        "Only addresses of example.org may subscribe here" in read_text(page),
+    ) == (400, True)
 
 
 @pytest.mark.parametrize("office", [["example.org", "carol@other.example"]], indirect=True)
 def test_who_may_subscribe_is_known_of_domains_and_of_nobody(office: Desk) -> None:
     assert "Check your mail" in read_text(send(office, "/subscribe", WISH))
     pages = [
-        send(office, "/subscribe", {**WISH, "address": f"{name}@other.example"}) for name in ("carol", "dave_")
+        send(office, "/subscribe", {**WISH, "address": f"{name}@other.example"})
+        for name in ("carol", "dave_")
     ]
     assert pages[0].text.replace("carol", "dave_") == pages[1].text
     assert "If yours is not one of them, no mail comes." in read_text(pages[0])
-    assert [mail.recipients for mail in run(office)] == [("ada@example.org",), ("carol@other.example",)]
+    assert [mail.recipients for mail in run(office)] == [
+        ("ada@example.org",),
+        ("carol@other.example",),
+    ]
 
 
 @pytest.mark.parametrize("office", ["closed"], indirect=True)
@@ -259,23 +297,35 @@ def test_where_nobody_may_subscribe_readers_still_get_their_link(office: Desk) -
 def test_a_met_limit_says_when_it_ends_and_the_operator_is_told(office: Desk) -> None:
     for number in range(REQUESTS_OF_NETWORK.most):
         fields = {"address": f"a{number}@example.org"}
-        assert send(office, "/link", fields, **{"X-Forwarded-For": f"203.0.113.{number}"}).status_code == 200
+        assert (
+            send(office, "/link", fields, **{"X-Forwarded-For": f"203.0.113.{number}"}).status_code
+            == 200
+        )
     page = send(office, "/subscribe", WISH, **{"X-Forwarded-For": "203.0.113.99"})
     assert (page.status_code, page.headers["Retry-After"]) == (429, str(73 * 60))
     assert "Try again after Fri 20 Nov 05:00 UTC." in read_text(page)
-    assert send(office, "/subscribe", WISH, **{"X-Forwarded-For": "198.51.100.7"}).status_code == 200
+    assert (
+        send(office, "/subscribe", WISH, **{"X-Forwarded-For": "198.51.100.7"}).status_code == 200
+    )
     with office.site.store.read() as conn:
-        names = [alarm.name for alarm in load_alarms(conn, office.site.config, office.site.clock.now())]
+        names = [
+            alarm.name for alarm in load_alarms(conn, office.site.config, office.site.clock.now())
+        ]
     assert names == [AlarmName.SIGNUPS]
 
 
 def test_the_address_of_a_letter_that_failed_alarms_nobody_and_is_forgotten(office: Desk) -> None:
-    office.world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=9, match="ada@example.org")
+    office.world.mail.script.reply(
+        "RCPT", "550 5.1.1 no such user", times=9, match="ada@example.org"
+    )
     send(office, "/subscribe", WISH)
     run(office)
     with office.site.store.read() as conn:
         assert (
-            conn.execute(select(deliveries.c.state).where(deliveries.c.destination == str(ADA))).scalar() == "dead"
+            conn.execute(
+                select(deliveries.c.state).where(deliveries.c.destination == str(ADA))
+            ).scalar()
+            == "dead"
         )
         assert load_alarms(conn, office.site.config, office.site.clock.now()) == ()
     office.world.clock.sleep(48 * 3600)

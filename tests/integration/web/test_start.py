@@ -24,7 +24,9 @@ MOST_SCRIPT = 4_000
 
 
 @contextmanager
-def begin(folder: Path, *, extra: str = "", runs: bool = True, **environ: str) -> Iterator[httpx.Client]:
+def begin(
+    folder: Path, *, extra: str = "", runs: bool = True, **environ: str
+) -> Iterator[httpx.Client]:
     """Serve an installation with settings of its own, after a first check or before."""
     with live_in(folder) as world:
         world.write_config(extra=extra)
@@ -76,7 +78,9 @@ def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -
         list_texts(page, "//p[@class='read']")[1]
         == 'Read as: the paper is in cs.PF, and the title has "gpu" or "clocks".'
     )
-    assert list_texts(page, "//p[@class='rate']") == ["About 1 paper a week, a mail only when there are any."]
+    assert list_texts(page, "//p[@class='rate']") == [
+        "About 1 paper a week, a mail only when there are any."
+    ]
     assert "Papers have been stored here since Tue 10 Nov." in page
     assert [PAPERS[2].title, PAPERS[0].title] == list_texts(page, "//h3")
     assert len(find(page, "//svg/rect")) == 10
@@ -111,7 +115,9 @@ def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(shar
     assert "<b> " not in page
 
 
-@pytest.mark.parametrize("text", ["(" * 1_999, "a*" * 999, "x " * 1_000, "x" * 20_000, "\x00", "�", "AND", '"'])
+@pytest.mark.parametrize(
+    "text", ["(" * 1_999, "a*" * 999, "x " * 1_000, "x" * 20_000, "\x00", "�", "AND", '"']
+)
 def test_a_hostile_query_is_answered_with_a_page(shared: Desk, text: str) -> None:
     for path in ("/", "/live"):
         answer = ask(shared.http, path, q=text)
@@ -119,14 +125,28 @@ def test_a_hostile_query_is_answered_with_a_page(shared: Desk, text: str) -> Non
         assert len(answer.content) < MOST_BYTES
 
 
-def test_where_sign_up_is_on_the_page_takes_an_address_and_what_can_be_joined(tmp_path: Path) -> None:
-    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra='joinable = true\ntitle = "Our <papers>"\n') as http:
+def test_where_sign_up_is_on_the_page_takes_an_address_and_what_can_be_joined(
+    tmp_path: Path,
+) -> None:
+    with begin(
+        tmp_path, DIGEST_WEB_SIGNUP="open", extra='joinable = true\ntitle = "Our <papers>"\n'
+    ) as http:
         page = ask(http, "/", q=" cat:cs.PF").text
     assert len(page.encode()) <= MOST_BYTES
     (form,) = find(page, "//form[@method='post']")
     assert form.get("action") == "subscribe"
     fields = dict.fromkeys(form.xpath(".//@name"))
-    assert list(fields) == ["token", "q", "joins", "address", "days", "hour", "zone", "kinds", "feed"]
+    assert list(fields) == [
+        "token",
+        "q",
+        "joins",
+        "address",
+        "days",
+        "hour",
+        "zone",
+        "kinds",
+        "feed",
+    ]
     assert form.fields["q"] == " cat:cs.PF"
     assert form.xpath(".//input[@name='joins']/@value") == ["perf-team"]
     assert "Our &lt;papers&gt;" in page
@@ -155,12 +175,24 @@ def test_only_a_query_that_brings_papers_can_be_subscribed_to_and_no_second_fiel
         refused = [http.get("/private"), http.put("/subscribe")]
     brings = text.startswith("cat:")
     assert find(page, "//form[@method='post']//input[@name='q']/@value") == [text if brings else ""]
-    assert find(page, "//input[@readonly] | //input[@name='q' and not(@type='hidden')]/@id") == ["q"]
-    assert bool(find(page, "//div[@id='said']/@data-brings")) == brings == ("Finds papers" not in page and brings)
-    assert (reloaded.status_code, find(reloaded.text, "//form//input[@name='q']/@value")) == (200, [""])
+    assert find(page, "//input[@readonly] | //input[@name='q' and not(@type='hidden')]/@id") == [
+        "q"
+    ]
+    assert (
+        bool(find(page, "//div[@id='said']/@data-brings"))
+        == brings
+        == ("Finds papers" not in page and brings)
+    )
+    assert (reloaded.status_code, find(reloaded.text, "//form//input[@name='q']/@value")) == (
+        200,
+        [""],
+    )
     assert find(reloaded.text, "//option[@selected]/@value") == ["weekdays", "9"]
     for answer in refused:
-        assert (answer.status_code, "This page opens only from the form." in answer.text) == (405, True)
+        assert (answer.status_code, "This page opens only from the form." in answer.text) == (
+            405,
+            True,
+        )
         assert find(answer.text, "//a[text()='Start here.']/@href") == ["https://localhost:8000/"]
 
 
@@ -172,7 +204,9 @@ def test_only_a_query_that_brings_papers_can_be_subscribed_to_and_no_second_fiel
         ("tail,  latency", None),
     ],
 )
-def test_that_quotes_find_words_side_by_side_is_a_link(shared: Desk, text: str, link: str | None) -> None:
+def test_that_quotes_find_words_side_by_side_is_a_link(
+    shared: Desk, text: str, link: str | None
+) -> None:
     page = ask(shared.http, "/live", q=text).text
     found = find(page, "//p[@class='read'][starts-with(., 'Note')]/a/@href")
     assert [unquote(one).removeprefix("?q=") for one in found] == ([link] if link else [])
@@ -180,7 +214,10 @@ def test_that_quotes_find_words_side_by_side_is_a_link(shared: Desk, text: str, 
 
 def test_before_the_first_check_it_says_what_will_be_here(tmp_path: Path) -> None:
     with begin(tmp_path, runs=False) as http:
-        assert "No papers are stored here yet. Look again tomorrow" in http.get("/", params={"q": "gpu"}).text
+        assert (
+            "No papers are stored here yet. Look again tomorrow"
+            in http.get("/", params={"q": "gpu"}).text
+        )
         assert ">No announcement has been checked yet." in http.get("/").text
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from digest.model.subscriptions import Destination
+from digest.model.destinations import Destination
 from digest.people.unsubscription import resubscribe_to
 from digest.serve.steps import run_pass
 from digest.store.schema import consents, suppressions
@@ -36,11 +36,15 @@ def recipients_of_next_announcement(desk: Desk) -> list[str]:
 
 
 MULTIPART = "multipart/form-data; boundary=b"
-QUOTED = b'--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n'
+QUOTED = (
+    b'--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n'
+)
 TYPED = QUOTED.replace(b"\r\n\r\n", b"\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n")
 
 
-@pytest.mark.parametrize("body", [None, QUOTED, QUOTED.replace(b'"', b"").removesuffix(b"\r\n"), TYPED])
+@pytest.mark.parametrize(
+    "body", [None, QUOTED, QUOTED.replace(b'"', b"").removesuffix(b"\r\n"), TYPED]
+)
 def test_one_click_ends_it_in_every_encoding(desk: Desk, body: bytes | None) -> None:
     path = path_in_mail(desk)
     if body is None:
@@ -53,9 +57,13 @@ def test_one_click_ends_it_in_every_encoding(desk: Desk, body: bytes | None) -> 
     assert recipients_of_next_announcement(desk) == ["second@example.org"]
 
 
-def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing(desk: Desk) -> None:
+def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing(
+    desk: Desk,
+) -> None:
     of_others = (desk.links.web_token("perf-team", "run:2"), desk.links.feed_token("perf-team", 0))
-    answers = [desk.http.post(f"/u/{token}", data=ONE_CLICK) for token in ("A" * 22, "B" * 22, *of_others)]
+    answers = [
+        desk.http.post(f"/u/{token}", data=ONE_CLICK) for token in ("A" * 22, "B" * 22, *of_others)
+    ]
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
     assert "<h1>You are unsubscribed.</h1>" in answers[0].text
@@ -68,29 +76,44 @@ def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     page = desk.http.get(path).text
     assert "Unsubscribe from Perf team?" in page
     assert ("r…@example.org" in page, "reader@" in page) == (True, False)
-    assert "<h1>You are unsubscribed from Perf team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
+    assert (
+        "<h1>You are unsubscribed from Perf team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
+    )
     again = desk.http.get(path)
-    assert (again.status_code, "<h1>You are already unsubscribed from Perf team.</h1>" in again.text) == (
+    assert (
+        again.status_code,
+        "<h1>You are already unsubscribed from Perf team.</h1>" in again.text,
+    ) == (
         200,
         True,
     )
     assert 'value="leave"' not in again.text
     with desk.site.store.begin() as conn:
-        resubscribe_to(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
+        resubscribe_to(
+            conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now()
+        )
     assert "Unsubscribe from Perf team?" in desk.http.get(path).text
 
 
 def test_whatever_else_a_scanner_posts_ends_nothing(desk: Desk) -> None:
-    encoded = (
-        b"List-Unsubscribe=One-Click&a=b| List-Unsubscribe=One-Click|List-Unsubscribe=One-Clic%6b|answer=leave|"
+    encoded = b"List-Unsubscribe=One-Click&a=b| List-Unsubscribe=One-Click|List-Unsubscribe=One-Clic%6b|answer=leave|"
+    spaced, headed = (
+        QUOTED.replace(b"Click\r", b"Click \r"),
+        b'"\r\nContent-Disposition: form-data; name="x"\r\n',
     )
-    spaced, headed = QUOTED.replace(b"Click\r", b"Click \r"), b'"\r\nContent-Disposition: form-data; name="x"\r\n'
     named = [QUOTED.replace(b'"\r\n', instead, 1) for instead in (b'"; filename="x"\r\n', headed)]
-    tried = [(body, FORM) for body in (*encoded.split(b"|"), b"List-Unsubscribe=One-Click\r\n", QUOTED)]
-    tried += [(body, MULTIPART) for body in (spaced, *named, QUOTED.removesuffix(b"--b--\r\n") + QUOTED)]
+    tried = [
+        (body, FORM) for body in (*encoded.split(b"|"), b"List-Unsubscribe=One-Click\r\n", QUOTED)
+    ]
+    tried += [
+        (body, MULTIPART) for body in (spaced, *named, QUOTED.removesuffix(b"--b--\r\n") + QUOTED)
+    ]
     for body, kind in tried:
         headers = {"Content-Type": kind, "Origin": ORIGIN}
-        assert desk.http.post(path_in_mail(desk), content=body, headers=headers).status_code in (400, 403), body
+        assert desk.http.post(path_in_mail(desk), content=body, headers=headers).status_code in (
+            400,
+            403,
+        ), body
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions)).all() == []
 
@@ -111,12 +134,14 @@ def test_leaving_is_undone_on_its_page_and_only_what_comes_later_is_sent(desk: D
     assert "undo it here until Fri 27 Nov." in page.text
     answer = desk.press(page)
     assert "<h1>You are subscribed to Perf team again.</h1>" in answer.text
-    assert "<h1>You are subscribed to Perf team again.</h1>" in desk.press(page).text, "twice is as once"
+    assert "<h1>You are subscribed to Perf team again.</h1>" in desk.press(page).text, (
+        "twice is as once"
+    )
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions)).all() == []
-        assert conn.execute(select(consents.c.how).where(consents.c.event == "returned")).scalars().all() == [
-            "page"
-        ]
+        assert conn.execute(
+            select(consents.c.how).where(consents.c.event == "returned")
+        ).scalars().all() == ["page"]
     assert recipients_of_next_announcement(desk) == ["reader@example.org", "second@example.org"]
 
 
@@ -128,11 +153,17 @@ def test_after_seven_days_the_page_says_whom_to_ask(desk: Desk) -> None:
     desk.world.clock.sleep(timedelta(hours=1).total_seconds())
     for late in (desk.press(page), desk.http.get(path)):
         assert "<h1>You are already unsubscribed from Perf team.</h1>" in late.text
-        assert ("<form" in late.text, 'write to <a href="mailto:ops@example.org">' in late.text) == (False, True)
+        assert (
+            "<form" in late.text,
+            'write to <a href="mailto:ops@example.org">' in late.text,
+        ) == (False, True)
 
 
 @pytest.mark.parametrize("is_dropped_first", [True, False])
-def test_nobody_comes_back_by_it_whom_the_operator_no_longer_names(desk: Desk, is_dropped_first: bool) -> None:  # noqa: FBT001 - pytest's
+def test_nobody_comes_back_by_it_whom_the_operator_no_longer_names(
+    desk: Desk,
+    is_dropped_first: bool,  # noqa: FBT001 - pytest's
+) -> None:
     path = path_in_mail(desk)
     page = desk.http.get(path)
     if not is_dropped_first:

@@ -14,8 +14,8 @@ from urllib.parse import urlencode, urljoin
 import httpx
 import lxml.html
 
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.people import SignupRequest
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.people.preferences import Preferences, apply_signup_request, load_preferences
 from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
@@ -55,7 +55,9 @@ class Page:
     @property
     def text(self) -> str:
         """The words, without markup, blanks folded."""
-        body = re.sub(r"<style>.*?</style>|<title>.*?</title>", "", self.answer.text, flags=re.DOTALL)
+        body = re.sub(
+            r"<style>.*?</style>|<title>.*?</title>", "", self.answer.text, flags=re.DOTALL
+        )
         return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
     @property
@@ -90,7 +92,8 @@ class Page:
         """Whether a form can be sent, by a button of some value where given."""
         found = [form for form in self.forms if ("action", action) in form.fields]
         return any(
-            form.buttons if value is None else [b for b in form.buttons if b.value == value] for form in found
+            form.buttons if value is None else [b for b in form.buttons if b.value == value]
+            for form in found
         )
 
     def press(self, action: str, value: str | None = None, **changes: str | list[str]) -> Page:
@@ -120,7 +123,9 @@ class House:
     site: Site
     http: httpx.Client
 
-    def subscribe(self, address: str = ME, *queries: str, cadence: str = "daily at 02:00 UTC") -> str:
+    def subscribe(
+        self, address: str = ME, *queries: str, cadence: str = "daily at 02:00 UTC"
+    ) -> str:
         """Let somebody have saved queries of their own; return the path of their preferences."""
         with self.site.store.begin() as conn:
             maker = self.world.links(self.site)
@@ -135,9 +140,7 @@ class House:
     def path(self, address: str = ME) -> str:
         with self.site.store.begin() as conn:
             place = Destination(DestinationKind.MAIL, address)
-            return (
-                f"/p/{remember_preferences(conn, self.world.links(self.site), place, at=self.world.clock.now())}"
-            )
+            return f"/p/{remember_preferences(conn, self.world.links(self.site), place, at=self.world.clock.now())}"
 
     def open(self, path: str) -> Page:
         return Page(self.http, self.http.get(path))
@@ -153,7 +156,9 @@ class House:
         before = len(self.world.mail.mails)
         self.world.clock.sleep(days * 86_400 + hours * 3600)
         run_pass(self.site)
-        return [(mail.recipients[0], read_text(mail.message)) for mail in self.world.mail.mails[before:]]
+        return [
+            (mail.recipients[0], read_text(mail.message)) for mail in self.world.mail.mails[before:]
+        ]
 
     def dump(self) -> str:
         with sqlite3.connect(self.world.folder / "digest.db") as connection:
@@ -169,7 +174,12 @@ def read_text(message: object) -> str:
 
 @contextmanager
 def open_house(
-    folder: Path, seed: Path | None = None, *, signup: str = "open", to: tuple[str, ...] = TO, extra: str = ""
+    folder: Path,
+    seed: Path | None = None,
+    *,
+    signup: str = "open",
+    to: tuple[str, ...] = TO,
+    extra: str = "",
 ) -> Iterator[House]:
     """Open an installation whose first digest was sent, from a copy of its database where there is one."""
     with live_in(folder) as world:

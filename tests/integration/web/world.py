@@ -85,9 +85,13 @@ def make_paper(number: int, title: str, submitted: datetime) -> DemoPaper:
 
 PAPERS = tuple(
     make_paper(15_000 + number, title, datetime(2026, 11, 19, 9, number, tzinfo=UTC))
-    for number, title in enumerate(("Tail latency on shared GPUs", "Queues that never drain", "Clocks & caches"))
+    for number, title in enumerate(
+        ("Tail latency on shared GPUs", "Queues that never drain", "Clocks & caches")
+    )
 )
-LATER = make_paper(15_900, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+LATER = make_paper(
+    15_900, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+)
 
 
 @dataclass
@@ -101,8 +105,12 @@ class World:
     slack: SlackReceiver
     environ: dict[str, str] = field(default_factory=dict)
 
-    def write_config(self, *, to: tuple[str, ...] = TO, when: str = "daily at 02:00 UTC", extra: str = "") -> None:
-        text = _CONFIG.format(arxiv=self.arxiv, mail=self.mail, slack=self.slack, to=list(to), when=when)
+    def write_config(
+        self, *, to: tuple[str, ...] = TO, when: str = "daily at 02:00 UTC", extra: str = ""
+    ) -> None:
+        text = _CONFIG.format(
+            arxiv=self.arxiv, mail=self.mail, slack=self.slack, to=list(to), when=when
+        )
         (self.folder / "digest.toml").write_text(text.replace("'", '"') + extra, encoding="utf-8")
 
     def open(self, owner: str = "test") -> Site:
@@ -121,13 +129,20 @@ class World:
 
     def environment(self) -> dict[str, str]:
         root = str(Path(__file__).parents[3])
-        return {**os.environ, **self.environ, "PYTHONPATH": root, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
+        return {
+            **os.environ,
+            **self.environ,
+            "PYTHONPATH": root,
+            "DIGEST_TEST_CLOCK": self.arxiv.clock_url,
+        }
 
 
 class Served:
     """`digest serve` as a process of its own, with so many descriptors at most; 0 for as many as we have."""
 
-    def __init__(self, world: World, *arguments: str, descriptors: int = 0, program: str = "digest") -> None:
+    def __init__(
+        self, world: World, *arguments: str, descriptors: int = 0, program: str = "digest"
+    ) -> None:
         self.lines: list[str] = []
         self.log: list[str] = []
         limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"] if descriptors else []

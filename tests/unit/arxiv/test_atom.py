@@ -26,7 +26,8 @@ def test_a_current_entry_is_read_with_every_field() -> None:
         "2611.00001v2",
         title="  $\\mu$path &\n waits <b>",
         summary="First.\n  Second.",
-        authors=atom_author("Pınar Tözün", "IT University", "Slow Lab") + atom_author("The Slow Collaboration"),
+        authors=atom_author("Pınar Tözün", "IT University", "Slow Lab")
+        + atom_author("The Slow Collaboration"),
         extra=extra,
     )
     assert read_one(entry) == Paper(
@@ -34,7 +35,10 @@ def test_a_current_entry_is_read_with_every_field() -> None:
         version=2,
         title="$\\mu$path & waits <b>",
         abstract="First.\nSecond.",
-        authors=(Author("Pınar Tözün", ("IT University", "Slow Lab")), Author("The Slow Collaboration")),
+        authors=(
+            Author("Pınar Tözün", ("IT University", "Slow Lab")),
+            Author("The Slow Collaboration"),
+        ),
         categories=("cs.PF", "cs.DC"),
         published=datetime(2026, 11, 1, 10, tzinfo=UTC),
         updated=datetime(2026, 11, 2, 10, tzinfo=UTC),
@@ -62,7 +66,10 @@ def test_the_legacy_format_gives_the_same_kind_of_page() -> None:
     (paper,) = page.papers
     assert (str(paper.id), paper.version) == ("hep-th/0007001", 3)
     assert paper.title == "A long title that goes on and on"
-    assert paper.abstract == "First line of the text second line of it.\nAnother paragraph, likewise wrapped."
+    assert (
+        paper.abstract
+        == "First line of the text second line of it.\nAnother paragraph, likewise wrapped."
+    )
     assert paper.authors == (Author("Bea Two", ("Institute of Slowness",)),)
     assert paper.categories == ("hep-th", "cond-mat.str-el")
     assert (paper.comment, paper.journal_ref) == ("7 pages, in LaTeX", "J. Slow 1 (2001)")
@@ -105,7 +112,9 @@ def test_initials_are_joined_as_people_write_them() -> None:
         ("A. One", "B. Two", "C. Three", "others"),
     ],
 )
-def test_a_word_of_the_author_line_that_arxiv_took_for_a_name_is_none(names: tuple[str, ...]) -> None:
+def test_a_word_of_the_author_line_that_arxiv_took_for_a_name_is_none(
+    names: tuple[str, ...],
+) -> None:
     paper = read_one(atom_entry(authors="".join(map(atom_author, names))))
     assert (
         paper.authors
@@ -124,7 +133,9 @@ def test_a_collaboration_named_behind_for_the_is_named_as_the_harvest_names_it()
 def test_only_a_comment_can_mark_a_paper_of_this_interface_as_withdrawn() -> None:
     comment = "<arxiv:comment>{}</arxiv:comment>"
     assert read_one(atom_entry(extra=comment.format("This paper has been withdrawn"))).is_withdrawn
-    assert not read_one(atom_entry(extra=comment.format("12 pages"), summary="withdrawn by us")).is_withdrawn
+    assert not read_one(
+        atom_entry(extra=comment.format("12 pages"), summary="withdrawn by us")
+    ).is_withdrawn
 
 
 @pytest.mark.parametrize(
@@ -132,7 +143,10 @@ def test_only_a_comment_can_mark_a_paper_of_this_interface_as_withdrawn() -> Non
     [
         (atom_entry("nonsense"), "not an arXiv identifier"),
         (atom_entry("2611.00001"), "has no version"),
-        (atom_entry().replace("http://arxiv.org/abs/", "http://elsewhere.example/abs/"), "no address of a paper"),
+        (
+            atom_entry().replace("http://arxiv.org/abs/", "http://elsewhere.example/abs/"),
+            "no address of a paper",
+        ),
         (atom_entry(title=" "), "no title"),
         (atom_entry(published="soon"), "'published' cannot be read"),
         (atom_entry(updated=""), "'updated' cannot be read"),
@@ -140,7 +154,9 @@ def test_only_a_comment_can_mark_a_paper_of_this_interface_as_withdrawn() -> Non
         ("<entry/>", "no address of a paper"),
     ],
 )
-def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(entry: str, reason: str) -> None:
+def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(
+    entry: str, reason: str
+) -> None:
     page = parse_atom(atom_feed(atom_entry("2611.00007v1"), entry, atom_entry("2611.00009v1")))
     assert [str(paper.id) for paper in page.papers] == ["2611.00007", "2611.00009"]
     (put_aside,) = page.quarantined
@@ -164,24 +180,38 @@ def test_a_page_of_which_no_entry_can_be_read_is_an_error() -> None:
     ("body", "expected"),
     [
         (error_feed("incorrect id format for abc"), ArxivRejected),
-        (error_feed("Invalid query string: 'ti:a)'", "https://arxiv.org/api/errors"), ArxivRejected),
         (
-            error_feed("incorrect id format", "http://arxiv.org/api/errors#incorrect_id_format_for_x"),
+            error_feed("Invalid query string: 'ti:a)'", "https://arxiv.org/api/errors"),
+            ArxivRejected,
+        ),
+        (
+            error_feed(
+                "incorrect id format", "http://arxiv.org/api/errors#incorrect_id_format_for_x"
+            ),
             ArxivRejected,
         ),
         (error_feed("incorrect id format", "http://export.arxiv.org/api/errors#x"), ArxivRejected),
-        (error_feed("sortBy must be in: relevance", "https://arxiv.org/help/api/user-manual#sort"), ArxivRejected),
+        (
+            error_feed(
+                "sortBy must be in: relevance", "https://arxiv.org/help/api/user-manual#sort"
+            ),
+            ArxivRejected,
+        ),
         (error_feed("The server encountered an internal error and was unable to."), ArxivFaulted),
     ],
 )
-def test_an_error_feed_is_an_error_under_any_status(body: bytes, expected: type[ArxivError]) -> None:
+def test_an_error_feed_is_an_error_under_any_status(
+    body: bytes, expected: type[ArxivError]
+) -> None:
     with pytest.raises(ArxivError) as caught:
         parse_atom(body)
     assert type(caught.value) is expected
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("body", [atom_feed(total="many"), atom_feed(start="-1"), atom_feed(start=""), oai_page()])
+@pytest.mark.parametrize(
+    "body", [atom_feed(total="many"), atom_feed(start="-1"), atom_feed(start=""), oai_page()]
+)
 def test_a_page_that_does_not_say_what_it_is_cannot_be_trusted(body: bytes) -> None:
     with pytest.raises(ArxivUnreadable):
         parse_atom(body)
@@ -194,7 +224,14 @@ def page_of(entries: int, total: int, start: int = 0) -> AtomPage:
 
 @pytest.mark.parametrize(
     ("entries", "total", "start", "size"),
-    [(10, 100, 0, 10), (9, 509, 500, 100), (0, 509, 600, 100), (0, 0, 0, 10), (3, 3, 0, 10), (3, 2, 0, 10)],
+    [
+        (10, 100, 0, 10),
+        (9, 509, 500, 100),
+        (0, 509, 600, 100),
+        (0, 0, 0, 10),
+        (3, 3, 0, 10),
+        (3, 2, 0, 10),
+    ],
 )
 def test_full_last_and_empty_pages_hold_what_was_asked_for(
     entries: int, total: int, start: int, size: int
@@ -204,7 +241,12 @@ def test_full_last_and_empty_pages_hold_what_was_asked_for(
 
 @pytest.mark.parametrize(
     ("entries", "total", "start", "size", "came"),
-    [(0, 100, 0, 10, "none"), (9, 100, 0, 10, "only 9"), (8, 509, 500, 100, "only 8"), (0, 1, 0, 10, "none")],
+    [
+        (0, 100, 0, 10, "none"),
+        (9, 100, 0, 10, "only 9"),
+        (8, 509, 500, 100, "only 8"),
+        (0, 1, 0, 10, "none"),
+    ],
 )
 def test_a_page_with_too_few_entries_for_its_own_total_is_short(
     entries: int, total: int, start: int, size: int, came: str
@@ -217,7 +259,11 @@ def test_an_entry_that_came_twice_does_not_stand_for_one_that_did_not_come() -> 
     for entry in (atom_entry(), atom_entry(title="")):
         with pytest.raises(ArxivShort, match="only 1"):
             check_counts(parse_atom(atom_feed(entry, entry, total=2)), 0, 10)
-    check_counts(parse_atom(atom_feed(atom_entry("2611.00001v1"), atom_entry("2611.00001v2"), total=2)), 0, 10)
+    check_counts(
+        parse_atom(atom_feed(atom_entry("2611.00001v1"), atom_entry("2611.00001v2"), total=2)),
+        0,
+        10,
+    )
 
 
 def test_another_page_of_the_same_search_is_not_the_one_asked_for() -> None:

@@ -30,7 +30,10 @@ def affiliations(text: str) -> dict[str, tuple[str, ...]]:
         ("Ada One, Bea Two and and Cid Three,", ["Ada One", "Bea Two", "Cid Three"]),
         ("Roland Anderson, Sandy Ander", ["Roland Anderson", "Sandy Ander"]),
         ("A.B.One, C. D.Two, H.-W. Three", ["A. B. One", "C. D. Two", "H.-W. Three"]),
-        ("Yu.N.One, J.Th.M. De Two, S.M.-M. Three", ["Yu. N. One", "J. Th. M. De Two", "S. M.-M. Three"]),
+        (
+            "Yu.N.One, J.Th.M. De Two, S.M.-M. Three",
+            ["Yu. N. One", "J. Th. M. De Two", "S. M.-M. Three"],
+        ),
         ("", []),
         (" , ", []),
     ],
@@ -45,7 +48,10 @@ def test_names_are_parted_at_commas_and_ands(text: str, expected: list[str]) -> 
         ("G. David One, Jr. and Bea Two", ["G. David One, Jr.", "Bea Two"]),
         ("A. A. One Jr., Bea Two", ["A. A. One Jr.", "Bea Two"]),
         ("Waldyr One Jr", ["Waldyr One Jr"]),
-        ("Thomas One III, Ada Two, II, Bea Three, Ph.D.", ["Thomas One III", "Ada Two, II", "Bea Three, Ph. D."]),
+        (
+            "Thomas One III, Ada Two, II, Bea Three, Ph.D.",
+            ["Thomas One III", "Ada Two, II", "Bea Three, Ph. D."],
+        ),
     ],
 )
 def test_a_suffix_belongs_to_the_name_before_it(text: str, expected: list[str]) -> None:
@@ -60,13 +66,18 @@ def test_a_suffix_belongs_to_the_name_before_it(text: str, expected: list[str]) 
         ("H.E.S.S. Collaboration: F. One, et al", ["H.E.S.S. Collaboration", "F. One"]),
         ("A. One, for the Slow Collaboration", ["A. One", "Slow Collaboration"]),
         ("A. One for the Slow Collaboration (164 authors)", ["A. One", "Slow Collaboration"]),
-        ("A. One, on behalf of the Slow and Fast Collaborations", ["A. One", "Slow and Fast Collaborations"]),
+        (
+            "A. One, on behalf of the Slow and Fast Collaborations",
+            ["A. One", "Slow and Fast Collaborations"],
+        ),
         ("Louise One (the Slow Collaboration)", ["Louise One", "Slow Collaboration"]),
         ("A. One, B. Two (and the Slow Team)", ["A. One", "B. Two", "Slow Team"]),
         ("A. One, and the Slow Science Team", ["A. One", "the Slow Science Team"]),
     ],
 )
-def test_a_collaboration_is_an_author_however_it_is_brought_in(text: str, expected: list[str]) -> None:
+def test_a_collaboration_is_an_author_however_it_is_brought_in(
+    text: str, expected: list[str]
+) -> None:
     assert names(text) == expected
 
 
@@ -85,7 +96,11 @@ def test_the_words_and_others_name_nobody() -> None:
     [
         ("Andr\\'as P\\'al", "András Pál"),
         ("R.H. {\\O}stensen", "R. H. Østensen"),
-        *(("Gra\\c{c}a One", "Graça One"), ("S. Bae{\\ss}ler", "S. Baeßler"), ('J\\"urgen Two', "Jürgen Two")),
+        *(
+            ("Gra\\c{c}a One", "Graça One"),
+            ("S. Bae{\\ss}ler", "S. Baeßler"),
+            ('J\\"urgen Two', "Jürgen Two"),
+        ),
         *(("{\\L}. One", "Ł. One"), ("J.~Tilde", "J. Tilde")),
         ("Paola D'Alessio", "Paola D'Alessio"),
     ],
@@ -110,7 +125,9 @@ def test_an_affiliation_in_parentheses_is_shared_by_the_names_before_that_have_n
 
 def test_parentheses_within_an_affiliation_stay() -> None:
     text = "Danijel One (Applied Ceramics (AVAC), Remete, 10 000 Zagreb, Croatia)"
-    assert affiliations(text) == {"Danijel One": ("Applied Ceramics (AVAC), Remete, 10 000 Zagreb, Croatia",)}
+    assert affiliations(text) == {
+        "Danijel One": ("Applied Ceramics (AVAC), Remete, 10 000 Zagreb, Croatia",)
+    }
 
 
 @pytest.mark.parametrize(
@@ -149,12 +166,16 @@ def test_remarks_are_no_affiliations() -> None:
 
 
 def test_accents_in_affiliations_are_resolved() -> None:
-    assert affiliations("A. One (Universit\\'e de Li\\`ege)") == {"A. One": ("Université de Liège",)}
+    assert affiliations("A. One (Universit\\'e de Li\\`ege)") == {
+        "A. One": ("Université de Liège",)
+    }
 
 
 def test_one_stray_affiliation_is_not_given_to_five_hundred_names() -> None:
     text = (
-        "Slow Collaboration: " + ", ".join(f"A. Name{number}" for number in range(500)) + " (Chiojdeanu), B. Last"
+        "Slow Collaboration: "
+        + ", ".join(f"A. Name{number}" for number in range(500))
+        + " (Chiojdeanu), B. Last"
     )
     with_one = [author.name for author in parse_authors(text) if author.affiliations]
     assert with_one == ["A. Name499"]
@@ -182,17 +203,24 @@ def test_five_thousand_authors_are_read_in_order_and_at_once() -> None:
     authors = parse_authors(text + notes)
     assert time.process_time() - begun < 2
     assert len(authors) == 5_001
-    assert (authors[4_567].name, authors[4_567].affiliations) == ("A. Name4566", (f"Place{4566 % 90 + 1}",))
+    assert (authors[4_567].name, authors[4_567].affiliations) == (
+        "A. Name4566",
+        (f"Place{4566 % 90 + 1}",),
+    )
 
 
-@pytest.mark.parametrize("piece", ["(", ")", "((", "(1)", "\\", "$^", " and ", "{", "a(,", "(a", "for the ", ";("])
+@pytest.mark.parametrize(
+    "piece", ["(", ")", "((", "(1)", "\\", "$^", " and ", "{", "a(,", "(a", "for the ", ";("]
+)
 def test_hostile_lines_take_time_in_proportion_to_their_length(piece: str) -> None:
     begun = time.process_time()
     parse_authors(piece * (40_000 // len(piece)))
     assert time.process_time() - begun < 3
 
 
-@pytest.mark.parametrize("text", ["(1) One, (2) Two (1)", "A. One, (1,3) B. Two, C. Three", "(1,2) A. One,"])
+@pytest.mark.parametrize(
+    "text", ["(1) One, (2) Two (1)", "A. One, (1,3) B. Two, C. Three", "(1,2) A. One,"]
+)
 def test_marks_before_the_names_break_nothing(text: str) -> None:
     assert parse_authors(text)
 
@@ -200,7 +228,18 @@ def test_marks_before_the_names_break_nothing(text: str) -> None:
 PIECES = st.sampled_from(
     [
         *"():;,\\{}\né",
-        *("A. One", "B. Two", ", ", " and ", "(1)", "((1) X, (2) Y)", "Jr.", "\\'e", "$^1$", " et al"),
+        *(
+            "A. One",
+            "B. Two",
+            ", ",
+            " and ",
+            "(1)",
+            "((1) X, (2) Y)",
+            "Jr.",
+            "\\'e",
+            "$^1$",
+            " et al",
+        ),
         "for the Z",
     ]
 )

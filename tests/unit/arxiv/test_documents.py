@@ -7,7 +7,13 @@ import gzip
 import pytest
 
 from digest.arxiv.documents import BODY_LIMIT, Document, MalformedEntry, check_body, quarantine
-from digest.model.errors import ArxivError, ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
+from digest.model.errors import (
+    ArxivError,
+    ArxivHostile,
+    ArxivThrottled,
+    ArxivTruncated,
+    ArxivUnreadable,
+)
 
 
 def read(body: bytes, *, depth: int = 1) -> list[str]:
@@ -15,7 +21,9 @@ def read(body: bytes, *, depth: int = 1) -> list[str]:
 
 
 def test_entries_come_in_order_and_everything_else_stays_in_the_root() -> None:
-    document = Document(b"<r><a>1</a><p>x</p><b>2</b><p>y</p><c>3</c></r>", root="r", entry="p", depth=1)
+    document = Document(
+        b"<r><a>1</a><p>x</p><b>2</b><p>y</p><c>3</c></r>", root="r", entry="p", depth=1
+    )
     assert [part.text for part in document] == ["x", "y"]
     assert [child.text for child in document.root if child.tag != "p"] == ["1", "2", "3"]
 
@@ -24,7 +32,10 @@ def test_entries_come_in_order_and_everything_else_stays_in_the_root() -> None:
     "body",
     [
         *(b"\xef\xbb\xbf<r><p>x</p></r>", b"  \n<r><p>x</p></r>"),
-        *(b"<?xml version='1.0'?><!-- hello > --><?pi ?><r><p>x</p></r>", b"<r><p><!-- left out -->x</p></r>"),
+        *(
+            b"<?xml version='1.0'?><!-- hello > --><?pi ?><r><p>x</p></r>",
+            b"<r><p><!-- left out -->x</p></r>",
+        ),
         b"<r><p><![CDATA[x]]></p></r>",
     ],
 )
@@ -42,7 +53,9 @@ def test_xml_may_begin_in_every_way_xml_may_begin(body: bytes) -> None:
         pytest.param(b"Service unavailable", ArxivUnreadable, id="text"),
         pytest.param(b"{}", ArxivUnreadable, id="JSON"),
         pytest.param(gzip.compress(b"<r/>"), ArxivUnreadable, id="gzip without saying so"),
-        pytest.param(b"<!DOCTYPE html><html><body>Hi</body></html>", ArxivUnreadable, id="web page"),
+        pytest.param(
+            b"<!DOCTYPE html><html><body>Hi</body></html>", ArxivUnreadable, id="web page"
+        ),
         pytest.param(
             b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0"><html/>',
             ArxivUnreadable,
@@ -51,8 +64,12 @@ def test_xml_may_begin_in_every_way_xml_may_begin(body: bytes) -> None:
         pytest.param(b"<HTML><body><p>Hi</HTML>", ArxivUnreadable, id="old web page"),
         pytest.param(b"<other><p>x</p></other>", ArxivUnreadable, id="another root"),
         pytest.param("<r><p>x</p></r>".encode("utf-16"), ArxivUnreadable, id="UTF-16"),
-        pytest.param("<r><p>x</p></r>".encode("utf-16-be"), ArxivUnreadable, id="UTF-16 without a mark"),
-        pytest.param(b"<?xml version='1.0' encoding='utf-7'?><r><p>x</p></r>", ArxivUnreadable, id="UTF-7"),
+        pytest.param(
+            "<r><p>x</p></r>".encode("utf-16-be"), ArxivUnreadable, id="UTF-16 without a mark"
+        ),
+        pytest.param(
+            b"<?xml version='1.0' encoding='utf-7'?><r><p>x</p></r>", ArxivUnreadable, id="UTF-7"
+        ),
         pytest.param(b"<r><p>x</p>", ArxivTruncated, id="cut off"),
         pytest.param(b"<r><p>x</p></r", ArxivTruncated, id="cut off at the last byte"),
         pytest.param(b"<r><p>x</p></r><r/>", ArxivTruncated, id="two documents"),
@@ -64,7 +81,9 @@ def test_xml_may_begin_in_every_way_xml_may_begin(body: bytes) -> None:
         pytest.param(b"<r>" + b"<a>" * 5000 + b"</a>" * 5000 + b"</r>", ArxivTruncated, id="deep"),
     ],
 )
-def test_what_is_no_whole_xml_of_the_right_kind_is_its_own_error(body: bytes, expected: type[ArxivError]) -> None:
+def test_what_is_no_whole_xml_of_the_right_kind_is_its_own_error(
+    body: bytes, expected: type[ArxivError]
+) -> None:
     with pytest.raises(ArxivError) as caught:
         read(body)
     assert type(caught.value) is expected
@@ -74,8 +93,26 @@ def test_what_is_no_whole_xml_of_the_right_kind_is_its_own_error(body: bytes, ex
 @pytest.mark.parametrize(
     "forbidden",
     [
-        *(b"\x01", b"\x0b", b"\x0c", b"\x1f", b"&#x1;", b"&#11;", b"&#x00;", b"&#0000012;", b"&#x1F;"),
-        *(b"\xed\xa0\x80", b"&#xD800;", b"&#57343;", b"\xef\xbf\xbe", b"\xef\xbf\xbf", b"&#xfffe;", b"&#65535;"),
+        *(
+            b"\x01",
+            b"\x0b",
+            b"\x0c",
+            b"\x1f",
+            b"&#x1;",
+            b"&#11;",
+            b"&#x00;",
+            b"&#0000012;",
+            b"&#x1F;",
+        ),
+        *(
+            b"\xed\xa0\x80",
+            b"&#xD800;",
+            b"&#57343;",
+            b"\xef\xbf\xbe",
+            b"\xef\xbf\xbf",
+            b"&#xfffe;",
+            b"&#65535;",
+        ),
         *(b"&#x110000;", b"&#9999999999;"),
         pytest.param(b"x" * 99 + b"\x00", id="null"),
     ],
@@ -109,7 +146,11 @@ def test_a_body_over_the_limit_is_refused_before_it_is_parsed() -> None:
 
 
 def test_an_entry_that_stands_where_none_belongs_is_no_entry_and_no_page_either() -> None:
-    for body in (b"<r><p>x</p><a><p>y</p></a></r>", b"<r><p>x<p>y</p></p></r>", b"<r><a><p/></a></r>"):
+    for body in (
+        b"<r><p>x</p><a><p>y</p></a></r>",
+        b"<r><p>x<p>y</p></p></r>",
+        b"<r><a><p/></a></r>",
+    ):
         with pytest.raises(ArxivUnreadable, match="where none belongs"):
             read(body)
     assert read(b"<r><a/><list><p>x</p><b/><p>y</p></list><c/></r>", depth=2) == ["x", "y"]

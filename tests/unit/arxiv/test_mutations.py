@@ -27,7 +27,11 @@ Reader = Callable[[bytes], object]
 def test_a_thousand_damaged_pages_are_each_a_whole_page_or_a_typed_error(seed: int) -> None:
     tally = read_inputs(read_input, seed, 0, 1_000)
     assert tally.findings == []
-    assert {verdict for _, verdict in tally.verdicts} >= {"accepted", "ArxivTruncated", "ArxivHostile"}
+    assert {verdict for _, verdict in tally.verdicts} >= {
+        "accepted",
+        "ArxivTruncated",
+        "ArxivHostile",
+    }
 
 
 def test_undamaged_pages_are_read() -> None:
@@ -53,5 +57,9 @@ def test_a_page_is_whole_or_refused_wherever_it_breaks_off(page: Seed) -> None:
 def test_the_judge_of_damaged_pages_believes_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     page = parse_atom(SEEDS[0].body)
     monkeypatch.setitem(READERS, "atom", lambda _: page)
-    for before, after in ((b"</feed>", b""), (b"</feed>", b"<entry/></feed>"), (b"<feed", b"<!DOCTYPE a><feed")):
+    for before, after in (
+        (b"</feed>", b""),
+        (b"</feed>", b"<entry/></feed>"),
+        (b"<feed", b"<!DOCTYPE a><feed"),
+    ):
         assert assess(SEEDS[0], SEEDS[0].body.replace(before, after, 1)).finding

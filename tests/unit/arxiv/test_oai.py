@@ -71,13 +71,17 @@ def test_a_paper_without_such_a_day_is_put_aside(datestamp: str) -> None:
 
 
 def test_accents_in_names_are_resolved_and_texts_stay_in_tex() -> None:
-    paper = read_one(raw_paper(authors='P\\i nar T\\"oz\\"un', title="On Erd\\H{o}s", abstract="L\\'evy"))
+    paper = read_one(
+        raw_paper(authors='P\\i nar T\\"oz\\"un', title="On Erd\\H{o}s", abstract="L\\'evy")
+    )
     assert paper.authors == (Author("Pınar Tözün"),)
     assert (paper.title, paper.abstract) == ("On Erd\\H{o}s", "L\\'evy")
 
 
 def test_the_latest_version_is_the_highest_whatever_the_order() -> None:
-    versions = raw_version(10, "Tue, 3 Nov 2026 10:00:00 GMT") + raw_version(2, "Mon, 2 Nov 2026 10:00:00 GMT")
+    versions = raw_version(10, "Tue, 3 Nov 2026 10:00:00 GMT") + raw_version(
+        2, "Mon, 2 Nov 2026 10:00:00 GMT"
+    )
     paper = read_one(raw_paper(versions=raw_version(1, "Sun, 1 Nov 2026 10:00:00 GMT") + versions))
     assert (paper.version, paper.published.day, paper.updated.day) == (10, 1, 3)
 
@@ -112,7 +116,9 @@ def test_a_paper_is_withdrawn_by_its_latest_version_or_its_comment(
         *(("496549|96001", "496549|96001"), (" \n", None), ("", None), (None, None)),
     ],
 )
-def test_the_last_page_has_no_token_or_an_empty_one(token: str | None, expected: str | None) -> None:
+def test_the_last_page_has_no_token_or_an_empty_one(
+    token: str | None, expected: str | None
+) -> None:
     page = parse_oai(oai_page(oai_entry(), token=token))
     assert (page.token, page.records) == (expected, 1)
     assert page.response_date == datetime(2026, 11, 20, 4, 5, 6, tzinfo=UTC)
@@ -152,7 +158,9 @@ def test_a_list_that_came_in_pages_ends_only_where_it_says_so() -> None:
         oai_page(oai_entry()).replace(
             b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"
         ),
-        oai_page().replace(b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"),
+        oai_page().replace(
+            b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"
+        ),
         oai_error("noRecordsMatch").replace(b"<error", b"<a><record/></a><error"),
     ],
 )
@@ -187,9 +195,13 @@ def test_deleted_entries_are_counted() -> None:
         ("", "without metadata"),
     ],
 )
-def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(metadata: str, reason: str) -> None:
+def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(
+    metadata: str, reason: str
+) -> None:
     page = parse_oai(
-        oai_page(oai_entry(id_="2611.00007"), oai_entry(metadata), oai_entry(id_="2611.00009"), token="t")
+        oai_page(
+            oai_entry(id_="2611.00007"), oai_entry(metadata), oai_entry(id_="2611.00009"), token="t"
+        )
     )
     assert [str(paper.id) for paper in page.papers] == ["2611.00007", "2611.00009"]
     (put_aside,) = page.quarantined
@@ -205,7 +217,11 @@ def test_a_page_of_which_no_entry_can_be_read_is_an_error() -> None:
 
 def test_a_page_in_another_metadata_format_is_an_error() -> None:
     with pytest.raises(ArxivUnreadable, match="not as arXivRaw"):
-        parse_oai(oai_page(oai_entry('<arXiv xmlns="http://arxiv.org/OAI/arXiv/"><id>2611.00001</id></arXiv>')))
+        parse_oai(
+            oai_page(
+                oai_entry('<arXiv xmlns="http://arxiv.org/OAI/arXiv/"><id>2611.00001</id></arXiv>')
+            )
+        )
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,22 @@ RATE = b"Rate exceeded."
 WEB_PAGE = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></body></html>"
 
 
-def judge(status: int, body: bytes = WEB_PAGE, media_type: str = "text/html", **headers: str) -> None:
+def judge(
+    status: int, body: bytes = WEB_PAGE, media_type: str = "text/html", **headers: str
+) -> None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     check_status(HttpAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
 
 
 @pytest.mark.parametrize(
-    "media_type", ["application/atom+xml; charset=utf-8", "text/xml", "application/xml", "application/RSS+XML", ""]
+    "media_type",
+    [
+        "application/atom+xml; charset=utf-8",
+        "text/xml",
+        "application/xml",
+        "application/RSS+XML",
+        "",
+    ],
 )
 def test_a_page_passes_under_every_name_xml_goes_by(media_type: str) -> None:
     judge(200, atom_feed(), media_type)
@@ -56,8 +65,16 @@ def test_a_page_passes_under_every_name_xml_goes_by(media_type: str) -> None:
         (204, ArxivFaulted),
     ],
 )
-def test_each_status_is_its_own_error_whatever_the_body_is(status: int, expected: type[ArxivError]) -> None:
-    for body in (WEB_PAGE, b"", b"Not Acceptable", atom_feed(), b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>"):
+def test_each_status_is_its_own_error_whatever_the_body_is(
+    status: int, expected: type[ArxivError]
+) -> None:
+    for body in (
+        WEB_PAGE,
+        b"",
+        b"Not Acceptable",
+        atom_feed(),
+        b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>",
+    ):
         with pytest.raises(ArxivError) as caught:
             judge(status, body)
         assert type(caught.value) is expected
@@ -72,7 +89,9 @@ def test_rate_exceeded_is_throttling_under_every_status(status: int) -> None:
 
 
 def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
-    place = ArxivAddresses(oai_url="https://x.example/oai").describe("https://x.example/oai?verb=ListRecords")
+    place = ArxivAddresses(oai_url="https://x.example/oai").describe(
+        "https://x.example/oai?verb=ListRecords"
+    )
     with pytest.raises(ArxivRejected) as caught:
         check_status(HttpAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
     assert caught.value.message == (
@@ -122,4 +141,6 @@ def test_the_gate_is_told_how_it_went(error: ArxivError | None, outcome: Request
 
 
 def test_the_gate_is_told_how_long_arxiv_wants_to_be_left_alone() -> None:
-    assert gate_outcome(ArxivThrottled("x", retry_after=30.0)) == GateOutcome(RequestOutcome.THROTTLED, 30.0)
+    assert gate_outcome(ArxivThrottled("x", retry_after=30.0)) == GateOutcome(
+        RequestOutcome.THROTTLED, 30.0
+    )

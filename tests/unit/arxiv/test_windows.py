@@ -45,5 +45,10 @@ def test_parts_leave_no_minute_out_and_are_shorter_than_the_whole(
 
 def test_a_window_is_written_as_arxiv_reads_it() -> None:
     since, before = cut_at(datetime(2026, 11, 12, 7, 5, 59, tzinfo=UTC), NOW)
-    assert since.confine("cat:cs.PF") == "(cat:cs.PF) AND submittedDate:[202611120705 TO 202611200350]"
-    assert before.confine("cat:cs.PF") == "(cat:cs.PF) AND submittedDate:[198001010000 TO 202611120705]"
+    assert (
+        since.confine("cat:cs.PF") == "(cat:cs.PF) AND submittedDate:[202611120705 TO 202611200350]"
+    )
+    assert (
+        before.confine("cat:cs.PF")
+        == "(cat:cs.PF) AND submittedDate:[198001010000 TO 202611120705]"
+    )

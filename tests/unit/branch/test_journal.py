@@ -32,7 +32,9 @@ def test_a_journal_is_read_as_it_was_written() -> None:
 
 
 @given(st.binary(max_size=9_000), st.sampled_from([JOURNAL, SNAPSHOT]), st.integers(0, 2**40))
-def test_what_was_sealed_is_unsealed_and_its_length_says_little(content: bytes, name: str, number: int) -> None:
+def test_what_was_sealed_is_unsealed_and_its_length_says_little(
+    content: bytes, name: str, number: int
+) -> None:
     sealed = seal(KEY, name, number, content, NONCE)
     assert unseal(KEY, name, sealed) == (number, content)
     step = 4_096 if name == JOURNAL else 65_536

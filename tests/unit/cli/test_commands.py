@@ -15,7 +15,9 @@ from digest.cli import cli, run_cli
 from digest.cli.commands import EXAMPLES, REPLACEMENTS, explain_unknown
 
 
-def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def walk(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield every command below one, with the words that call it."""
     yield path, command
     if isinstance(command, click.Group):
@@ -59,7 +61,9 @@ def test_every_listing_can_be_had_as_json() -> None:
         assert "--json" in {name for one in command.params for name in one.opts}
 
 
-def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_answered_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run_cli(["staus"]) == 2
     assert "`digest status`" in capsys.readouterr().err
     assert run_cli(["query", "lst"]) == 2
@@ -73,7 +77,9 @@ def test_each_commands_help_fits_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     assert run_cli([*path, "--help"]) == 0
     shown = capsys.readouterr().out
-    assert max(map(len, shown.splitlines())) <= 80 or path == ("init",), "whose example is one long line"
+    assert max(map(len, shown.splitlines())) <= 80 or path == ("init",), (
+        "whose example is one long line"
+    )
 
 
 @pytest.mark.parametrize("line", "\n".join(EXAMPLES.values()).splitlines())
@@ -91,19 +97,26 @@ def test_each_example_can_be_read(line: str) -> None:
 def read_calls(text: str) -> set[tuple[str, ...]]:
     """Return the words of each call of ours in backticks; what is filled in later is `X`."""
     joined = re.sub(r'"\s+f?"', "", text)
-    return {tuple(re.sub(r"{[^}]*}", "X", call).split()) for call in re.findall(r"`digest ([a-z][^`]*)`", joined)}
+    return {
+        tuple(re.sub(r"{[^}]*}", "X", call).split())
+        for call in re.findall(r"`digest ([a-z][^`]*)`", joined)
+    }
 
 
 def test_every_call_that_is_named_anywhere_is_a_command_that_exists_with_its_options() -> None:
     root, unknown = Path(digest.__file__).parents[1], []
     pages = [one for kind in ("*.py", "*.md") for one in (root / "digest").rglob(kind)]
-    pages += [one for one in [*(root / "templates").rglob("*"), root / "README.md"] if one.is_file()]
+    pages += [
+        one for one in [*(root / "templates").rglob("*"), root / "README.md"] if one.is_file()
+    ]
     for page in pages:
         for words in read_calls(page.read_text(encoding="utf-8")):
             path = next(words[:end] for end in range(len(words), -1, -1) if words[:end] in COMMANDS)
             options = {"--help", *(name for one in COMMANDS[path].params for name in one.opts)}
             flags = {word.partition("=")[0] for word in words if word.startswith("--")}
-            if (not is_leaf(path) and words[len(path) :] not in {(), ("--help",), ("…",)}) or flags - options:
+            if (
+                not is_leaf(path) and words[len(path) :] not in {(), ("--help",), ("…",)}
+            ) or flags - options:
                 unknown.append((page.name, " ".join(words)))
     assert unknown == []
 
@@ -114,7 +127,9 @@ def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
 
 def test_an_unknown_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["run", "--dry-runn"]) == 2
-    assert "Did you mean --dry-run?" in capsys.readouterr().err.replace("'", "")  # as click's release has it
+    assert "Did you mean --dry-run?" in capsys.readouterr().err.replace(
+        "'", ""
+    )  # as click's release has it
 
 
 @pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
@@ -132,4 +147,7 @@ def test_a_word_of_another_tool_is_answered_with_a_command_that_exists(typed: st
 
 
 def test_an_unknown_command_that_is_near_to_none_is_sent_to_the_list() -> None:
-    assert explain_unknown("xyzzy", ["list", "show"], "query").hint == "`digest query --help` shows them all."
+    assert (
+        explain_unknown("xyzzy", ["list", "show"], "query").hint
+        == "`digest query --help` shows them all."
+    )

@@ -26,7 +26,9 @@ def ask(*words: str) -> Result:
     return CliRunner().invoke(cli, ["help", *words], prog_name="digest", catch_exceptions=False)
 
 
-def show(topic: str, monkeypatch: pytest.MonkeyPatch, *, columns: int = 80, lines: int = 2_000) -> list[str]:
+def show(
+    topic: str, monkeypatch: pytest.MonkeyPatch, *, columns: int = 80, lines: int = 2_000
+) -> list[str]:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((columns, lines)))
@@ -66,7 +68,9 @@ def test_no_cell_of_a_table_is_cut_in_a_terminal_of_80_columns(
     assert "\n".join(show(topic, monkeypatch)).count("…") == help.read_page(topic).count("…")
 
 
-def test_a_page_longer_than_the_terminal_goes_through_a_pager(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_longer_than_the_terminal_goes_through_a_pager(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with patch("click.echo_via_pager") as pager:
         assert show("queries", monkeypatch, lines=24) == []
     (text,) = pager.call_args.args
@@ -74,7 +78,9 @@ def test_a_page_longer_than_the_terminal_goes_through_a_pager(monkeypatch: pytes
 
 
 def test_the_name_of_a_command_shows_the_help_of_that_command() -> None:
-    assert ask("subscription", "pause").stdout.startswith("Usage: digest subscription pause [OPTIONS] NAME\n")
+    assert ask("subscription", "pause").stdout.startswith(
+        "Usage: digest subscription pause [OPTIONS] NAME\n"
+    )
     assert ask("run").stdout.startswith("Usage: digest run ")
 
 
@@ -103,5 +109,8 @@ def test_a_word_that_is_no_page_and_no_command_names_the_nearest(
 ) -> None:
     assert run_cli(["help", *words]) == 2
     error, said = capsys.readouterr().err.splitlines()
-    assert error == f'error: The manual does not have "{" ".join(words)}", and there is no such command.'
+    assert (
+        error
+        == f'error: The manual does not have "{" ".join(words)}", and there is no such command.'
+    )
     assert said == f"hint:  {hint}"

@@ -14,7 +14,11 @@ from digest.model.secrets import derive_token
 
 def make_mail(text: str) -> Message:
     mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = "Digest <d@example.org>", "r@example.org", "2 papers: μpath"
+    mail["From"], mail["To"], mail["Subject"] = (
+        "Digest <d@example.org>",
+        "r@example.org",
+        "2 papers: μpath",
+    )
     mail["List-Unsubscribe"] = "<https://digest.example.org/u/abcdefghijklmnopqrstuv>"
     mail.set_content(text)
     mail.add_alternative("<p>not this</p>", subtype="html")
@@ -22,7 +26,9 @@ def make_mail(text: str) -> Message:
 
 
 def test_a_mail_shows_its_head_and_the_first_lines_of_its_text() -> None:
-    lines = read_head(make_mail("Good morning, https://digest.example.org/u/abcdefghijklmnop\n" + "line\n" * 40))
+    lines = read_head(
+        make_mail("Good morning, https://digest.example.org/u/abcdefghijklmnop\n" + "line\n" * 40)
+    )
     assert lines[:4] == [
         "From: Digest <d@example.org>",
         "To: r@example.org",

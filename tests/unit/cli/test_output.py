@@ -13,7 +13,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import digest
-from digest.cli.output import Aside, Block, Part, clean, fold, labelled, mark_ours, settle, show, style, table
+from digest.cli.output import (
+    Aside,
+    Block,
+    Part,
+    clean,
+    fold,
+    labelled,
+    mark_ours,
+    settle,
+    show,
+    style,
+    table,
+)
 
 HOUSE = Path(digest.__file__).parent
 HOSTILE = (
@@ -33,12 +45,16 @@ HOSTILE = (
 )
 STYLED = re.compile(r"\x1b\[(?:\d{1,2}(?:;\d{1,2})*)?m")
 
-texts = st.text() | st.lists(st.sampled_from([*HOSTILE, "a", "é", "漢", " ", "\n", "\x1b", "["])).map("".join)
+texts = st.text() | st.lists(
+    st.sampled_from([*HOSTILE, "a", "é", "漢", " ", "\n", "\x1b", "["])
+).map("".join)
 
 
 def is_clean(text: str) -> bool:
     unwanted = ("Cc", "Cf", "Zl", "Zp")
-    return all(sign in "\n\t\u200c\u200d" or unicodedata.category(sign) not in unwanted for sign in text)
+    return all(
+        sign in "\n\t\u200c\u200d" or unicodedata.category(sign) not in unwanted for sign in text
+    )
 
 
 @pytest.fixture
@@ -76,7 +92,9 @@ def test_our_style_stays_around_a_text_that_has_none(text: str) -> None:
 
 
 def test_a_style_within_a_style_stays() -> None:
-    assert settle(style(f"a {style('b', fg='green')}", dim=True)) == "\x1b[2ma \x1b[32mb\x1b[0m\x1b[0m"
+    assert (
+        settle(style(f"a {style('b', fg='green')}", dim=True)) == "\x1b[2ma \x1b[32mb\x1b[0m\x1b[0m"
+    )
 
 
 def test_a_link_of_ours_stays() -> None:
@@ -96,7 +114,11 @@ def list_parts(text: str) -> list[Part]:
         Aside(f"note: {text}"),
         Block(text),
         labelled([(f"label {text}", f"text {text}"), (text, text)]),
-        table(("name", "papers", ""), [(text, 3, f"remark {text}"), (style(text, fg="red"), 4, "")], empty=""),
+        table(
+            ("name", "papers", ""),
+            [(text, 3, f"remark {text}"), (style(text, fg="red"), 4, "")],
+            empty="",
+        ),
         table(("one", "other"), [(text, text)], empty="", folds=False),
     ]
 
@@ -116,7 +138,15 @@ def test_a_folded_line_of_cleaned_text_is_clean(text: str) -> None:
 
 
 PRINTS = {
-    *("click.echo", "click.secho", "click.style", "click.prompt", "click.confirm", "print", "traceback.print_exc"),
+    *(
+        "click.echo",
+        "click.secho",
+        "click.style",
+        "click.prompt",
+        "click.confirm",
+        "print",
+        "traceback.print_exc",
+    ),
     *("sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stderr.buffer.write"),
 }
 ASKED = {"click.prompt", "click.confirm"}
@@ -125,17 +155,24 @@ ASKED = {"click.prompt", "click.confirm"}
 def is_ours(call: ast.Call) -> bool:
     """Whether a call says what stands there, or asks a question that was cleaned."""
     said = call.args[0] if call.args else ast.Constant("")
-    is_settled = isinstance(said, ast.Name) or (isinstance(said, ast.Call) and ast.unparse(said.func) == "settle")
+    is_settled = isinstance(said, ast.Name) or (
+        isinstance(said, ast.Call) and ast.unparse(said.func) == "settle"
+    )
     return isinstance(said, ast.Constant) or (is_settled and ast.unparse(call.func) in ASKED)
 
 
 def list_prints(path: Path) -> list[int]:
     """Return the lines of a file that print or style a text which is not written there."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    calls = [
+        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
+    ]
     return [call.lineno for call in calls if ast.unparse(call.func) in PRINTS and not is_ours(call)]
 
 
 def test_nothing_is_printed_but_through_the_door() -> None:
     found = {str(path.relative_to(HOUSE)): list_prints(path) for path in HOUSE.rglob("*.py")}
     # The process that reads a library answers its parent by its standard output.
-    assert sorted(name for name, lines in found.items() if lines) == ["cli/output.py", "interest/child.py"]
+    assert sorted(name for name, lines in found.items() if lines) == [
+        "cli/output.py",
+        "interest/child.py",
+    ]

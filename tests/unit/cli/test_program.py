@@ -21,7 +21,11 @@ from digest.model.errors import ConfigurationError
         (".venv/bin/digest", "/usr/bin/digest", "digest"),
         ("digest/__main__.py", None, "digest"),
         (".venv/bin/preprint-digest", "/usr/bin/preprint-digest", "preprint-digest"),
-        ("/cache/uv/archive-v0/X1/bin/preprint-digest", "/cache/bin/preprint-digest", "uvx preprint-digest"),
+        (
+            "/cache/uv/archive-v0/X1/bin/preprint-digest",
+            "/cache/bin/preprint-digest",
+            "uvx preprint-digest",
+        ),
     ],
 )
 def test_the_command_goes_by_its_path_where_the_shell_would_not_find_it(
@@ -37,9 +41,15 @@ def test_hints_quote_commands_as_they_are_called_here(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [str(Path.cwd() / ".venv/bin/digest")])
     monkeypatch.setattr(shutil, "which", lambda _name: None)
-    show_error(ConfigurationError("no digest.toml", hint="Write one with `digest init`, see `digest try --help`."))
+    show_error(
+        ConfigurationError(
+            "no digest.toml", hint="Write one with `digest init`, see `digest try --help`."
+        )
+    )
     hint = capsys.readouterr().err.splitlines()[1]
-    assert hint == "hint:  Write one with `.venv/bin/digest init`, see `.venv/bin/digest try --help`."
+    assert (
+        hint == "hint:  Write one with `.venv/bin/digest init`, see `.venv/bin/digest try --help`."
+    )
 
 
 def test_help_names_the_command_as_it_was_called(

@@ -53,14 +53,19 @@ def test_an_answer_is_shown_as_its_screen_or_printed_as_it_is_and_gives_the_exit
     assert command.main(arguments, standalone_mode=False) == 3
     said = capsys.readouterr()
     assert said.err == err
-    assert said.out == out if out is not None else json.loads(said.out) == {"papers": ["one", "two"]}
+    assert (
+        said.out == out if out is not None else json.loads(said.out) == {"papers": ["one", "two"]}
+    )
 
 
 def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_below(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "23")
-    rows: list[tuple[str | int, ...]] = [("1", "漢字 is wide", 1_200, "no such user here"), ("2", "[b]", "–", "")]
+    rows: list[tuple[str | int, ...]] = [
+        ("1", "漢字 is wide", 1_200, "no such user here"),
+        ("2", "[b]", "–", ""),
+    ]
     assert click.unstyle(render(table(("ID", "STATE", "N", ""), rows, empty=""))).split("\n") == [
         *("ID  STATE             N", "1   漢字 is wide  1,200", "2   [b]               –", ""),
         "1  no such user here",
@@ -73,7 +78,11 @@ def test_a_cell_too_wide_is_folded_between_words_or_cut(monkeypatch: pytest.Monk
     rows = [("gpu", "weekdays at 09:00 Europe/Berlin, 7 wait")]
     folded = ["NAME  WHEN", "gpu   weekdays at 09:00", "      Europe/Berlin, 7 wait"]
     assert click.unstyle(render(table(("NAME", "WHEN"), rows, empty=""))).split("\n") == folded
-    assert click.unstyle(render(table(("NAME", "WHEN"), rows, empty="", folds=False))).split("\n")[1].endswith("…")
+    assert (
+        click.unstyle(render(table(("NAME", "WHEN"), rows, empty="", folds=False)))
+        .split("\n")[1]
+        .endswith("…")
+    )
 
 
 def test_lines_stay_lines_after_their_label(monkeypatch: pytest.MonkeyPatch) -> None:

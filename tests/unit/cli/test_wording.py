@@ -24,7 +24,13 @@ def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: st
         *("[queries]", 'q = "cat:cs.PF"'),
     ]
     for number, when in enumerate(whens):
-        lines += ["[[subscriptions]]", f'name = "s{number}"', 'follow = ["q"]', 'to = "feed"', f'when = "{when}"']
+        lines += [
+            "[[subscriptions]]",
+            f'name = "s{number}"',
+            'follow = ["q"]',
+            'to = "feed"',
+            f'when = "{when}"',
+        ]
     path = tmp_path_factory.mktemp("config") / "digest.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     return load_config(path, {})
@@ -34,7 +40,11 @@ def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: st
     ("default", "whens", "zone"),
     [
         ("daily at 09:00 Europe/Berlin", ["daily at 09:00 Asia/Tokyo"], "Europe/Berlin"),
-        ("on announcement", ["daily at 09:00 Asia/Tokyo", "at once", "mondays at 09:00 Asia/Tokyo"], "Asia/Tokyo"),
+        (
+            "on announcement",
+            ["daily at 09:00 Asia/Tokyo", "at once", "mondays at 09:00 Asia/Tokyo"],
+            "Asia/Tokyo",
+        ),
         ("at once", ["daily at 09:00 Asia/Tokyo", "daily at 09:00 UTC"], ""),
         ("on announcement", [], ""),
     ],
@@ -69,7 +79,11 @@ def test_a_zone_goes_by_its_place_and_the_machines_by_what_it_calls_itself() -> 
 
 
 def test_one_is_singular() -> None:
-    assert [count(0, "paper"), count(1, "paper"), count(1_200, "paper")] == ["0 papers", "1 paper", "1,200 papers"]
+    assert [count(0, "paper"), count(1, "paper"), count(1_200, "paper")] == [
+        "0 papers",
+        "1 paper",
+        "1,200 papers",
+    ]
     assert count(2, "saved query", "saved queries") == "2 saved queries"
 
 

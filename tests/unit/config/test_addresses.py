@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from digest.config import addresses
 from digest.config.settings import INCOMING
+from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError
-from digest.model.subscriptions import DestinationKind
 
 FOLDER = Path("/srv/digest")
 SLACK, DISCORD = DestinationKind.SLACK_WEBHOOK, DestinationKind.DISCORD
@@ -18,7 +18,12 @@ DISCORD_HOOK = "https://discord.com/api/webhooks/1100000000000000001/abcDEF123"
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        *(("", True), ("http://127.0.0.1:8000/x", True), ("https://localhost", True), ("http://[::1]:80/", True)),
+        *(
+            ("", True),
+            ("http://127.0.0.1:8000/x", True),
+            ("https://localhost", True),
+            ("http://[::1]:80/", True),
+        ),
         ("smtp://localhost:25", True),
         ("http://127.0.0.1.example.org", False),
         ("http://localhost@example.org", False),
@@ -38,10 +43,12 @@ def test_who_can_be_reached_neither_by_mail_nor_on_the_web_is_told_both_forms(te
 
 
 @given(
-    st.text(st.characters(codec="ascii", exclude_characters="@:/", categories=["L", "N"]), max_size=8),
-    st.text(st.characters(codec="ascii", exclude_characters="@", exclude_categories=["Cc"]), min_size=4).filter(
-        lambda text: text not in "postgresql://@db.example.org/digest?***"
+    st.text(
+        st.characters(codec="ascii", exclude_characters="@:/", categories=["L", "N"]), max_size=8
     ),
+    st.text(
+        st.characters(codec="ascii", exclude_characters="@", exclude_categories=["Cc"]), min_size=4
+    ).filter(lambda text: text not in "postgresql://@db.example.org/digest?***"),
 )
 def test_a_masked_url_never_shows_its_password(name: str, password: str) -> None:
     masked = addresses.mask_password(f"postgresql://{name}:{password}@db.example.org/digest")
@@ -68,8 +75,20 @@ def test_a_web_address_loses_its_trailing_slash(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "example.org", "ftp://example.org", "https://", "https://exa mple.org", "http://example.org:99999"),
-        *("http://example.org:port", "http://example.org:0", "http://[::1", "http://name@example.org"),
+        *(
+            "",
+            "example.org",
+            "ftp://example.org",
+            "https://",
+            "https://exa mple.org",
+            "http://example.org:99999",
+        ),
+        *(
+            "http://example.org:port",
+            "http://example.org:0",
+            "http://[::1",
+            "http://name@example.org",
+        ),
         *("http://name:hush@example.org", "http://example.org/?q=1", "http://example.org/#a"),
         "javascript:alert(1)",
     ],
@@ -83,7 +102,17 @@ def test_what_is_no_plain_web_address_is_refused_without_its_password(text: str)
 
 def test_a_machines_name_is_a_host_name_in_small_letters_and_no_address() -> None:
     assert addresses.read_host_name("Mail-1.Example.ORG") == "mail-1.example.org"
-    for wrong in ("172.17.0.2", "[::1]", "a_b.org", "-a.org", "a-.org", "a..org", ".a", "a b", "é.org"):
+    for wrong in (
+        "172.17.0.2",
+        "[::1]",
+        "a_b.org",
+        "-a.org",
+        "a-.org",
+        "a..org",
+        ".a",
+        "a b",
+        "é.org",
+    ):
         with pytest.raises(ConfigurationError, match="is not a host name"):
             addresses.read_host_name(wrong)
 
@@ -152,7 +181,12 @@ def test_a_webhook_loses_its_trailing_slash_and_what_follows_a_hash(
 
 @pytest.mark.parametrize(
     "url",
-    ["smtp://localhost", "smtp://127.0.0.1:2525/", "smtp+starttls://me@mx.example.org:587", "smtps://mx:465"],
+    [
+        "smtp://localhost",
+        "smtp://127.0.0.1:2525/",
+        "smtp+starttls://me@mx.example.org:587",
+        "smtps://mx:465",
+    ],
 )
 def test_a_mail_server_is_read_as_written(url: str) -> None:
     assert addresses.read_smtp_url(url) == url
@@ -185,7 +219,10 @@ def test_what_is_no_mail_server_is_refused_without_its_password(url: str, words:
         ("sqlite:///digest.db?mode=rw", "sqlite:////srv/digest/digest.db?mode=rw"),
         ("postgresql://d:p@db.example.org/digest", "postgresql://d:p@db.example.org/digest"),
         ("postgresql:///digest?host=/run/postgresql", "postgresql:///digest?host=/run/postgresql"),
-        ("postgresql://h1:5433/digest?connect_timeout=2", "postgresql://h1:5433/digest?connect_timeout=2"),
+        (
+            "postgresql://h1:5433/digest?connect_timeout=2",
+            "postgresql://h1:5433/digest?connect_timeout=2",
+        ),
     ],
 )
 def test_a_database_file_counts_from_the_configurations_folder(url: str, resolved: str) -> None:
@@ -195,7 +232,14 @@ def test_a_database_file_counts_from_the_configurations_folder(url: str, resolve
 @pytest.mark.parametrize(
     "url",
     [
-        *("", "digest.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://host/digest.db"),
+        *(
+            "",
+            "digest.db",
+            "sqlite://",
+            "sqlite:///",
+            "sqlite:///:memory:",
+            "sqlite://host/digest.db",
+        ),
         *("mysql://me:hush@h/d", "postgres://me:hush@h/d", "postgresql://me:hush@h/"),
         "postgresql://me:hush@h1,h2/",
     ],
@@ -214,7 +258,9 @@ def test_a_place_to_listen_is_a_host_and_a_port(text: str) -> None:
     assert addresses.read_bind(text) == text
 
 
-@pytest.mark.parametrize("text", ["", "8000", ":8000", "127.0.0.1", "127.0.0.1:65536", "::1:8000", "a b:1", "h:٨"])
+@pytest.mark.parametrize(
+    "text", ["", "8000", ":8000", "127.0.0.1", "127.0.0.1:65536", "::1:8000", "a b:1", "h:٨"]
+)
 def test_what_is_no_place_to_listen_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="not a host and port"):
         addresses.read_bind(text)
@@ -222,7 +268,10 @@ def test_what_is_no_place_to_listen_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("Ops@Example.org", "ops@example.org"), ("https://example.org/digest/", "https://example.org/digest")],
+    [
+        ("Ops@Example.org", "ops@example.org"),
+        ("https://example.org/digest/", "https://example.org/digest"),
+    ],
 )
 def test_arxiv_can_be_given_a_mail_address_or_a_web_page(text: str, expected: str) -> None:
     assert addresses.read_reachable(text) == expected
@@ -267,7 +316,10 @@ def test_a_mail_address_or_a_channel_may_stand_alone(typed: str, written: str) -
         *(("you@", "Write just the address"), ("mailto:A <a@b.org>", "Write just the address")),
         *(("mailto://a@b.org", "Write mailto:a@b.org"), ("slack://#papers", "Write slack:#papers")),
         *(("file://gpu.atom", "Write file:gpu.atom"), ("Feed:x", "Write just feed")),
-        *((f"file:{path}", ".atom, .xml, .json. A folder") for path in ("gpu.rss", "gpu.html", "out", "v1.2")),
+        *(
+            (f"file:{path}", ".atom, .xml, .json. A folder")
+            for path in ("gpu.rss", "gpu.html", "out", "v1.2")
+        ),
     ],
 )
 def test_what_is_no_destination_is_refused_with_what_is_one(wrong: str, hint: str) -> None:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from digest.model.destinations import DestinationKind
 from digest.model.polls import MOST_SEARCHED
-from digest.model.subscriptions import DestinationKind
 from tests.unit.config.conftest import CONTACT, Load, Refuse
 
 LOCAL = {
@@ -15,7 +15,9 @@ HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
 
 
 def subscribe(to: str, name: str = "one") -> str:
-    return f'[queries]\nq = "cat:cs.PF"\n[[subscriptions]]\nname = "{name}"\nfollow = "q"\nto = {to}\n'
+    return (
+        f'[queries]\nq = "cat:cs.PF"\n[[subscriptions]]\nname = "{name}"\nfollow = "q"\nto = {to}\n'
+    )
 
 
 def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse: Refuse) -> None:
@@ -25,8 +27,13 @@ def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse:
     assert "arxiv.contact: is empty" in refuse("", top="").message
 
 
-def test_more_queries_than_arxivs_search_is_asked_for_need_a_harvest(load: Load, refuse: Refuse) -> None:
-    top, most = f'{CONTACT}source = "query"\n', [f'q{number} = "ti:w{number}"' for number in range(MOST_SEARCHED)]
+def test_more_queries_than_arxivs_search_is_asked_for_need_a_harvest(
+    load: Load, refuse: Refuse
+) -> None:
+    top, most = (
+        f'{CONTACT}source = "query"\n',
+        [f'q{number} = "ti:w{number}"' for number in range(MOST_SEARCHED)],
+    )
     assert len(load("\n".join(["[queries]", *most]), top=top).queries) == MOST_SEARCHED
     error = refuse("\n".join(["[queries]", *most, 'more = "ti:more"']), top=top)
     assert 'arxiv.source: is "query", and there are 31 saved queries' in error.message
@@ -61,8 +68,13 @@ def test_mail_needs_a_sender_as_soon_as_somebody_gets_mail(load: Load, refuse: R
     assert load(subscribe('"mailto:a@example.org"'), DIGEST_MAIL_FROM="d@example.org").subscriptions
 
 
-def test_whoever_lets_people_subscribe_needs_a_page_and_a_sender_for_them(load: Load, refuse: Refuse) -> None:
-    page, sender = {"DIGEST_WEB_BASE_URL": "https://d.example.org"}, {"DIGEST_MAIL_FROM": "d@example.org"}
+def test_whoever_lets_people_subscribe_needs_a_page_and_a_sender_for_them(
+    load: Load, refuse: Refuse
+) -> None:
+    page, sender = (
+        {"DIGEST_WEB_BASE_URL": "https://d.example.org"},
+        {"DIGEST_MAIL_FROM": "d@example.org"},
+    )
     assert "web.base_url is missing" in refuse(DIGEST_WEB_SIGNUP="open", **sender).message
     assert "mail.from is missing" in refuse(DIGEST_WEB_SIGNUP="example.org", **page).message
     assert load(DIGEST_WEB_SIGNUP="open", **page, **sender).web.signup.admits("ada@example.com")
@@ -75,7 +87,9 @@ def test_a_password_needs_somebody_to_log_in(refuse: Refuse) -> None:
     assert "hush" not in error.message
 
 
-def test_a_login_without_its_password_is_warned_of_so_that_other_commands_still_work(load: Load) -> None:
+def test_a_login_without_its_password_is_warned_of_so_that_other_commands_still_work(
+    load: Load,
+) -> None:
     config = load('[mail]\nsmtp = "smtps://me@mx.example.org"\n')
     assert "needs a password: set DIGEST_MAIL_PASSWORD" in config.warnings[0]
 
@@ -83,7 +97,9 @@ def test_a_login_without_its_password_is_warned_of_so_that_other_commands_still_
 def test_no_password_is_sent_in_the_clear_but_to_this_machine(load: Load, refuse: Refuse) -> None:
     error = refuse('[mail]\nsmtp = "smtp://me@mx.example.org"\n', DIGEST_MAIL_PASSWORD="hush")
     assert "unencrypted" in error.message
-    assert load('[mail]\nsmtp = "smtp://me@localhost"\n', DIGEST_MAIL_PASSWORD="hush").warnings == ()
+    assert (
+        load('[mail]\nsmtp = "smtp://me@localhost"\n', DIGEST_MAIL_PASSWORD="hush").warnings == ()
+    )
 
 
 def test_a_slack_channel_without_a_token_is_warned_of(load: Load) -> None:
@@ -94,11 +110,15 @@ def test_a_slack_channel_without_a_token_is_warned_of(load: Load) -> None:
 def test_a_webhook_without_an_address_is_warned_of_and_its_variable_named(load: Load) -> None:
     config = load(subscribe('"slack-webhook:my-team"'))
     variable = "DIGEST_SLACK_WEBHOOKS_MY_TEAM"
-    assert config.warnings == (f"slack-webhook:my-team has no URL: set {variable} or {variable}_FILE",)
+    assert config.warnings == (
+        f"slack-webhook:my-team has no URL: set {variable} or {variable}_FILE",
+    )
     assert config.incoming[DestinationKind.SLACK_WEBHOOK] == {}
 
 
-def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(load: Load, tmp_path: Path) -> None:
+def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(
+    load: Load, tmp_path: Path
+) -> None:
     (tmp_path / "hook").write_text(HOOK + "\n")
     to = subscribe('"slack-webhook:team"')
     for config in (
@@ -114,7 +134,9 @@ def test_a_wrong_webhook_is_named_but_never_repeated(refuse: Refuse) -> None:
     error = refuse('[slack.webhooks]\nteam = "https://example.org/hush"\n')
     assert "slack.webhooks.team: is not the URL of an incoming webhook" in error.message
     assert "hush" not in error.message
-    error = refuse(subscribe('"slack-webhook:team"'), DIGEST_SLACK_WEBHOOKS_TEAM="https://example.org/hush")
+    error = refuse(
+        subscribe('"slack-webhook:team"'), DIGEST_SLACK_WEBHOOKS_TEAM="https://example.org/hush"
+    )
     assert "DIGEST_SLACK_WEBHOOKS_TEAM: is not the URL" in error.message
 
 
@@ -167,7 +189,10 @@ def test_a_test_clock_is_refused_while_anybody_outside_could_be_reached(
         subscribe('"slack-webhook:team"'),
         **{"DIGEST_SLACK_WEBHOOKS_TEAM": "http://127.0.0.1:8/x", **LOCAL, variable: url},
     )
-    assert f"DIGEST_TEST_CLOCK: needs all addresses on this machine; these are not: {key}" in error.message
+    assert (
+        f"DIGEST_TEST_CLOCK: needs all addresses on this machine; these are not: {key}"
+        in error.message
+    )
     assert "127.0.0.1" in error.hint
 
 

@@ -49,14 +49,22 @@ mail.from = "a@example.org"
 
 def added(before: str, after: str) -> list[str]:
     """Return the lines that are new; none may be gone."""
-    changes = [line for line in edits.compare_texts(before, after, "digest.toml")[2:] if line[0] in "+-"]
+    changes = [
+        line for line in edits.compare_texts(before, after, "digest.toml")[2:] if line[0] in "+-"
+    ]
     assert not [line for line in changes if line[0] == "-"], changes
     return [line[1:] for line in changes]
 
 
 def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> None:
     after = edits.add_subscription(FILE, {"name": "new", "follow": ["gpu"], "to": "console"})
-    assert added(FILE, after) == ["", "[[subscriptions]]", 'name = "new"', 'follow = ["gpu"]', 'to = "console"']
+    assert added(FILE, after) == [
+        "",
+        "[[subscriptions]]",
+        'name = "new"',
+        'follow = ["gpu"]',
+        'to = "console"',
+    ]
     assert after.startswith(FILE)
 
 
@@ -104,7 +112,9 @@ def test_beside_a_second_subscription_the_only_one_gets_its_name_and_a_table() -
         '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF" # all of it\nto = "console"\n\n'
         '[[subscriptions]]\nname = "gpu"\nfollow = "abs:GPU"\nto = "feed"\n'
     )
-    named = edits.add_subscription(f'name = "perf"\n{SHORT}', {"name": "digest", "follow": "x:y", "to": "feed"})
+    named = edits.add_subscription(
+        f'name = "perf"\n{SHORT}', {"name": "digest", "follow": "x:y", "to": "feed"}
+    )
     assert [*edits.list_subscriptions(named)] == ["perf", "digest"]
     assert edits.add_subscription("", {"name": "a", "to": "feed"}).startswith("[[subscriptions]]\n")
 
@@ -119,8 +129,12 @@ def test_what_has_no_lines_of_its_own_is_left_to_the_owner_of_the_file() -> None
 
 def test_a_saved_query_stays_while_it_is_read_first_or_last() -> None:
     for key, said in (("read_first", "reads first"), ("read_last", "reads last")):
-        named = edits.edit_subscription(FILE, "team", values={"follow": "ti:x", key: ["ti:y", "gpu"]})
-        with pytest.raises(UsageError, match=f"the subscription team still {said} the saved query gpu") as caught:
+        named = edits.edit_subscription(
+            FILE, "team", values={"follow": "ti:x", key: ["ti:y", "gpu"]}
+        )
+        with pytest.raises(
+            UsageError, match=f"the subscription team still {said} the saved query gpu"
+        ) as caught:
             edits.remove_query(named, "gpu")
         assert caught.value.hint == f"`digest subscription edit team {key}=` takes it from there."
 
@@ -152,7 +166,10 @@ def test_values_are_read_by_what_the_settings_take() -> None:
     assert read('kinds=["new"]') == ("kinds", ["new"])
     assert read("title=[GPU]") == ("title", "[GPU]")
     assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
-    assert read("library=~/lab.bib, zotero:12/Thesis") == ("library", ["~/lab.bib", "zotero:12/Thesis"])
+    assert read("library=~/lab.bib, zotero:12/Thesis") == (
+        "library",
+        ["~/lab.bib", "zotero:12/Thesis"],
+    )
     assert read('read_first=ti:"a, b"') == ("read_first", 'ti:"a, b"')
     assert read("read_last=") == ("read_last", None)
     assert read("title=") == ("title", None)
@@ -165,15 +182,21 @@ def test_values_are_read_by_what_the_settings_take() -> None:
 
 
 def test_a_table_that_comes_or_goes_is_shown_from_its_head_on() -> None:
-    more = edits.add_subscription(FILE, {"name": "new", "follow": ["gpu"], "to": ["feed", "console"]})
+    more = edits.add_subscription(
+        FILE, {"name": "new", "follow": ["gpu"], "to": ["feed", "console"]}
+    )
     assert added(FILE, more)[:3] == ["", "[[subscriptions]]", 'name = "new"']
     after = edits.remove_subscription(FILE, "team")
-    gone = [line[1:] for line in edits.compare_texts(FILE, after, "digest.toml")[2:] if line[0] == "-"]
+    gone = [
+        line[1:] for line in edits.compare_texts(FILE, after, "digest.toml")[2:] if line[0] == "-"
+    ]
     assert gone[0] == "[[subscriptions]]"
 
 
 NAMES = st.sampled_from(["a", "b", "c.c", "d-1"])
-WORDS = st.sampled_from(["abs:GPU", 'ti:"tail" AND cat:cs.PF', "au:O'Brien", "ä OR 'x' OR \"y\"", "#no"])
+WORDS = st.sampled_from(
+    ["abs:GPU", 'ti:"tail" AND cat:cs.PF', "au:O'Brien", "ä OR 'x' OR \"y\"", "#no"]
+)
 PLACES = st.sampled_from(["feed", "console", "mailto:you@example.org", "slack:#papers"])
 GAPS = st.sampled_from(["", "\n", "# note {0}\n", "\n# note {0}\n", "# note {0}\n\n"])
 
@@ -193,15 +216,26 @@ def files(draw: st.DrawFn) -> str:
         quoted = [f'"{item}"' for item in items]
         if draw(st.booleans()):
             return f"[{', '.join(quoted)}]"
-        return "[\n" + "".join(f"  {item}, # item {next(numbers)}\n" for item in quoted) + gap() + "]"
+        return (
+            "[\n" + "".join(f"  {item}, # item {next(numbers)}\n" for item in quoted) + gap() + "]"
+        )
 
     queries = {"a": "abs:GPU", "b": "cat:cs.PF"}
     saved = "".join(f'{gap()}{name} = "{text}"{end()}' for name, text in queries.items())
-    parts = [f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}", f"[queries]{end()}{saved}"]
+    parts = [
+        f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}",
+        f"[queries]{end()}{saved}",
+    ]
     for name in draw(st.lists(NAMES, unique=True, max_size=3)):
-        to = draw(st.sampled_from(['"feed"', "'console'"])) if draw(st.booleans()) else array(["feed", "console"])
+        to = (
+            draw(st.sampled_from(['"feed"', "'console'"]))
+            if draw(st.booleans())
+            else array(["feed", "console"])
+        )
         lines = [f'name = "{name}"', f"follow = {array(['a'])}", f"to = {to}"]
-        parts.append(f"{gap()}[[subscriptions]]{end()}" + "".join(f"{line}{end()}" for line in lines) + gap())
+        parts.append(
+            f"{gap()}[[subscriptions]]{end()}" + "".join(f"{line}{end()}" for line in lines) + gap()
+        )
     if draw(st.booleans()):
         parts.append(f'[mail]{end()}from = "digest@example.org"{end()}{gap()}')
     return "".join(parts)
@@ -271,7 +305,10 @@ def expect(before: dict[str, Any], edit: tuple[str, str, Any]) -> dict[str, Any]
 def normalised(read: dict[str, Any]) -> dict[str, Any]:
     """Return what a file means, whether one destination stands in a list or alone."""
     return {
-        key: [{**one, "to": one["to"] if isinstance(one["to"], list) else [one["to"]]} for one in value]
+        key: [
+            {**one, "to": one["to"] if isinstance(one["to"], list) else [one["to"]]}
+            for one in value
+        ]
         if key == "subscriptions"
         else value
         for key, value in read.items()
@@ -308,14 +345,20 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
 
 
 def test_a_value_from_a_variable_stays_as_it_is_written() -> None:
-    text = SHORT.replace('"console"', '["mailto:$READER", "console"]').replace('"cat:cs.PF"', '"$QUERY"')
-    change = dict([edits.read_assignment("to=mailto:$OTHER,$MORE"), edits.read_assignment("title=$TITLE")])
+    text = SHORT.replace('"console"', '["mailto:$READER", "console"]').replace(
+        '"cat:cs.PF"', '"$QUERY"'
+    )
+    change = dict(
+        [edits.read_assignment("to=mailto:$OTHER,$MORE"), edits.read_assignment("title=$TITLE")]
+    )
     after = edits.edit_subscription(text, "digest", values=change)
     assert added(text, edits.edit_subscription(text, "digest", values={"show": 5})) == ["show = 5"]
     assert edits.list_subscriptions(after)["digest"] == {
         "follow": "$QUERY", "to": ["mailto:$OTHER", "$MORE"], "title": "$TITLE"
     }  # fmt: skip
-    less = edits.edit_subscription(text, "digest", remove={"to": ["mailto:$READER"]}, add={"to": ["mailto:$X"]})
+    less = edits.edit_subscription(
+        text, "digest", remove={"to": ["mailto:$READER"]}, add={"to": ["mailto:$X"]}
+    )
     assert edits.list_subscriptions(less)["digest"]["to"] == ["console", "mailto:$X"]
     more = edits.add_subscription(text, {"name": "new", "follow": "cat:cs.PF", "to": "feed"})
     assert edits.list_subscriptions(more)["digest"]["to"] == ["mailto:$READER", "console"]

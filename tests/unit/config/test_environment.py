@@ -7,7 +7,9 @@ from digest.config.values import write_signing_key
 from tests.unit.config.conftest import Load, Refuse
 
 
-def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load, tmp_path: Path) -> None:
+def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(
+    load: Load, tmp_path: Path
+) -> None:
     secret = tmp_path / "token"
     secret.write_bytes(b"xoxb-from-file\r\n")
     config = load(DIGEST_SLACK_TOKEN_FILE=str(secret))
@@ -16,9 +18,12 @@ def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load
 
 
 @pytest.mark.parametrize(
-    "around", ["\ufeff{}", "{}\u00a0\n", " {}\r\n\r\n", "\u200b{} \u2060\t", "\ufeff \u00a0{}\u2028"]
+    "around",
+    ["\ufeff{}", "{}\u00a0\n", " {}\r\n\r\n", "\u200b{} \u2060\t", "\ufeff \u00a0{}\u2028"],
 )
-def test_blanks_and_unseen_signs_around_a_secret_are_none_of_it(load: Load, tmp_path: Path, around: str) -> None:
+def test_blanks_and_unseen_signs_around_a_secret_are_none_of_it(
+    load: Load, tmp_path: Path, around: str
+) -> None:
     text = around.format("hunter2")
     (tmp_path / "password").write_text(text, encoding="utf-8")
     smtp = {"DIGEST_MAIL_SMTP": "smtps://me@mail.example.org"}
@@ -38,14 +43,22 @@ def test_a_sign_inside_a_secret_that_cannot_be_seen_is_told_by_its_name(
     refuse: Refuse, tmp_path: Path, sign: str, name: str
 ) -> None:
     (tmp_path / "token").write_text(f"xoxb-1{sign}2", encoding="utf-8")
-    for error in (refuse(DIGEST_SLACK_TOKEN_FILE="token"), refuse(DIGEST_SLACK_TOKEN=f"xoxb-1{sign}2")):
+    for error in (
+        refuse(DIGEST_SLACK_TOKEN_FILE="token"),
+        refuse(DIGEST_SLACK_TOKEN=f"xoxb-1{sign}2"),
+    ):
         assert f"has {name} inside" in error.message
         assert "xoxb" not in error.message
 
 
-def test_a_database_address_can_come_from_a_file_since_it_may_hold_a_password(load: Load, tmp_path: Path) -> None:
+def test_a_database_address_can_come_from_a_file_since_it_may_hold_a_password(
+    load: Load, tmp_path: Path
+) -> None:
     (tmp_path / "url").write_text("postgresql://digest:hush@db.example.org/digest\n")
-    assert load(DIGEST_STORE_URL_FILE="url").store.url == "postgresql://digest:hush@db.example.org/digest"
+    assert (
+        load(DIGEST_STORE_URL_FILE="url").store.url
+        == "postgresql://digest:hush@db.example.org/digest"
+    )
 
 
 def test_a_secret_given_both_ways_is_refused(refuse: Refuse, tmp_path: Path) -> None:
@@ -81,7 +94,10 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
     [
         ('[slack]\ntoken = "xoxb-1"', "slack.token"),
         ('[store]\nurl = "postgresql://d:hush@localhost/d"', "store.url"),
-        ('[slack.webhooks]\nteam = "https://hooks.slack.com/services/T1/B2/abc"', "slack.webhooks.team"),
+        (
+            '[slack.webhooks]\nteam = "https://hooks.slack.com/services/T1/B2/abc"',
+            "slack.webhooks.team",
+        ),
         (
             f'[webhooks.lab]\nurl = "https://a.example/"\nsecret = "{write_signing_key(bytes(32))}"',
             "webhooks.lab.secret",
@@ -90,7 +106,9 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
 )
 def test_a_secret_in_the_file_is_taken_with_a_warning(load: Load, text: str, key: str) -> None:
     variable = f"DIGEST_{key.replace('.', '_').upper()}"
-    assert load(text).warnings == (f"digest.toml holds {key}, a secret: move it to {variable} or {variable}_FILE",)
+    assert load(text).warnings == (
+        f"digest.toml holds {key}, a secret: move it to {variable} or {variable}_FILE",
+    )
 
 
 def test_a_database_address_without_a_password_is_no_secret(load: Load) -> None:
@@ -106,14 +124,18 @@ def test_a_database_address_without_a_password_is_no_secret(load: Load) -> None:
         ("DIGEST_MAIL_SMTP_FILE", "DIGEST_MAIL_SMTP"),
     ],
 )
-def test_a_misspelt_variable_is_refused_and_the_nearest_named(refuse: Refuse, variable: str, nearest: str) -> None:
+def test_a_misspelt_variable_is_refused_and_the_nearest_named(
+    refuse: Refuse, variable: str, nearest: str
+) -> None:
     error = refuse(**{variable: "x"})
     assert f"{variable}: sets nothing" in error.message
     assert error.hint == f"Did you mean {nearest}?"
 
 
 def test_variables_a_container_platform_sets_do_not_stop_anything(load: Load) -> None:
-    config = load(DIGEST_PORT_8000_TCP_ADDR="10.0.0.1", DIGEST_WEB_PORT="tcp://10.0.0.1:80", HOME="/root")
+    config = load(
+        DIGEST_PORT_8000_TCP_ADDR="10.0.0.1", DIGEST_WEB_PORT="tcp://10.0.0.1:80", HOME="/root"
+    )
     assert [line.partition(" ")[0] for line in config.warnings] == [
         "DIGEST_PORT_8000_TCP_ADDR", "DIGEST_WEB_PORT",
     ]  # fmt: skip
@@ -125,7 +147,9 @@ def test_the_variables_of_the_command_line_and_the_tests_are_known(load: Load) -
 
 def test_a_wrong_value_in_a_variable_is_named_by_the_variable(refuse: Refuse) -> None:
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org")
-    assert error.message.startswith("DIGEST_WEB_BASE_URL: 'digest.example.org' is not a web address")
+    assert error.message.startswith(
+        "DIGEST_WEB_BASE_URL: 'digest.example.org' is not a web address"
+    )
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org", DIGEST_WEB_BIND="everywhere")
     assert error.message.startswith("the environment: 2 things to correct")
 
@@ -157,7 +181,10 @@ def test_a_secrets_file_that_cannot_be_used_is_refused_under_its_own_key(
     assert words in message
 
 
-VALUES = {"DIGEST_VALUE_READER": "Ada@Example.org\n", "DIGEST_VALUE_QUERY": "abs:$O(n)$ AND abs:sorting"}
+VALUES = {
+    "DIGEST_VALUE_READER": "Ada@Example.org\n",
+    "DIGEST_VALUE_QUERY": "abs:$O(n)$ AND abs:sorting",
+}
 FROM_VALUES = """
 mail.from = "$READER"
 title = "$READER"
@@ -168,7 +195,9 @@ to = ["mailto:$READER", "slack:$CHANNEL"]
 
 def test_texts_of_the_file_come_from_variables_of_their_names(load: Load, tmp_path: Path) -> None:
     (tmp_path / "channel").write_text("#quiet\n")
-    config = load(top=FROM_VALUES, DIGEST_VALUE_CHANNEL_FILE="channel", DIGEST_SLACK_TOKEN="xoxb-1", **VALUES)
+    config = load(
+        top=FROM_VALUES, DIGEST_VALUE_CHANNEL_FILE="channel", DIGEST_SLACK_TOKEN="xoxb-1", **VALUES
+    )
     (one,) = config.subscriptions
     assert list(map(str, one.destinations)) == ["mailto:ada@example.org", "slack:#quiet"]
     assert one.queries == ("abs:$O(n)$ AND abs:sorting", "abs:$\\alpha$")
@@ -184,7 +213,9 @@ def test_texts_of_the_file_come_from_variables_of_their_names(load: Load, tmp_pa
     assert "sorting" not in str(shown)
 
 
-def test_a_variable_that_the_file_names_and_nobody_sets_is_an_error_at_each_place(refuse: Refuse) -> None:
+def test_a_variable_that_the_file_names_and_nobody_sets_is_an_error_at_each_place(
+    refuse: Refuse,
+) -> None:
     error = refuse(top=FROM_VALUES, DIGEST_VALUE_QUERY="abs:sorting", DIGEST_VALUE_READER=" ")
     assert "4 things to correct" in error.message
     for place in ("mail.from", "title", "to"):

@@ -2,7 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import find_config, find_state_folder, open_config, open_config_or_defaults, read_environment
+from digest.config import (
+    find_config,
+    find_state_folder,
+    open_config,
+    open_config_or_defaults,
+    read_environment,
+)
 from digest.model.errors import ConfigurationError
 
 
@@ -22,7 +28,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_process_reads_its_own_environment_and_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_reads_its_own_environment_and_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
     monkeypatch.setenv("DIGEST_MAIL_FROM_NAME", "From the environment")
     config = open_config()
@@ -47,7 +55,9 @@ def test_a_file_that_was_named_must_be_there(folder: Path, monkeypatch: pytest.M
         open_config_or_defaults()
 
 
-def test_what_is_remembered_without_a_database_is_kept_where_the_desktop_keeps_such_things(tmp_path: Path) -> None:
+def test_what_is_remembered_without_a_database_is_kept_where_the_desktop_keeps_such_things(
+    tmp_path: Path,
+) -> None:
     home = {"HOME": str(tmp_path / "home")}
     assert find_state_folder(home) == tmp_path / "home" / ".local" / "state" / "digest"
     folder = find_state_folder({**home, "XDG_STATE_HOME": str(tmp_path / "state")})

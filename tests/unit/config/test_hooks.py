@@ -19,7 +19,9 @@ def test_a_secret_stands_for_its_key(key: bytes) -> None:
     assert read_signing_key(write_signing_key(key)) == key
 
 
-@pytest.mark.parametrize("text", ["", "abc", "whsec_", "whsec_????", "whsec_YWJj", write_signing_key(bytes(65))])
+@pytest.mark.parametrize(
+    "text", ["", "abc", "whsec_", "whsec_????", "whsec_YWJj", write_signing_key(bytes(65))]
+)
 def test_what_is_no_secret_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_signing_key(text)
@@ -44,7 +46,9 @@ def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(
     assert [*load(text, DIGEST_WEBHOOKS_LAB_SECRET=SECRET, **address).webhooks] == ["lab"]
     lacking = load(text, **address)
     assert not lacking.webhooks
-    assert lacking.warnings == ("webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
+    assert lacking.warnings == (
+        "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,22 @@ def test_the_usual_variables_name_the_proxy_of_all_but_this_machine(
     [
         (
             ARXIV,
-            ("*", "arxiv.org", ".ArXiv.org", "*.arxiv.org", "a.org, export.arxiv.org", "a.org arxiv.org:443"),
+            (
+                "*",
+                "arxiv.org",
+                ".ArXiv.org",
+                "*.arxiv.org",
+                "a.org, export.arxiv.org",
+                "a.org arxiv.org:443",
+            ),
             (),
         ),
         (ARXIV, (), ("export.arxiv.org:80", "xiv.org", "export", "", ",", "10.0.0.0/8")),
-        ("https://10.1.2.3:8443/hook", ("10.0.0.0/8", "10.1.2.3", "10.1.2.3:8443"), ("11.0.0.0/8", "10.1.2.3:80")),
+        (
+            "https://10.1.2.3:8443/hook",
+            ("10.0.0.0/8", "10.1.2.3", "10.1.2.3:8443"),
+            ("11.0.0.0/8", "10.1.2.3:80"),
+        ),
         ("https://[fd00::1]/hook", ("fd00::/8", "[fd00::1]", "[fd00::1]:443"), ("fe00::1",)),
     ],
 )
@@ -54,21 +65,31 @@ def test_no_proxy_names_hosts_domains_and_networks(
     url: str, exempt: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
     for text in (*exempt, *others):
-        assert (choose_proxy({"ALL_PROXY": PROXY, "NO_PROXY": text}, "", "", url) is None) is (text in exempt)
+        assert (choose_proxy({"ALL_PROXY": PROXY, "NO_PROXY": text}, "", "", url) is None) is (
+            text in exempt
+        )
 
 
 @pytest.mark.parametrize(
     "address", ["socks5://ada:hush@127.0.0.1:1080", "http://ada:hush@", "http://a:hush@b@c:1"]
 )
-def test_what_is_no_http_proxy_is_refused_where_it_counts_and_not_repeated(refuse: Refuse, address: str) -> None:
-    with pytest.raises(ConfigurationError, match="ALL_PROXY is not the address of an HTTP proxy") as caught:
+def test_what_is_no_http_proxy_is_refused_where_it_counts_and_not_repeated(
+    refuse: Refuse, address: str
+) -> None:
+    with pytest.raises(
+        ConfigurationError, match="ALL_PROXY is not the address of an HTTP proxy"
+    ) as caught:
         choose_proxy({"ALL_PROXY": address}, "", "", ARXIV)
     errors = [caught.value, refuse(f'[network]\nproxy = "{address}"')]
-    assert all("socks" in error.hint and "hush" not in f"{error.message} {error.hint}" for error in errors)
+    assert all(
+        "socks" in error.hint and "hush" not in f"{error.message} {error.hint}" for error in errors
+    )
 
 
 def test_the_setting_beats_the_variables_and_shows_its_password_nowhere(load: Load) -> None:
-    config = load('[network]\nproxy = "ada:hush@proxy.example.org:3128"', HTTPS_PROXY="http://other.org:1")
+    config = load(
+        '[network]\nproxy = "ada:hush@proxy.example.org:3128"', HTTPS_PROXY="http://other.org:1"
+    )
     chosen = config.choose_proxy(ARXIV)
     assert str(chosen) == f"the proxy {PROXY}, from digest.toml"
     assert "hush" not in f"{config!r} {chosen!r} {show_settings(config)}"

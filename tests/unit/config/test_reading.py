@@ -10,8 +10,9 @@ from digest.config.display import write_toml
 from digest.config.settings import SETTINGS, Setting, variable_of
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError
-from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, WhenEmpty
+from digest.model.subscriptions import SavedQuery, WhenEmpty
 from tests.unit.config.conftest import Load, Refuse
 
 WHOLE = """\
@@ -75,13 +76,18 @@ def test_a_whole_file_is_read_into_what_it_says(load: Load, tmp_path: Path) -> N
     assert config.web.base_url == "https://digest.example.org"
     assert config.web.host == "digest.example.org"
     assert config.templates == tmp_path / "mine"
-    assert config.queries == (SavedQuery("perf", "cat:cs.PF"), SavedQuery("gpu", "cat:cs.PF AND abs:GPU"))
+    assert config.queries == (
+        SavedQuery("perf", "cat:cs.PF"),
+        SavedQuery("gpu", "cat:cs.PF AND abs:GPU"),
+    )
     assert config.defaults.kinds == (Kind.NEW, Kind.REPLACEMENT)
     assert config.warnings == ()
     assert (config.path, config.folder) == (tmp_path / "digest.toml", tmp_path)
 
 
-def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, tmp_path: Path) -> None:
+def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(
+    load: Load, tmp_path: Path
+) -> None:
     (tmp_path / "mine").mkdir()
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
@@ -125,7 +131,9 @@ def test_the_environment_beats_the_file_and_the_file_beats_the_default(load: Loa
 
 
 def test_an_empty_variable_counts_as_not_set(load: Load) -> None:
-    config = load('[mail]\nfrom_name = "File"', DIGEST_MAIL_FROM_NAME="", DIGEST_SLACK_TOKEN_FILE=" ")
+    config = load(
+        '[mail]\nfrom_name = "File"', DIGEST_MAIL_FROM_NAME="", DIGEST_SLACK_TOKEN_FILE=" "
+    )
     assert config.mail.from_name == "File"
     assert config.slack.token == ""
 
@@ -143,13 +151,20 @@ def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
     assert load(DIGEST_DEFAULTS_SHOW="all").defaults.show is None
 
 
-@pytest.mark.parametrize(("written", "days"), [('"90 days"', 90), ('"never"', 0), ("0", 0), ('"0 days"', 0)])
-def test_papers_that_matched_nothing_are_kept_as_long_as_is_said(load: Load, written: str, days: int) -> None:
+@pytest.mark.parametrize(
+    ("written", "days"), [('"90 days"', 90), ('"never"', 0), ("0", 0), ('"0 days"', 0)]
+)
+def test_papers_that_matched_nothing_are_kept_as_long_as_is_said(
+    load: Load, written: str, days: int
+) -> None:
     assert load(f"[store]\nforget_unmatched_after = {written}").store.forget_unmatched_after == days
     assert ("90 days" if days else "never") in str(
         show_settings(load(f"[store]\nforget_unmatched_after = {written}"))
     )
-    assert load(DIGEST_STORE_FORGET_UNMATCHED_AFTER=written.strip('"')).store.forget_unmatched_after == days
+    assert (
+        load(DIGEST_STORE_FORGET_UNMATCHED_AFTER=written.strip('"')).store.forget_unmatched_after
+        == days
+    )
     assert load().store.forget_unmatched_after == 90
 
 
@@ -166,20 +181,52 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
     ("text", "words", "hint"),
     [
         ('[mial]\nfrom = "a@example.org"', "mial: there is no such table", "Did you mean 'mail'?"),
-        ('[mail]\nfrmo = "a@example.org"', "mail.frmo: there is no such setting", "Did you mean 'from'?"),
-        ('[slack]\nwebhook = "x"', "slack.webhook: there is no such setting", "Did you mean 'webhooks'?"),
+        (
+            '[mail]\nfrmo = "a@example.org"',
+            "mail.frmo: there is no such setting",
+            "Did you mean 'from'?",
+        ),
+        (
+            '[slack]\nwebhook = "x"',
+            "slack.webhook: there is no such setting",
+            "Did you mean 'webhooks'?",
+        ),
         ("[queries]\nperf = 5", "queries.perf: must be a query in quotes", "perf = "),
         ('[queries]\nPerf = "x"', "queries.Perf: 'Perf' can't be a name", "small letters"),
         ("[mail]\nfrom = 5", "mail.from: must be text in quotes, not a whole number", ""),
-        ('[mail]\nfrom = "nobody"', "mail.from: 'nobody' is not an e-mail address", "reader@example.org"),
-        ('[mail]\nsmtp = "localhost:25"', "mail.smtp: 'localhost:25' is not a mail server", "smtp://host:25"),
-        ('[store]\nurl = "mysql://h/d"', "store.url: 'mysql://h/d' is not a database", "sqlite:///digest.db"),
+        (
+            '[mail]\nfrom = "nobody"',
+            "mail.from: 'nobody' is not an e-mail address",
+            "reader@example.org",
+        ),
+        (
+            '[mail]\nsmtp = "localhost:25"',
+            "mail.smtp: 'localhost:25' is not a mail server",
+            "smtp://host:25",
+        ),
+        (
+            '[store]\nurl = "mysql://h/d"',
+            "store.url: 'mysql://h/d' is not a database",
+            "sqlite:///digest.db",
+        ),
         ('[store]\nurl = "sqlite:///:memory:"', "names no file", "sqlite:///digest.db"),
         ('[web]\nbase_url = "http://digest.example.org"', "must start with https://", "127.0.0.1"),
         ('[web]\nbind = "8000"', "web.bind: '8000' is not a host and port", "127.0.0.1:8000"),
-        ('[slack]\nurl = "http://slack.example.org/api/"', "slack.url: 'http://slack", "http:// is allowed"),
-        ('[defaults]\nwhen = "at noon"', "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
-        ('[defaults]\nkinds = ["newest"]', "'newest' is not one of new, cross-listed", "Did you mean 'new'?"),
+        (
+            '[slack]\nurl = "http://slack.example.org/api/"',
+            "slack.url: 'http://slack",
+            "http:// is allowed",
+        ),
+        (
+            '[defaults]\nwhen = "at noon"',
+            "defaults.when: 'at noon' is not a time",
+            "weekdays at 09:00",
+        ),
+        (
+            '[defaults]\nkinds = ["newest"]',
+            "'newest' is not one of new, cross-listed",
+            "Did you mean 'new'?",
+        ),
         (
             '[defaults]\nkinds = ["withdrawal"]',
             "'withdrawal' is not one of new, cross-listed",
@@ -196,7 +243,11 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ("[[mail]]", "mail: must be a table, not a list", "Write [mail]."),
         ("[queries]\n[queries.perf]", "queries.perf: must be a query in quotes, not a table", ""),
         ("[slack]\nwebhooks = 5", "slack.webhooks: must be a table, not", "[slack.webhooks]"),
-        ("[subscriptions]", "subscriptions: must be a list of tables, not a table", "[[subscriptions]]"),
+        (
+            "[subscriptions]",
+            "subscriptions: must be a list of tables, not a table",
+            "[[subscriptions]]",
+        ),
         ('[mail]\nfrom_name = "a\\nBcc: x"', "mail.from_name: must be one line", ""),
         ('[mail]\nca_file = "nowhere.pem"', "mail.ca_file: there is no file", "PEM"),
     ],
@@ -214,8 +265,16 @@ def test_a_mistake_is_named_with_its_file_key_and_mending(
     ("top", "words", "hint"),
     [
         ('smtp = "smtp://localhost"\n', "smtp: there is no such setting", "Put it below [mail]."),
-        ('test_clock = "http://127.0.0.1:1/"\n', "test_clock: there is no such setting", "DIGEST_TEST_CLOCK"),
-        ("[else]\n", "else: there is no such table", "There are templates, arxiv, store, network, mail, slack"),
+        (
+            'test_clock = "http://127.0.0.1:1/"\n',
+            "test_clock: there is no such setting",
+            "DIGEST_TEST_CLOCK",
+        ),
+        (
+            "[else]\n",
+            "else: there is no such table",
+            "There are templates, arxiv, store, network, mail, slack",
+        ),
         ('templates = "nowhere"\n', "templates: there is no folder", "remove `templates`"),
         ("mail = 5\n", "mail: must be a table, not a whole number", "Write [mail]."),
         ("arxiv = 5\n", "arxiv: must be a table", "Write [arxiv]."),
@@ -231,7 +290,8 @@ def test_a_key_in_the_wrong_place_is_told_where_it_belongs(
 
 def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
     error = refuse(
-        '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\nshow = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
+        '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\nshow = 0\nwhen = "never"\n',
+        DIGEST_WEB_BIND="everywhere",
     )
     first, *others = [line.strip() for line in error.message.splitlines()]
     assert first.endswith("digest.toml: 5 things to correct")
@@ -248,12 +308,22 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
         ('[queries]\na = "x"\na = "y"\n', "line 3", "twice"),
         ("[mail]\n[mail]\n", "line 2", "twice"),
         ("[mail", "end of document", "quotes"),
-        ('follow = "cat:cs.PF\nto = "feed"\n', 'a text without a " at its end (at line 1', "quotes"),
-        (r'library = "C:\Users\me\lab.bib"', "line 1", r"single quotes: library = 'C:\papers\lab.bib'"),
+        (
+            'follow = "cat:cs.PF\nto = "feed"\n',
+            'a text without a " at its end (at line 1',
+            "quotes",
+        ),
+        (
+            r'library = "C:\Users\me\lab.bib"',
+            "line 1",
+            r"single quotes: library = 'C:\papers\lab.bib'",
+        ),
         (r'library = ["D:\papers\lab.bib"]', "line 1", "single quotes"),
     ],
 )
-def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: str, hint: str) -> None:
+def test_a_slip_of_syntax_is_shown_with_its_line(
+    refuse: Refuse, text: str, line: str, hint: str
+) -> None:
     error = refuse(text, top="")
     assert "digest.toml: " in error.message
     assert line in error.message
@@ -280,7 +350,9 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_and_the_line_ends_of_windows_do_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "digest.toml"
-    path.write_bytes(b'\xef\xbb\xbf[arxiv]\r\ncontact = "ops@example.org"\r\n[mail]\r\nfrom_name = "D"\r\n')
+    path.write_bytes(
+        b'\xef\xbb\xbf[arxiv]\r\ncontact = "ops@example.org"\r\n[mail]\r\nfrom_name = "D"\r\n'
+    )
     config = load_config(path, {})
     assert config.origins["mail.from_name"] == "digest.toml"
 
@@ -300,10 +372,16 @@ def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) ->
     assert "hush" not in repr(config)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None
+)
 @given(
     st.recursive(
-        st.one_of(st.integers(), st.booleans(), st.text(st.characters(codec="ascii", exclude_categories=["Cc"]))),
+        st.one_of(
+            st.integers(),
+            st.booleans(),
+            st.text(st.characters(codec="ascii", exclude_categories=["Cc"])),
+        ),
         lambda inner: st.lists(inner, max_size=2),
         max_leaves=3,
     ),

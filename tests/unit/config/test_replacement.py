@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from digest.config.replacement import ConfigFile, read_config_file, read_file_before, replace_config_file
+from digest.config.replacement import (
+    ConfigFile,
+    read_config_file,
+    read_file_before,
+    replace_config_file,
+)
 from digest.model.errors import ConfigurationError, UsageError
 
 
@@ -25,9 +30,15 @@ def test_a_file_is_replaced_and_the_one_before_stands_beside_it_with_its_mode(pa
     path.chmod(0o640)
     replace_config_file(read_config_file(path), b'templates = "two"\n')
     before = path.with_name("digest.toml.before")
-    assert [one.read_text() for one in (path, before)] == ['templates = "two"\n', 'templates = "one"\n']
+    assert [one.read_text() for one in (path, before)] == [
+        'templates = "two"\n',
+        'templates = "one"\n',
+    ]
     assert [stat.S_IMODE(one.stat().st_mode) for one in (path, before)] == [0o640, 0o640]
-    assert sorted(one.name for one in path.parent.iterdir()) == ["digest.toml", "digest.toml.before"]
+    assert sorted(one.name for one in path.parent.iterdir()) == [
+        "digest.toml",
+        "digest.toml.before",
+    ]
 
 
 def test_the_last_ten_changes_come_back_one_by_one(path: Path) -> None:
@@ -53,7 +64,9 @@ replace_config_file(read_config_file(pathlib.Path(sys.argv[1]) / "digest.toml"),
 """
 
 
-def test_a_file_that_is_mounted_by_itself_is_not_replaced_and_the_folder_is_named(path: Path) -> None:
+def test_a_file_that_is_mounted_by_itself_is_not_replaced_and_the_folder_is_named(
+    path: Path,
+) -> None:
     mounted = path.rename(path.with_name("mounted"))
     path.touch()
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", _IN_A_MOUNT]
@@ -67,7 +80,9 @@ def test_a_file_that_is_mounted_by_itself_is_not_replaced_and_the_folder_is_name
     assert mounted.read_text() == 'templates = "one"\n'
 
 
-def test_a_link_stays_a_link_and_the_file_before_stands_beside_the_file(path: Path, tmp_path: Path) -> None:
+def test_a_link_stays_a_link_and_the_file_before_stands_beside_the_file(
+    path: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     link = folder / "linked.toml"
@@ -97,7 +112,9 @@ def test_a_file_that_is_not_there_is_made_by_init_not_by_a_change(tmp_path: Path
     assert "`digest init` makes one" in caught.value.hint
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the owner of everything may write everywhere")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="the owner of everything may write everywhere"
+)
 def test_a_folder_that_takes_no_file_is_named(path: Path) -> None:
     path.parent.chmod(0o500)
     try:

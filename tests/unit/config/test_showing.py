@@ -52,7 +52,10 @@ def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> No
     rows = rows_of(config)
     assert rows["slack.token"] == ("set (from DIGEST_SLACK_TOKEN)", "DIGEST_SLACK_TOKEN")
     assert rows["slack.webhooks.team"] == ("set (from digest.toml)", "digest.toml")
-    assert rows["store.url"] == ("postgresql://digest:***@db.example.org/digest", "DIGEST_STORE_URL")
+    assert rows["store.url"] == (
+        "postgresql://digest:***@db.example.org/digest",
+        "DIGEST_STORE_URL",
+    )
     assert rows_of(load())["slack.token"] == ("not set", "default")
     assert "hush" not in str(show_settings(config))
 

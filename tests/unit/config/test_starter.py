@@ -26,7 +26,9 @@ from digest.model.errors import ConfigurationError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 READER = read_destination("mailto:you@gmail.com")
-ALL = Answers(queries=("cat:cs.PF",), to=(read_destination("console"),), when="at once", contact="x@y.org")
+ALL = Answers(
+    queries=("cat:cs.PF",), to=(read_destination("console"),), when="at once", contact="x@y.org"
+)
 
 
 def test_nothing_is_open_once_all_is_known_and_each_destination_opens_its_own_questions() -> None:
@@ -44,15 +46,27 @@ def test_nothing_is_open_once_all_is_known_and_each_destination_opens_its_own_qu
 def test_where_one_logs_in_with_an_address_mail_comes_from_it() -> None:
     mail = replace(ALL, to=(READER,))
     known = log_in(mail, PROVIDERS["fastmail"], "me@fastmail.com")
-    assert (known.sender, known.smtp) == ("me@fastmail.com", "smtps://me@fastmail.com@smtp.fastmail.com:465")
+    assert (known.sender, known.smtp) == (
+        "me@fastmail.com",
+        "smtps://me@fastmail.com@smtp.fastmail.com:465",
+    )
     ses = log_in(mail, PROVIDERS["ses"], "AKIA/1", "eu-west-1")
-    assert (ses.sender, ses.smtp) == ("", "smtp+starttls://AKIA%2F1@email-smtp.eu-west-1.amazonaws.com:587")
+    assert (ses.sender, ses.smtp) == (
+        "",
+        "smtp+starttls://AKIA%2F1@email-smtp.eu-west-1.amazonaws.com:587",
+    )
     with pytest.raises(ConfigurationError, match="is not a mail server"):
         log_in(mail, PROVIDERS["ses"], "AKIA/1", "us east 1")
-    assert log_in(mail, PROVIDERS["ses"], "AKIA/1").smtp == log_in(mail, PROVIDERS["mailgun"], "").smtp == ""
+    assert (
+        log_in(mail, PROVIDERS["ses"], "AKIA/1").smtp
+        == log_in(mail, PROVIDERS["mailgun"], "").smtp
+        == ""
+    )
 
 
-@pytest.mark.parametrize("provider", [one for one in PROVIDERS.values() if one not in (OWN, OUTLOOK)])
+@pytest.mark.parametrize(
+    "provider", [one for one in PROVIDERS.values() if one not in (OWN, OUTLOOK)]
+)
 def test_every_provider_says_what_it_takes_and_where_to_get_it(provider: Provider) -> None:
     known = log_in(replace(ALL, to=(READER,)), provider, "me@example.org", "eu-west-1")
     assert read_smtp_url(known.smtp) == known.smtp
@@ -102,13 +116,18 @@ def test_five_lines_make_a_digest() -> None:
     known = log_in(replace(ALL, to=(READER,), when="at once", contact=""), PROVIDERS["gmail"], "")
     assert write_starter(known, {}).splitlines()[1:] == [
         *('follow = "cat:cs.PF"', 'to = "mailto:you@gmail.com"', 'when = "at once"'),
-        *('mail.from = "you@gmail.com"', 'mail.smtp = "smtp+starttls://you@gmail.com@smtp.gmail.com:587"'),
+        *(
+            'mail.from = "you@gmail.com"',
+            'mail.smtp = "smtp+starttls://you@gmail.com@smtp.gmail.com:587"',
+        ),
     ]
 
 
 def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
     places = tuple(map(read_destination, ("slack:#papers", "feed")))
-    known = replace(ALL, queries=("cat:cs.PF", "ti:x"), to=places, token_file="slack.token", when="")
+    known = replace(
+        ALL, queries=("cat:cs.PF", "ti:x"), to=places, token_file="slack.token", when=""
+    )
     assert tomllib.loads(write_starter(known, {"store.url": "sqlite:///gpu.db"})) == {
         "follow": ["cat:cs.PF", "ti:x"],
         "to": ["slack:#papers", "feed"],
@@ -120,7 +139,9 @@ def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
 
 @given(TEXTS)
 def test_any_query_comes_back_from_the_file_as_it_was_given(query: str) -> None:
-    assert tomllib.loads(write_starter(replace(ALL, queries=(query,)), {})).get("follow", "") == query
+    assert (
+        tomllib.loads(write_starter(replace(ALL, queries=(query,)), {})).get("follow", "") == query
+    )
 
 
 @given(st.recursive(st.one_of(TEXTS, st.integers(), st.booleans()), st.lists, max_leaves=5))

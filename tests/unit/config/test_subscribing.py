@@ -12,7 +12,9 @@ QUERIES = '[queries]\nperf = "cat:cs.PF"\ngpu = "abs:GPU"\n'
 
 def table(**keys: str) -> str:
     values = {"name": '"perf-team"', "follow": '["perf"]', "to": '"feed"', **keys}
-    return "[[subscriptions]]\n" + "".join(f"{key} = {value}\n" for key, value in values.items() if value)
+    return "[[subscriptions]]\n" + "".join(
+        f"{key} = {value}\n" for key, value in values.items() if value
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,8 +26,16 @@ def table(**keys: str) -> str:
         ({"name": '"Perf Team"'}, "'Perf Team' can't be a name", "small letters"),
         ({"name": "5"}, "subscriptions no. 1.name: must be text", ""),
         ({"follow": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
-        ({"read_first": '["perf", "perv"]'}, "read_first: there is no saved query 'perv'", "Did you mean 'perf'?"),
-        ({"read_last": '"math.CO"'}, "read_last: there is no saved query 'math.CO'", '"cat:math.CO"'),
+        (
+            {"read_first": '["perf", "perv"]'},
+            "read_first: there is no saved query 'perv'",
+            "Did you mean 'perf'?",
+        ),
+        (
+            {"read_last": '"math.CO"'},
+            "read_last: there is no saved query 'math.CO'",
+            '"cat:math.CO"',
+        ),
         ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", '"all:zzz"'),
         ({"follow": '["cs.*"]'}, "there is no saved query 'cs.*'", '"cat:cs.*"'),
         ({"follow": '"cs.PF"'}, "there is no saved query 'cs.PF'", '"cat:cs.PF"'),
@@ -38,7 +48,11 @@ def table(**keys: str) -> str:
         ({"to": '"mail: reader@example.org"'}, "is not a destination", "mailto:"),
         ({"to": '"mailto:reader"'}, "'reader' is not an e-mail address", "reader@example.org"),
         ({"to": '["feed", "feed"]'}, "names 'feed' twice", ""),
-        ({"to": '["mailto:A@example.org", "mailto:a@EXAMPLE.org"]'}, "names 'mailto:a@example.org' twice", ""),
+        (
+            {"to": '["mailto:A@example.org", "mailto:a@EXAMPLE.org"]'},
+            "names 'mailto:a@example.org' twice",
+            "",
+        ),
         ({"to": '"slack:papers"'}, "'slack:papers' is not a Slack channel", "slack:#papers"),
         ({"to": '"slack:papers channel"'}, "is not a Slack channel", "no space, comma or colon"),
         ({"to": '"slack:#"'}, "is not a Slack channel", "slack:#papers or"),
@@ -69,7 +83,9 @@ def test_a_mistake_in_a_subscription_is_named_with_key_and_mending(
     assert hint in error.hint
 
 
-def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(refuse: Refuse) -> None:
+def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(
+    refuse: Refuse,
+) -> None:
     wrong = table(follow='["perv", "gpu", "none"]', to='["mailto:foo", "slak:#x", "feed"]')
     said = refuse(QUERIES + wrong)
     for one in ("'perv'", "'none'", "'foo' is not an e-mail address", "'slak:#x'"):
@@ -81,37 +97,59 @@ def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
     assert one == load(QUERIES + table(follow='["perf"]', to='["feed"]')).subscriptions
 
 
-def test_what_is_read_first_and_last_is_a_name_or_a_text_and_a_text_is_listed_with_its_place(load: Load) -> None:
+def test_what_is_read_first_and_last_is_a_name_or_a_text_and_a_text_is_listed_with_its_place(
+    load: Load,
+) -> None:
     one = load(QUERIES + table(read_first='["perf", "ti:(broken"]', read_last='"ti:survey"'))
     assert one.subscriptions[0].read_first == ("perf", "ti:(broken")
-    own = {"subscriptions.perf-team.read_first": "ti:(broken", "subscriptions.perf-team.read_last": "ti:survey"}
+    own = {
+        "subscriptions.perf-team.read_first": "ti:(broken",
+        "subscriptions.perf-team.read_last": "ti:survey",
+    }
     assert dict(one.list_texts()[-2:]) == own
 
 
 def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
-    one = load(QUERIES + table(exclude="'ti:(broken'", exclude_papers='["arXiv:2611.14886v2", "hep-th/9901001"]'))
-    assert one.subscriptions[0].exclude == ("ti:(broken",)  # judged when it is used, like a saved query
+    one = load(
+        QUERIES
+        + table(exclude="'ti:(broken'", exclude_papers='["arXiv:2611.14886v2", "hep-th/9901001"]')
+    )
+    assert one.subscriptions[0].exclude == (
+        "ti:(broken",
+    )  # judged when it is used, like a saved query
     assert list(map(str, one.subscriptions[0].exclude_papers)) == ["2611.14886", "hep-th/9901001"]
 
 
 def test_two_subscriptions_of_one_name_are_refused(refuse: Refuse) -> None:
     error = refuse(QUERIES + table() + table())
-    assert "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'" in error.message
+    assert (
+        "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'" in error.message
+    )
 
 
-def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_subscription(load: Load) -> None:
+def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_subscription(
+    load: Load,
+) -> None:
     texts = "cat:cs.PF  AND abs:GPU", "cat:cs.PF AND abs:GPU"
-    one, two = (table(name=f'"s{number}"', follow=f'["perf", "{text}"]') for number, text in enumerate(texts))
+    one, two = (
+        table(name=f'"s{number}"', follow=f'["perf", "{text}"]')
+        for number, text in enumerate(texts)
+    )
     config = load(QUERIES + one + two)
     assert config.queries[2:] == (SavedQuery(texts[1], texts[1]),)
     assert {one.queries for one in config.subscriptions} == {("perf", texts[1])}
-    assert [one.place for one in config.queries] == ["queries.perf", "queries.gpu", f"follow '{texts[1]}'"]
+    assert [one.place for one in config.queries] == [
+        "queries.perf",
+        "queries.gpu",
+        f"follow '{texts[1]}'",
+    ]
     assert not any(texts[1] in key for key in config.origins)
 
 
 def test_a_file_destination_is_seen_from_the_folder_and_a_name_of_slack_kept(load: Load) -> None:
     config = load(
-        QUERIES + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),
+        QUERIES
+        + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),
         DIGEST_SLACK_TOKEN="x",
     )
     out, feed, channel, console = config.subscriptions[0].destinations
@@ -132,7 +170,9 @@ def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_le
     load: Load, tmp_path: Path
 ) -> None:
     (tmp_path / "members.txt").write_text(MEMBERS, encoding="utf-8", newline="")
-    config = load(QUERIES + table(to='["mailto:bob@example.org", "feed", "mailto:@members.txt"]'), **SENDER)
+    config = load(
+        QUERIES + table(to='["mailto:bob@example.org", "feed", "mailto:@members.txt"]'), **SENDER
+    )
     assert [str(one) for one in config.subscriptions[0].destinations] == [
         *("mailto:bob@example.org", "feed", "mailto:ada@example.org", "mailto:c#d@example.org"),
         *("mailto:eve@example.org", "mailto:fay@example.org"),
@@ -144,7 +184,9 @@ def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_le
     assert config.origins["subscriptions.perf-team.to"] == "digest.toml, members.txt"
 
 
-@pytest.mark.parametrize("content", [None, b"", b"# nobody yet\n", b"no address\n", b"\xff\xfea\x00"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"# nobody yet\n", b"no address\n", b"\xff\xfea\x00"]
+)
 def test_a_file_of_addresses_that_names_nobody_is_refused_so_that_nobody_is_unsubscribed_by_it(
     refuse: Refuse, tmp_path: Path, content: bytes | None
 ) -> None:
@@ -153,41 +195,70 @@ def test_a_file_of_addresses_that_names_nobody_is_refused_so_that_nobody_is_unsu
     error = refuse(QUERIES + table(to='"mailto:@members.txt"'), **SENDER)
     assert f"subscriptions.perf-team.to: {tmp_path / 'members.txt'} " in error.message
     assert ("line 1 of members.txt is left out" in error.message) is (content == b"no address\n")
-    assert "is a file of addresses" in refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER).message
+    assert (
+        "is a file of addresses"
+        in refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER).message
+    )
 
 
 def test_quiet_hours_are_inherited_and_can_be_given_up(load: Load) -> None:
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
-    tables = table() + table(name='"loud"', quiet_hours='""') + table(name='"own"', quiet_hours='"12:00-13:00"')
-    found = {one.name: str(one.quiet_hours or "") for one in load(QUERIES + defaults + tables).subscriptions}
+    tables = (
+        table()
+        + table(name='"loud"', quiet_hours='""')
+        + table(name='"own"', quiet_hours='"12:00-13:00"')
+    )
+    found = {
+        one.name: str(one.quiet_hours or "")
+        for one in load(QUERIES + defaults + tables).subscriptions
+    }
     assert found == {"perf-team": "22:00-07:00", "loud": "", "own": "12:00-13:00"}
 
 
-def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inherited(refuse: Refuse) -> None:
+def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inherited(
+    refuse: Refuse,
+) -> None:
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
     error = refuse(QUERIES + defaults + table(when='"at once"'))
-    assert "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none" in error.message
+    assert (
+        "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none"
+        in error.message
+    )
 
 
-def test_the_only_subscription_is_written_at_the_top_of_the_file(load: Load, refuse: Refuse) -> None:
+def test_the_only_subscription_is_written_at_the_top_of_the_file(
+    load: Load, refuse: Refuse
+) -> None:
     config = load(f"show = 5\n{SHORT}", top=TOP)
     (only,) = config.subscriptions
     assert (only.name, only.queries, only.show, only.look_back) == ("digest", ("cat:cs.PF",), 5, 7)
-    assert (config.origins["follow"], config.origins["look_back"]) == ("digest.toml", "defaults.look_back")
+    assert (config.origins["follow"], config.origins["look_back"]) == (
+        "digest.toml",
+        "defaults.look_back",
+    )
     assert config.list_texts() == [("follow 'cat:cs.PF'", "cat:cs.PF")]
     assert load(f'name = "perf"\n{SHORT}', top=TOP).subscriptions[0].name == "perf"
     assert "at the top of the file" in refuse('follow = "cat:cs.PF"\n').hint, "below [arxiv]"
     assert refuse('to = "feed"\n', top=TOP).message.endswith("follow: is missing")
 
 
-def test_beside_tables_of_subscriptions_it_is_refused_with_the_lines_to_write(refuse: Refuse) -> None:
+def test_beside_tables_of_subscriptions_it_is_refused_with_the_lines_to_write(
+    refuse: Refuse,
+) -> None:
     error = refuse(SHORT + QUERIES + table(), top=TOP)
     assert "follow: [[subscriptions]] is there, too" in error.message
-    assert error.hint.endswith('[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF"\nto = "feed"')
-    assert refuse(f'when = "at once"\n{QUERIES}{table()}', top=TOP).hint == "Put it below [defaults]."
+    assert error.hint.endswith(
+        '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF"\nto = "feed"'
+    )
+    assert (
+        refuse(f'when = "at once"\n{QUERIES}{table()}', top=TOP).hint == "Put it below [defaults]."
+    )
 
 
 def test_arxivs_contact_is_the_sender_of_mail_unless_said_otherwise(load: Load) -> None:
     sender = 'mail.from = "digest@example.org"\n'
     assert load(sender, top="").arxiv.contact == "digest@example.org"
-    assert load(f'{sender}arxiv.contact = "ops@example.org"\n', top="").arxiv.contact == "ops@example.org"
+    assert (
+        load(f'{sender}arxiv.contact = "ops@example.org"\n', top="").arxiv.contact
+        == "ops@example.org"
+    )

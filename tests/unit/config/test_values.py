@@ -77,6 +77,8 @@ def test_a_number_stands_in_its_bounds(number: int) -> None:
 
 
 def test_a_word_that_is_none_is_told_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match="'harvset' is not one of harvest, query") as caught:
+    with pytest.raises(
+        ConfigurationError, match="'harvset' is not one of harvest, query"
+    ) as caught:
         values.choose_from(("harvest", "query"))("harvset")
     assert caught.value.hint == "Did you mean 'harvest'?"

@@ -9,7 +9,8 @@ from tests.conftest import IS_NIGHTLY
 
 
 @pytest.mark.parametrize(
-    "zone", ["Europe/Berlin", "Africa/Cairo", "Australia/Lord_Howe", "America/Nuuk", "America/Santiago"]
+    "zone",
+    ["Europe/Berlin", "Africa/Cairo", "Australia/Lord_Howe", "America/Nuuk", "America/Santiago"],
 )
 def test_every_local_date_has_one_turn_when_its_clock_first_shows_the_time(zone: str) -> None:
     tally = Tally()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from digest.deliver.dispatch import LANES
-from digest.model.subscriptions import DestinationKind
+from digest.model.destinations import DestinationKind
 
 
 def test_every_way_out_has_one_lane_and_mail_has_its_own() -> None:

@@ -267,7 +267,9 @@ def test_a_limit_that_does_not_say_whose_passes_and_concerns_its_mail_alone(
 
 
 @pytest.mark.parametrize(("stage", "code", "said"), [*PERHAPS_OURS, *UNCLEAR])
-def test_a_limit_that_may_be_a_readers_ends_after_the_usual_time(stage: Stage, code: int, said: str) -> None:
+def test_a_limit_that_may_be_a_readers_ends_after_the_usual_time(
+    stage: Stage, code: int, said: str
+) -> None:
     failure = classify_reply(stage, code, said)
     for days, expected in ((1, Step.RETRY), (5.5, Step.GIVE_UP)):
         tried = Tries(12, NOW - timedelta(days=days))
@@ -276,7 +278,9 @@ def test_a_limit_that_may_be_a_readers_ends_after_the_usual_time(stage: Stage, c
 
 
 @pytest.mark.parametrize(("stage", "code", "said"), NOT_OURS)
-def test_what_a_reader_or_one_mail_has_too_much_of_is_no_limit_of_ours(stage: Stage, code: int, said: str) -> None:
+def test_what_a_reader_or_one_mail_has_too_much_of_is_no_limit_of_ours(
+    stage: Stage, code: int, said: str
+) -> None:
     failure = classify_reply(stage, code, said)
     assert "limit of mails" not in failure.message
     assert not isinstance(failure, LimitReached)
@@ -298,7 +302,9 @@ def test_a_limit_that_stands_for_weeks_loses_no_mail_and_is_tried_within_a_day()
         assert (step.not_before - NOW).total_seconds() <= 6 * 3600
 
 
-@pytest.mark.parametrize("piece", ["a", "quota ", "send ", "too many ", "mailbox ", "4.2.", "requested ", "tls "])
+@pytest.mark.parametrize(
+    "piece", ["a", "quota ", "send ", "too many ", "mailbox ", "4.2.", "requested ", "tls "]
+)
 def test_the_time_to_read_an_answer_grows_as_its_length(piece: str) -> None:
     def measure(times: int) -> float:
         text, took = piece * times, []

@@ -35,8 +35,18 @@ def test_an_ipv6_address_is_read_and_shown_in_brackets() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("", "mail.example.org", "http://mail.example.org", "smtp://", "smtp://mail.example.org:port"),
-        *("smtp://mail.example.org:99999", "smtp://mail.example.org/inbox", "smtp://mail.example.org?tls=yes"),
+        *(
+            "",
+            "mail.example.org",
+            "http://mail.example.org",
+            "smtp://",
+            "smtp://mail.example.org:port",
+        ),
+        *(
+            "smtp://mail.example.org:99999",
+            "smtp://mail.example.org/inbox",
+            "smtp://mail.example.org?tls=yes",
+        ),
     ],
 )
 def test_an_unreadable_url_is_refused_with_the_forms_that_work(url: str) -> None:

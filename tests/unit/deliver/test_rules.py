@@ -143,14 +143,18 @@ def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("may_repeat", "repeats", "step"), [(True, 0, Step.RETRY), (True, 1, Step.HOLD), (False, 0, Step.HOLD)]
+    ("may_repeat", "repeats", "step"),
+    [(True, 0, Step.RETRY), (True, 1, Step.HOLD), (False, 0, Step.HOLD)],
 )
 def test_what_may_have_come_is_repeated_once_where_that_is_the_lesser_harm(
     may_repeat: bool,  # noqa: FBT001 - pytest passes it by name
     repeats: int,
     step: Step,
 ) -> None:
-    assert decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats) is step
+    assert (
+        decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats)
+        is step
+    )
 
 
 def test_after_enough_tries_or_five_days_it_is_given_up() -> None:
@@ -209,7 +213,9 @@ def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_gi
         ({}, False),
     ],
 )
-def test_the_same_refusal_for_several_readers_is_ours(refusals: dict[str, str], *, is_ours: bool) -> None:
+def test_the_same_refusal_for_several_readers_is_ours(
+    refusals: dict[str, str], *, is_ours: bool
+) -> None:
     assert is_of_all(refusals.values(), refusals) == is_ours
 
 

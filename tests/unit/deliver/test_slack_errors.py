@@ -22,7 +22,9 @@ def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError
 
 
 @pytest.mark.parametrize("code", sorted(AMBIGUOUS))
-def test_an_error_that_may_have_half_succeeded_is_ambiguous_for_a_post_and_harmless_for_a_look(code: str) -> None:
+def test_an_error_that_may_have_half_succeeded_is_ambiguous_for_a_post_and_harmless_for_a_look(
+    code: str,
+) -> None:
     assert _judge(code).ambiguous
     assert not _judge(code, is_post=False).ambiguous
     assert not _judge(code).permanent
@@ -44,7 +46,12 @@ def test_states_that_last_hours_ask_for_an_hour_and_stop_the_workspace() -> None
 
 
 OUR_FAULTS = (
-    *("invalid_blocks", "invalid_blocks_format", "invalid_metadata_format", "invalid_metadata_schema"),
+    *(
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+    ),
     *("metadata_too_large", "no_text", "too_many_attachments", "attachment_payload_limit_exceeded"),
     *("markdown_text_conflict", "invalid_arguments", "json_not_object"),
 )
@@ -54,7 +61,10 @@ OUR_FAULTS = (
     ("code", "refusal", "hint"),
     [
         *((code, Refusal.ACCOUNT, "") for code in sorted(WORKSPACE)),
-        *((code, Refusal.PLACE, "") for code in (*sorted(DESTINATION), "restricted_action_read_only_channel")),
+        *(
+            (code, Refusal.PLACE, "")
+            for code in (*sorted(DESTINATION), "restricted_action_read_only_channel")
+        ),
         *((code, Refusal.PLACE, "/invite") for code in ("not_in_channel", "channel_not_found")),
         *((code, Refusal.CONTENT, "template") for code in OUR_FAULTS),
         *((code, Refusal.CONTENT, "first part") for code in sorted(THREAD)),
@@ -119,7 +129,9 @@ def test_an_unreadable_answer_under_200_leaves_a_posts_fate_open(data: object) -
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
     assert classify_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True).ambiguous
-    assert not classify_answer("conversations.list", SlackAnswer(status, {}, {}), is_post=False).ambiguous
+    assert not classify_answer(
+        "conversations.list", SlackAnswer(status, {}, {}), is_post=False
+    ).ambiguous
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])

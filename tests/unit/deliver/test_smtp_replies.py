@@ -49,34 +49,109 @@ def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_
         (Stage.RECIPIENT, 550, b"5.1.1 no such mailbox", False),
         (Stage.RECIPIENT, 452, b"4.2.2 mailbox full", False),
         (Stage.FINAL, 554, b"5.7.1 looks like spam", False),
-        (Stage.RECIPIENT, 554, b"5.7.1 <unknown[172.17.0.2]>: Client host rejected: Access denied", True),
-        (Stage.RECIPIENT, 550, b"5.1.8 <d@no.example>: Sender address rejected: Domain not found", True),
-        (Stage.RECIPIENT, 450, b"4.7.1 <[172.17.0.2]>: Helo command rejected: Host not found", True),
-        (Stage.RECIPIENT, 450, b"4.7.25 Client host rejected: cannot find your hostname, [172.17.0.2]", True),
+        (
+            Stage.RECIPIENT,
+            554,
+            b"5.7.1 <unknown[172.17.0.2]>: Client host rejected: Access denied",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"5.1.8 <d@no.example>: Sender address rejected: Domain not found",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            450,
+            b"4.7.1 <[172.17.0.2]>: Helo command rejected: Host not found",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            450,
+            b"4.7.25 Client host rejected: cannot find your hostname, [172.17.0.2]",
+            True,
+        ),
         (Stage.RECIPIENT, 454, b"4.7.1 <r@example.org>: Relay access denied", True),
-        (Stage.RECIPIENT, 504, b"5.5.2 <demo>: Helo command rejected: need fully-qualified hostname", True),
+        (
+            Stage.RECIPIENT,
+            504,
+            b"5.5.2 <demo>: Helo command rejected: need fully-qualified hostname",
+            True,
+        ),
         (Stage.RECIPIENT, 550, b"5.7.1 no", True),
         (Stage.RECIPIENT, 550, b"relay not permitted", True),
         (Stage.RECIPIENT, 550, b"REJECTED because of HELO", True),
-        (Stage.DATA, 554, b"5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.example", True),
+        (
+            Stage.DATA,
+            554,
+            b"5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.example",
+            True,
+        ),
         (Stage.FINAL, 550, b"5.7.26 unauthenticated: SPF and DKIM did not pass", True),
-        (Stage.RECIPIENT, 550, b"5.7.23 <r@x.example>: Recipient address rejected: due to SPF fail", True),
-        (Stage.RECIPIENT, 450, b"4.2.0 <r@x.example>: Recipient address rejected: Greylisted", False),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"5.7.23 <r@x.example>: Recipient address rejected: due to SPF fail",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            450,
+            b"4.2.0 <r@x.example>: Recipient address rejected: Greylisted",
+            False,
+        ),
         (Stage.RECIPIENT, 450, b"4.7.1 Client host rejected: Greylisting in action", False),
         (Stage.RECIPIENT, 451, b"4.3.0 Temporary lookup failure", False),
-        (Stage.RECIPIENT, 550, b"5.1.1 <r@x.example>: User unknown in relay recipient table", False),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"5.1.1 <r@x.example>: User unknown in relay recipient table",
+            False,
+        ),
         (Stage.RECIPIENT, 556, b"5.1.10 sender and recipient: null MX", False),
         (Stage.RECIPIENT, 550, b"<helo.sender@x.example>: no", False),
-        (Stage.RECIPIENT, 554, b"5.7.1 <r@x.example>: Recipient address rejected: Access denied", False),
-        (Stage.RECIPIENT, 550, b"5.4.1 Recipient address rejected: Access denied. [eop.example]", False),
-        (Stage.RECIPIENT, 550, b"rejected because 192.0.2.1 is in a black list at bl.example", True),
-        (Stage.RECIPIENT, 550, b"(mx) [192.0.2.1] is currently not permitted to relay through us", True),
-        (Stage.RECIPIENT, 553, b"sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)", True),
+        (
+            Stage.RECIPIENT,
+            554,
+            b"5.7.1 <r@x.example>: Recipient address rejected: Access denied",
+            False,
+        ),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"5.4.1 Recipient address rejected: Access denied. [eop.example]",
+            False,
+        ),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"rejected because 192.0.2.1 is in a black list at bl.example",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            550,
+            b"(mx) [192.0.2.1] is currently not permitted to relay through us",
+            True,
+        ),
+        (
+            Stage.RECIPIENT,
+            553,
+            b"sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)",
+            True,
+        ),
         (Stage.RECIPIENT, 550, b"sorry, no mailbox here by that name, see our ip. (#5.1.1)", False),
         (Stage.RECIPIENT, 554, b"Blocked - see https://check.example/?ip=2001:db8::1", True),
         (Stage.RECIPIENT, 550, b'"JunkMail rejected - [2001:db8::1]:42 is in an RBL"', True),
         (Stage.RECIPIENT, 550, b"access denied: AUTH first (#5.5.1)", True),
-        (Stage.RECIPIENT, 450, b"4.7.1 Client host rejected: Service temporarily unavailable", False),
+        (
+            Stage.RECIPIENT,
+            450,
+            b"4.7.1 Client host rejected: Service temporarily unavailable",
+            False,
+        ),
     ],
 )
 def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_this_one(
@@ -107,8 +182,18 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
         (Stage.FINAL, 554, b"Transaction failed: Sending paused for this account.", Refusal.PLACE),
         (Stage.FINAL, 554, b"Message rejected: your account is suspended", Refusal.PLACE),
         (Stage.FINAL, 554, b"5.2.252 SendAsDenied; me not allowed to send as you", Refusal.PLACE),
-        (Stage.FINAL, 554, b"5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException", Refusal.PLACE),
-        (Stage.FINAL, 554, b"5.2.0 STOREDRV.Submission.Exception:OutboundSpamException", Refusal.PLACE),
+        (
+            Stage.FINAL,
+            554,
+            b"5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException",
+            Refusal.PLACE,
+        ),
+        (
+            Stage.FINAL,
+            554,
+            b"5.2.0 STOREDRV.Submission.Exception:OutboundSpamException",
+            Refusal.PLACE,
+        ),
         (Stage.FINAL, 550, b"5.7.1 [OVH] Account has been blocked for spam", Refusal.PLACE),
         (Stage.FINAL, 550, b"5.7.750 Client blocked from sending from it", Refusal.PLACE),
         (Stage.FINAL, 550, b"5.7.1 Unconfigured Sending Domain <example.org>", Refusal.PLACE),
@@ -137,9 +222,13 @@ def test_what_is_refused_has_a_code_and_only_what_comes_before_any_recipient_is_
         (Stage.SENDER, 553, b"5.1.8 sender not allowed", "`mail.from`"),
     ],
 )
-def test_a_refusal_tells_the_operator_what_to_look_at(stage: Stage, code: int, reply: bytes, word: str) -> None:
+def test_a_refusal_tells_the_operator_what_to_look_at(
+    stage: Stage, code: int, reply: bytes, word: str
+) -> None:
     assert word in classify_reply(stage, code, reply).hint
-    assert "take it out" not in classify_reply(stage, code, reply).hint or word == "Check the address"
+    assert (
+        "take it out" not in classify_reply(stage, code, reply).hint or word == "Check the address"
+    )
 
 
 @given(st.binary(max_size=2000))

@@ -8,15 +8,23 @@ import pytest
 
 from digest.config import load_config
 from digest.deliver.step import describe_settling
-from digest.model.subscriptions import DestinationKind
+from digest.model.destinations import DestinationKind
 
 
 @pytest.mark.parametrize(
     ("kind", "environ", "words"),
     [
         (DestinationKind.MAIL, {}, "is sent again after 15 min, once"),
-        (DestinationKind.MAIL, {"DIGEST_MAIL_AMBIGUOUS_WAIT": "7200"}, "is sent again after 2 h, once"),
-        (DestinationKind.MAIL, {"DIGEST_MAIL_ON_AMBIGUOUS": "hold"}, "is held for you after 15 min"),
+        (
+            DestinationKind.MAIL,
+            {"DIGEST_MAIL_AMBIGUOUS_WAIT": "7200"},
+            "is sent again after 2 h, once",
+        ),
+        (
+            DestinationKind.MAIL,
+            {"DIGEST_MAIL_ON_AMBIGUOUS": "hold"},
+            "is held for you after 15 min",
+        ),
         (DestinationKind.SLACK, {}, "is searched for after 15 s"),
         (DestinationKind.SLACK_WEBHOOK, {}, "is held for you after 15 s"),
         (DestinationKind.WEBHOOK, {}, "is sent again after 60 s"),

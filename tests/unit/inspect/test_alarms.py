@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.alarms import ANNOUNCEMENT_LIMIT, can_send_heartbeat, find_alarms, find_due_announcement
+from digest.inspect.alarms import (
+    ANNOUNCEMENT_LIMIT,
+    can_send_heartbeat,
+    find_alarms,
+    find_due_announcement,
+)
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import (
     alarm_moment,
@@ -34,7 +39,9 @@ ONE = Overdue(1, "mailto:a@b.example", SINCE, 3)
 
 
 def look(state: AnnouncementState, failure: str = "") -> AnnouncementLine:
-    return AnnouncementLine(ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=failure)
+    return AnnouncementLine(
+        ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=failure
+    )
 
 
 def find(
@@ -49,17 +56,24 @@ def test_where_all_is_in_time_nothing_is_amiss() -> None:
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=40)))
-def test_the_last_announcement_whose_limit_has_passed_is_due_whatever_went_out_since(later: timedelta) -> None:
+def test_the_last_announcement_whose_limit_has_passed_is_due_whatever_went_out_since(
+    later: timedelta,
+) -> None:
     now = NOW + later
     due = find_due_announcement(now)
     assert now - announcement_moment(due) > ANNOUNCEMENT_LIMIT
-    assert now - announcement_moment(next_announcement(announcement_moment(due))) <= ANNOUNCEMENT_LIMIT
+    assert (
+        now - announcement_moment(next_announcement(announcement_moment(due))) <= ANNOUNCEMENT_LIMIT
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (look(AnnouncementState.INCOMPLETE, "503"), "the announcement of Thu 19 Nov was not fetched: 503"),
+        (
+            look(AnnouncementState.INCOMPLETE, "503"),
+            "the announcement of Thu 19 Nov was not fetched: 503",
+        ),
         (look(AnnouncementState.LATE), "the announcement of Thu 19 Nov is not out yet"),
         (look(AnnouncementState.NOT_CHECKED), "the announcement of Thu 19 Nov was not checked"),
     ],
@@ -107,7 +121,9 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
         assert can_send_heartbeat(alarms) is does
 
 
-def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_announcement() -> None:
+def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_announcement() -> (
+    None
+):
     morning = alarm_moment(ANNOUNCEMENT)
     for moment, owed in (
         (morning, morning),

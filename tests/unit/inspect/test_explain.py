@@ -22,9 +22,10 @@ from digest.inspect.explain import (
 )
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence
+from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import Destination, DueSubscription, Subscription
+from digest.model.subscriptions import DueSubscription, Subscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 MAIL = Destination.parse("mailto:reader@digest.example")
@@ -32,7 +33,9 @@ FEED = Destination.parse("feed")
 PAPER = make_paper("2611.15012", categories=("cs.PF",))
 
 
-def due(state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fields: object) -> DueSubscription:
+def due(
+    state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fields: object
+) -> DueSubscription:
     subscription = Subscription("team", ("perf",), (to,), Cadence.parse("daily at 09:00 UTC"))
     return DueSubscription(1, replace(subscription, **fields), state, FOUND, plan_after, "", FOUND)  # type: ignore[arg-type]  # any field of Subscription
 
@@ -48,7 +51,9 @@ def judge(
     is_overtaken: bool = False,
 ) -> Verdict:
     change = make_change(5, PAPER, kind)
-    asked = Asked("perf", met, would_meet=would_meet, failing="" if would_meet else "lacks cat:cs.PF")
+    asked = Asked(
+        "perf", met, would_meet=would_meet, failing="" if would_meet else "lacks cat:cs.PF"
+    )
     return judge_change(
         change, of or due(), (asked,), row, is_matched=is_matched, is_overtaken=is_overtaken
     ).verdict
@@ -56,7 +61,10 @@ def judge(
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
     assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, 9, Verdict.SENT)) is Verdict.SENT
-    assert judge(Kind.REPLACEMENT, Met.NEVER, KeptMatch(3, 9, Verdict.SENT), of=due("ended")) is Verdict.SENT
+    assert (
+        judge(Kind.REPLACEMENT, Met.NEVER, KeptMatch(3, 9, Verdict.SENT), of=due("ended"))
+        is Verdict.SENT
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,9 @@ def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told
         (due(destinations=()), Verdict.DROPPED),  # all have left
     ],
 )
-def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
+def test_a_match_without_a_digest_waits_unless_none_is_to_come(
+    stored: DueSubscription, verdict: Verdict
+) -> None:
     assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, None, Verdict.WAITING), of=stored) is verdict
 
 
@@ -160,4 +170,6 @@ def test_a_paper_came_as_far_as_the_farthest_of_its_changes(verdicts: list[Verdi
     judged = [Judged(verdict, str(number)) for number, verdict in enumerate(verdicts)]
     chosen = judge_paper(judged)
     assert ORDER.index(chosen.verdict) == min(map(ORDER.index, verdicts))
-    assert int(chosen.why) == max(n for n, verdict in enumerate(verdicts) if verdict is chosen.verdict)
+    assert int(chosen.why) == max(
+        n for n, verdict in enumerate(verdicts) if verdict is chosen.verdict
+    )

@@ -31,7 +31,9 @@ def search(poll: PollSummary) -> PollSummary:
     return replace(poll, source="query", started_at=started, finished_at=ended)
 
 
-def assess(*looks: PollSummary, counts: dict[date, int] | None = None, days: int = 3) -> list[AnnouncementLine]:
+def assess(
+    *looks: PollSummary, counts: dict[date, int] | None = None, days: int = 3
+) -> list[AnnouncementLine]:
     first_at = min(look.started_at for look in looks)
     return assess_announcements(looks, [], counts or {}, first_at=first_at, days=days, now=NOW)
 
@@ -52,7 +54,8 @@ def test_each_announcement_that_was_looked_at_to_its_end_is_complete() -> None:
 
 def test_evenings_without_an_announcement_have_no_line() -> None:
     announcements = [
-        line.announcement for line in assess_announcements([], [], {}, first_at=None, days=8, now=NOW)
+        line.announcement
+        for line in assess_announcements([], [], {}, first_at=None, days=8, now=NOW)
     ]
     assert announcements == [THU, WED, TUE, MON, date(2026, 11, 15), date(2026, 11, 12)]
 
@@ -62,7 +65,9 @@ def test_announcements_nobody_looked_at_are_caught_up_with_by_a_later_complete_l
     assert states(*looks, counts={TUE: 9, WED: 9, THU: 9}) == ["complete", "caught up", "caught up"]
 
 
-def test_newer_papers_do_not_show_an_announcement_where_all_of_them_may_be_of_those_missed() -> None:
+def test_newer_papers_do_not_show_an_announcement_where_all_of_them_may_be_of_those_missed() -> (
+    None
+):
     looks = [*night(MON, 10), *night(THU, 40)]
     assert states(*looks, counts={TUE: 9, WED: 9}) == ["late", "not checked", "not checked"]
 
@@ -81,8 +86,15 @@ def test_an_announcement_that_is_not_there_by_the_morning_is_late() -> None:
 
 
 def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
-    (thursday, *_) = assess(*night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset"))
-    assert (thursday.state, thursday.checks, thursday.failed, thursday.failure) == ("incomplete", 0, 2, "reset")
+    (thursday, *_) = assess(
+        *night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset")
+    )
+    assert (thursday.state, thursday.checks, thursday.failed, thursday.failure) == (
+        "incomplete",
+        0,
+        2,
+        "reset",
+    )
 
 
 def test_before_the_first_digest_nothing_is_claimed() -> None:

@@ -19,8 +19,15 @@ TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026
 
 def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:
     """Make so many papers a day, from 1 November on."""
-    days = [datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=number) for number in range(len(counts))]
-    papers = [make_paper(published=day) for day, number in zip(days, counts, strict=True) for _ in range(number)]
+    days = [
+        datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=number)
+        for number in range(len(counts))
+    ]
+    papers = [
+        make_paper(published=day)
+        for day, number in zip(days, counts, strict=True)
+        for _ in range(number)
+    ]
     return DaySpan(tuple(day.date() for day in days)), papers
 
 
@@ -42,13 +49,22 @@ def test_the_volume_is_said_in_words(counts: tuple[int, ...], said: str) -> None
 @pytest.mark.parametrize(
     ("days_ago", "papers", "said"),
     [
-        *((90, 44, "about 2 papers a day"), (20, 1, "1 paper in 20 days"), (9, 5, "about 4 papers a week")),
+        *(
+            (90, 44, "about 2 papers a day"),
+            (20, 1, "1 paper in 20 days"),
+            (9, 5, "about 4 papers a week"),
+        ),
         *((2, 0, "0 papers in 2 days"), (0, 3, "3 papers in 1 day")),
     ],
 )
-def test_matches_are_said_of_30_days_or_of_those_since_it_began(days_ago: int, papers: int, said: str) -> None:
+def test_matches_are_said_of_30_days_or_of_those_since_it_began(
+    days_ago: int, papers: int, said: str
+) -> None:
     now = datetime(2026, 11, 20, 9, tzinfo=UTC)
-    assert describe_matches([DayCount(now.date(), papers)], now - timedelta(days=days_ago), now) == said
+    assert (
+        describe_matches([DayCount(now.date(), papers)], now - timedelta(days=days_ago), now)
+        == said
+    )
 
 
 def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> None:

@@ -13,11 +13,22 @@ from tests.unit.made_up import make_paper
 GPU = make_paper("2611.00001", abstract="On a GPU.", categories=("cs.PF",))
 PAPER = make_paper("2611.00002", abstract="On paper.", categories=("cs.PF", "cs.DC"))
 BOTH = make_paper("2611.00003", abstract="On a GPU and on paper.", categories=("cs.LG",))
-TEXTS = ["abs:GPU", "abs:paper", "abs:GPU OR abs:paper", "cat:cs.PF ANDNOT cat:cs.DC", "NOT cat:cs", "ti:latency"]
+TEXTS = [
+    "abs:GPU",
+    "abs:paper",
+    "abs:GPU OR abs:paper",
+    "cat:cs.PF ANDNOT cat:cs.DC",
+    "NOT cat:cs",
+    "ti:latency",
+]
 
 
-def test_a_paper_is_gained_with_the_clause_that_brings_it_and_the_one_the_old_wording_lacked() -> None:
-    rewording = compare_wordings(parse_query("abs:GPU"), parse_query("abs:GPU OR abs:paper"), [GPU, PAPER, BOTH])
+def test_a_paper_is_gained_with_the_clause_that_brings_it_and_the_one_the_old_wording_lacked() -> (
+    None
+):
+    rewording = compare_wordings(
+        parse_query("abs:GPU"), parse_query("abs:GPU OR abs:paper"), [GPU, PAPER, BOTH]
+    )
     (moved,) = rewording.gained
     assert (moved.paper, moved.met, moved.why_not) == (PAPER, ("abs:paper",), "lacks abs:gpu")
     assert rewording.lost == ()
@@ -25,7 +36,9 @@ def test_a_paper_is_gained_with_the_clause_that_brings_it_and_the_one_the_old_wo
 
 
 def test_a_paper_is_lost_with_the_clause_the_new_wording_excludes_it_by() -> None:
-    rewording = compare_wordings(parse_query("cat:cs.PF"), parse_query("cat:cs.PF ANDNOT cat:cs.DC"), [GPU, PAPER])
+    rewording = compare_wordings(
+        parse_query("cat:cs.PF"), parse_query("cat:cs.PF ANDNOT cat:cs.DC"), [GPU, PAPER]
+    )
     (moved,) = rewording.lost
     assert moved.paper == PAPER
     assert moved.why_not == "has cat:cs.DC, which is excluded"
@@ -39,7 +52,10 @@ def test_a_paper_that_fails_twice_over_says_both() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("abs:zebra AND (cat:cs.CV OR cat:cs.LG)", "lacks abs:zebra and either cat:cs.CV or cat:cs.LG"),
+        (
+            "abs:zebra AND (cat:cs.CV OR cat:cs.LG)",
+            "lacks abs:zebra and either cat:cs.CV or cat:cs.LG",
+        ),
         ("abs:zebra AND (ti:okapi OR cat:cs.PF)", "lacks abs:zebra"),
         ("cat:cs.CV OR cat:cs.LG", "lacks cat:cs.CV and cat:cs.LG"),
         ("cat:cs.CV AND abs:zebra OR ti:okapi", "lacks either cat:cs.CV and abs:zebra or ti:okapi"),
@@ -57,7 +73,9 @@ def test_a_paper_that_fails_twice_over_says_both() -> None:
         ),
     ],
 )
-def test_conditions_of_which_one_is_enough_are_told_from_those_that_are_all_needed(text: str, words: str) -> None:
+def test_conditions_of_which_one_is_enough_are_told_from_those_that_are_all_needed(
+    text: str, words: str
+) -> None:
     assert find_why_not(parse_query(text), analyse(GPU)) == words
 
 
@@ -66,7 +84,9 @@ def test_a_paper_that_matches_fails_nothing() -> None:
 
 
 @given(st.sampled_from(TEXTS), st.sampled_from(TEXTS))
-def test_gained_one_way_is_lost_the_other_and_all_that_matches_is_somewhere(old: str, new: str) -> None:
+def test_gained_one_way_is_lost_the_other_and_all_that_matches_is_somewhere(
+    old: str, new: str
+) -> None:
     papers = [GPU, PAPER, BOTH]
     there, back = (
         compare_wordings(parse_query(old), parse_query(new), papers),

@@ -78,12 +78,22 @@ def test_whatever_is_typed_is_read_or_answered_with_a_form_that_works(text: str)
 @pytest.mark.parametrize(
     ("papers", "announcements", "said"),
     [
-        *((132, 22, "about 6 papers a day"), (22, 22, "about 1 paper a day"), (9, 22, "about 2 papers a week")),
-        *((3, 22, "about 3 papers a month"), (1, 22, "about 1 paper a month"), (0, 22, "0 papers in 30 days")),
+        *(
+            (132, 22, "about 6 papers a day"),
+            (22, 22, "about 1 paper a day"),
+            (9, 22, "about 2 papers a week"),
+        ),
+        *(
+            (3, 22, "about 3 papers a month"),
+            (1, 22, "about 1 paper a month"),
+            (0, 22, "0 papers in 30 days"),
+        ),
         (3, 4, "3 papers in 30 days"),
     ],
 )
-def test_a_rate_is_said_in_the_span_that_brings_one_at_least(papers: int, announcements: int, said: str) -> None:
+def test_a_rate_is_said_in_the_span_that_brings_one_at_least(
+    papers: int, announcements: int, said: str
+) -> None:
     assert describe_rate(papers, announcements, 30) == said
 
 
@@ -107,7 +117,10 @@ def test_a_store_of_a_day_says_so() -> None:
 
 def test_a_broad_query_is_narrowed_by_its_own_categories_and_to_titles() -> None:
     def narrow(text: str) -> list[str]:
-        return [print_tree(tree) for _, tree in list_narrower(parse_query(text).tree, ["cs.LG", "cs.CV"])]
+        return [
+            print_tree(tree)
+            for _, tree in list_narrower(parse_query(text).tree, ["cs.LG", "cs.CV"])
+        ]
 
     assert narrow("abs:deep learning") == [
         "abs:deep AND all:learning AND cat:cs.LG",
@@ -124,7 +137,10 @@ def test_a_rare_query_is_widened_by_its_phrases_its_fields_and_each_clause() -> 
             "the words apart from one another",
             "(ti:tail AND ti:latency) AND cat:cs.PF AND (all:gpu OR ti:cuda) ANDNOT au:smith",
         ),
-        ("the words in any field", 'all:"tail latency" AND cat:cs.PF AND (all:gpu OR all:cuda) ANDNOT au:smith'),
+        (
+            "the words in any field",
+            'all:"tail latency" AND cat:cs.PF AND (all:gpu OR all:cuda) ANDNOT au:smith',
+        ),
         ('without ti:"tail latency"', "cat:cs.PF AND (all:gpu OR ti:cuda) ANDNOT au:smith"),
         ("without cat:cs.PF", 'ti:"tail latency" AND (all:gpu OR ti:cuda) ANDNOT au:smith'),
         ("without one part", 'ti:"tail latency" AND cat:cs.PF ANDNOT au:smith'),

@@ -43,7 +43,11 @@ PROGRAMS = {
     ("coding", "end"), [("utf-8", "\n"), ("utf-8-sig", "\n"), ("utf-16", "\n"), ("utf-8", "\r\n")]
 )
 def test_what_programs_write_is_read(program: str, coding: str, end: str) -> None:
-    written = PROGRAMS[program].replace("TITLE}", f"{TITLE}}}".replace("Is", "{I}s")).replace("TITLE", TITLE)
+    written = (
+        PROGRAMS[program]
+        .replace("TITLE}", f"{TITLE}}}".replace("Is", "{I}s"))
+        .replace("TITLE", TITLE)
+    )
     abstract = json.dumps(ABSTRACT).strip('"') if program == "CSL" else ABSTRACT
     content = written.replace("ABSTRACT", abstract).replace("\n", end).encode(coding)
     (paper,) = read_library("mine", content).papers
@@ -59,12 +63,20 @@ def test_what_programs_write_is_read(program: str, coding: str, end: str) -> Non
     [
         ("eprint = {hep-th/9901001}", "hep-th/9901001", ""),
         ("eprint = {math.GT/0309136v2}, archiveprefix = {arXiv}", "math/0309136", ""),
-        ("url = {http://arxiv.org/abs/2101.00001v2}, doi = {10.1103/Phys.9.1}", "2101.00001", "10.1103/phys.9.1"),
+        (
+            "url = {http://arxiv.org/abs/2101.00001v2}, doi = {10.1103/Phys.9.1}",
+            "2101.00001",
+            "10.1103/phys.9.1",
+        ),
         ("note = {arXiv:2101.00001v2 [cs.LG]}", "2101.00001", ""),
         ("howpublished = {\\url{https://arxiv.org/pdf/2101.00001}}", "2101.00001", ""),
         ("eprint = {12345678}, eprinttype = {pubmed}, pages = {1004--1012}", None, ""),
         ("eprint = {2101.0001}", None, ""),
-        ("doi = {https://doi.org/10.1016/S0140-6736(05)66912-7}", None, "10.1016/s0140-6736(05)66912-7"),
+        (
+            "doi = {https://doi.org/10.1016/S0140-6736(05)66912-7}",
+            None,
+            "10.1016/s0140-6736(05)66912-7",
+        ),
         ("doi = {10.1007/978-3-030-58452-8\\_13}", None, "10.1007/978-3-030-58452-8_13"),
         ("url = {http://dx.doi.org/10.1000/A%2FB}, note = {(doi:10.1000/x).}", None, "10.1000/a/b"),
         ("note = {(doi:10.1000/x).}", None, "10.1000/x"),
@@ -72,7 +84,9 @@ def test_what_programs_write_is_read(program: str, coding: str, end: str) -> Non
         ("abstract = {Builds on arXiv:2101.00001 and doi:10.1000/x}", None, ""),
     ],
 )
-def test_the_id_and_the_doi_of_an_entry_are_found(fields: str, arxiv_id: str | None, doi: str) -> None:
+def test_the_id_and_the_doi_of_an_entry_are_found(
+    fields: str, arxiv_id: str | None, doi: str
+) -> None:
     (paper,) = read_library("a.bib", f"@book{{k, title = {{T}}, {fields}}}".encode()).papers
     assert (paper.arxiv_id, paper.doi) == (ArxivId.parse(arxiv_id) if arxiv_id else None, doi)
 
@@ -113,7 +127,11 @@ FAULT = "has a brace, a quote or a comma too many or too few by line"
         ("@article{bad,\n title = {B}\n year = 2020\n}\n", "B", f"{FAULT} 7"),
         ("@misc{bad, title = {B}}\n@art icle{c,\n title = {C}}\n", "B", f"{FAULT} 5"),
         ("@bad,\n title = {B},\n year = 2020\n}\n", "B", "has no { before its key"),
-        ("@misc{b, title = {B}, abstract = {So said\n@bad, who knew,\nand @others, of it.}}\n", "B", ""),
+        (
+            "@misc{b, title = {B}, abstract = {So said\n@bad, who knew,\nand @others, of it.}}\n",
+            "B",
+            "",
+        ),
         ("@article{bad,\n year = 2020\n}\n", "", "has neither a title nor an id"),
         ("@article{b, journal = jphysa # { B}, title = {B}}\n", "B", ""),
         ('@string{b = "B"}\n@preamble{"\\newcommand"}\n@book(k, title = b)\n', "B", ""),
@@ -122,7 +140,9 @@ FAULT = "has a brace, a quote or a comma too many or too few by line"
         ("Mail me@example.org {x\n% @misc{out, title = {Out}}\n@misc{b,title={B}}", "B", ""),
     ],
 )
-def test_a_spoiled_entry_costs_no_other_and_keeps_what_can_be_read(entry: str, title: str, trouble: str) -> None:
+def test_a_spoiled_entry_costs_no_other_and_keeps_what_can_be_read(
+    entry: str, title: str, trouble: str
+) -> None:
     reading = read_library("a.bib", f"{GOOD.format(1)}{entry}{GOOD.format(2)}".encode())
     assert [paper.title for paper in reading.papers] == ["Good 1", *filter(None, [title]), "Good 2"]
     assert reading.troubles == ((f"line 5: the entry bad {trouble}",) if trouble else ())
@@ -135,29 +155,48 @@ def test_a_spoiled_entry_costs_no_other_and_keeps_what_can_be_read(entry: str, t
         ("TI  - Before its type\nTY  - JOUR\nER  -\n", ["Before its type"], ()),
         ("TY  - JOUR\nTI  - Without\nan end\n", ["Without an end"], ()),
         ("TY  - GEN\nTI  - C\nER  - \nTYPE\nmore\n", ["C"], ()),
-        ("TY  - JOUR\nAU  - B\nER  - \n", [], ("line 5: the record has neither a title nor an id",)),
+        (
+            "TY  - JOUR\nAU  - B\nER  - \n",
+            [],
+            ("line 5: the record has neither a title nor an id",),
+        ),
     ],
 )
-def test_a_spoiled_record_costs_no_other(record: str, titles: list[str], trouble: tuple[str, ...]) -> None:
+def test_a_spoiled_record_costs_no_other(
+    record: str, titles: list[str], trouble: tuple[str, ...]
+) -> None:
     sound = "TY  - JOUR\nTI  - {}\nID  - 1\nER  - \n"
     reading = read_library("a.ris", f"{sound.format('A')}{record}{sound.format('B')}".encode())
-    assert ([paper.title for paper in reading.papers], reading.troubles) == (["A", *titles, "B"], trouble)
+    assert ([paper.title for paper in reading.papers], reading.troubles) == (
+        ["A", *titles, "B"],
+        trouble,
+    )
 
 
 def test_letters_of_old_programs_and_marks_of_web_pages_are_read() -> None:
     content = (
-        "@misc{a, title = {Erdős}}\n".encode() + b"@misc{b, title = {Erd\xf6s \x96 CO<sub>2</sub> &amp; <i>E</i>}}"
+        "@misc{a, title = {Erdős}}\n".encode()
+        + b"@misc{b, title = {Erd\xf6s \x96 CO<sub>2</sub> &amp; <i>E</i>}}"
     )
-    assert [paper.title for paper in read_library("a.bib", content).papers] == ["Erdős", "Erdös – CO2 & E"]
+    assert [paper.title for paper in read_library("a.bib", content).papers] == [
+        "Erdős",
+        "Erdös – CO2 & E",
+    ]
 
 
 def test_what_databases_do_not_take_is_left_out() -> None:
     content = json.dumps(
-        [{"title": "A\0B\ud800C", "abstract": ["D", "E"], "DOI": "10.1000/a%00\ud800"}, 7, {"title": None}]
+        [
+            {"title": "A\0B\ud800C", "abstract": ["D", "E"], "DOI": "10.1000/a%00\ud800"},
+            7,
+            {"title": None},
+        ]
     ).encode()
     reading = read_library("a.json", content)
     assert reading.papers == (LibraryPaper("A B C", "D E", None, "10.1000/a"),)
-    assert reading.troubles == tuple(f"item {number} has neither a title nor an id" for number in (2, 3))
+    assert reading.troubles == tuple(
+        f"item {number} has neither a title nor an id" for number in (2, 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +207,10 @@ def test_what_databases_do_not_take_is_left_out() -> None:
         (b'[{"title": "A",', "Expecting property name"),
         (b'{"a":' * 200_000, "recursion"),
         (b"title,doi\n", "it is empty"),
-        (b"I read arXiv:2101.00001.\nIt says\nthis.\n", "only 1 of its 3 lines name one paper each"),
+        (
+            b"I read arXiv:2101.00001.\nIt says\nthis.\n",
+            "only 1 of its 3 lines name one paper each",
+        ),
     ],
 )
 def test_a_file_without_a_paper_says_what_a_library_is(content: bytes, said: str) -> None:
@@ -183,7 +225,10 @@ PIECES = '@article{k, @string{ TY_-_ \nER_-_ title= { } " ( ) # , \n = a 2101.00
 
 @MUCH
 @given(
-    st.one_of(st.binary(), st.lists(st.sampled_from(PIECES.split(" ")), max_size=40).map("".join).map(str.encode))
+    st.one_of(
+        st.binary(),
+        st.lists(st.sampled_from(PIECES.split(" ")), max_size=40).map("".join).map(str.encode),
+    )
 )
 def test_no_bytes_raise_anything_but_the_one_error(content: bytes) -> None:
     try:
@@ -196,7 +241,9 @@ def test_no_bytes_raise_anything_but_the_one_error(content: bytes) -> None:
 
 @MUCH
 @given(st.integers(2, 6), st.data())
-def test_of_entries_one_of_which_is_cut_anywhere_all_others_are_read(number: int, data: st.DataObject) -> None:
+def test_of_entries_one_of_which_is_cut_anywhere_all_others_are_read(
+    number: int, data: st.DataObject
+) -> None:
     entries = [GOOD.format(index) for index in range(number)]
     spoiled = data.draw(st.integers(0, number - 1))
     cut, gap = data.draw(st.integers(0, len(entries[spoiled]))), data.draw(st.integers(0, 9))

@@ -11,7 +11,8 @@ from tests.library_files import ID, READ
 
 @pytest.mark.parametrize("form", READ)
 @pytest.mark.parametrize(
-    ("coding", "end"), [("utf-8", "\n"), ("utf-8-sig", "\r\n"), ("utf-16-le", "\n"), ("utf-16-be", "\r\n")]
+    ("coding", "end"),
+    [("utf-8", "\n"), ("utf-8-sig", "\r\n"), ("utf-16-le", "\n"), ("utf-16-be", "\r\n")],
 )
 def test_what_people_export_is_read_with_all_it_says(form: str, coding: str, end: str) -> None:
     written, expected = READ[form]
@@ -29,13 +30,25 @@ def test_what_people_export_is_read_with_all_it_says(form: str, coding: str, end
         (b"\x1f\x8b\x08\0", "is a packed file", "not packed"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "is a file of an older Word or Excel", "BibTeX or RIS"),
         (b"{\\rtf1\\ansi", "is a rich text (RTF)", "BibTeX or RIS"),
-        (b"SQLite format 3\0\x10\0", "is a database, as Zotero and Mendeley keep one", "BibTeX, RIS"),
+        (
+            b"SQLite format 3\0\x10\0",
+            "is a database, as Zotero and Mendeley keep one",
+            "BibTeX, RIS",
+        ),
         (b'<?xml version="1.0"?><xml><records><record>', "is EndNote's XML", "RefMan (RIS)"),
         (b"<?xml version='1.0'?>\n<PubmedArticleSet><PubmedArticle>", "is PubMed's XML", ".nbib"),
         (b"<?xml version='1.0'?>\n<rdf:RDF xmlns:rdf='x'>", "is RDF", "In Zotero choose Export"),
-        (b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL>", "is a list of bookmarks (HTML)", "one on each line"),
+        (
+            b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL>",
+            "is a list of bookmarks (HTML)",
+            "one on each line",
+        ),
         (b"\xef\xbb\xbf\n<!doctype html><html>", "is a web page (HTML)", "one on each line"),
-        ("<?xml version='1.0' encoding='utf-16'?><mods>".encode("utf-16"), "is XML", "Export the library"),
+        (
+            "<?xml version='1.0' encoding='utf-16'?><mods>".encode("utf-16"),
+            "is XML",
+            "Export the library",
+        ),
         (
             b"% notes\n\\begin{thebibliography}{9}\n\\bibitem{a} A. B, arXiv:2101.00001",
             "is a file of LaTeX",
@@ -44,7 +57,9 @@ def test_what_people_export_is_read_with_all_it_says(form: str, coding: str, end
         (b"---\nreferences:\n- id: a\n  title: B\n", "is YAML", "CSL-JSON"),
     ],
 )
-def test_what_is_no_library_is_refused_by_its_name_with_what_to_do(content: bytes, said: str, advice: str) -> None:
+def test_what_is_no_library_is_refused_by_its_name_with_what_to_do(
+    content: bytes, said: str, advice: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_library("lab.bib", content)
     assert caught.value.message.startswith(f"lab.bib {said}")
@@ -125,7 +140,8 @@ def test_an_id_is_an_entrys_own_only_where_it_says_so(fields: str, arxiv_id: str
 
 
 @pytest.mark.parametrize(
-    "text", ["@misc{a,\n doi\t=\t{10.1000/a},\n title\t=\t{A}}", "% title, doi\n@misc{a, title = {A}}"]
+    "text",
+    ["@misc{a,\n doi\t=\t{10.1000/a},\n title\t=\t{A}}", "% title, doi\n@misc{a, title = {A}}"],
 )
 def test_bibtex_is_no_table(text: str) -> None:
     assert [paper.title for paper in read_library("a.bib", text.encode()).papers] == ["A"]
@@ -134,10 +150,16 @@ def test_bibtex_is_no_table(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "troubles"),
     [
-        ('Title,DOI\n"A",10.1000/a\nB, with a comma,10.1000/b\n', "line 3: the row has more columns than"),
+        (
+            'Title,DOI\n"A",10.1000/a\nB, with a comma,10.1000/b\n',
+            "line 3: the row has more columns than",
+        ),
         ('Title,DOI\n"A",10.1000/a\n"B" is odd,10.1000/b\n', "line 3: the row can't be read"),
         ('Title,DOI\n"A",10.1000/a\n"B never ends,10.1000/b\n', "line 3: the row can't be read"),
-        ('{"title": "A", "doi": "10.1000/a"}\n{"title": "B", \n', "the JSON from line 2 on is broken"),
+        (
+            '{"title": "A", "doi": "10.1000/a"}\n{"title": "B", \n',
+            "the JSON from line 2 on is broken",
+        ),
         ('[{"title": "A", "doi": "10.1000/a"}, null]', "item 2 has neither"),
     ],
 )

@@ -13,16 +13,37 @@ from pathlib import Path
 
 import pytest
 
-from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, measure_each_without
+from digest.interest.nearness import (
+    Interest,
+    PaperText,
+    Texts,
+    Weights,
+    find_least,
+    measure_each_without,
+)
 from digest.query import PaperIndex
 from tests.unit.made_up import make_paper
 
-QUBITS = ("Surface codes for noisy qubits", "We correct errors of superconducting qubits by surface codes.")
-GALAXIES = ("Dwarf galaxies with dark haloes", "Rotation curves of dwarf galaxies show dark matter.")
+QUBITS = (
+    "Surface codes for noisy qubits",
+    "We correct errors of superconducting qubits by surface codes.",
+)
+GALAXIES = (
+    "Dwarf galaxies with dark haloes",
+    "Rotation curves of dwarf galaxies show dark matter.",
+)
 GRAPHS = ("Colouring of sparse graphs", "Every sparse graph has a colouring with few colours.")
-LIBRARY = [QUBITS, GALAXIES, GRAPHS, ("Lattice surgery on surface codes", "Qubits are merged and split.")]
+LIBRARY = [
+    QUBITS,
+    GALAXIES,
+    GRAPHS,
+    ("Lattice surgery on surface codes", "Qubits are merged and split."),
+]
 TEX = (r"$\Lambda$CDM and $f(R)$", r"$x_{i} \rightarrow \infty$")
-NEARER = ("Decoding surface codes", "A decoder for superconducting qubits in the presence of noise.")
+NEARER = (
+    "Decoding surface codes",
+    "A decoder for superconducting qubits in the presence of noise.",
+)
 FARTHER = ("Stars in dwarf galaxies", "Stellar populations of nearby galaxies.")
 WEIGHTS = Weights().count([*LIBRARY, NEARER, FARTHER, TEX])
 EVERYTHING = [*LIBRARY, NEARER, FARTHER, TEX, ("", ""), ("Qubits", "")]
@@ -41,7 +62,9 @@ def test_every_paper_of_the_library_is_its_own_nearest(weights: Weights) -> None
 
 def test_the_order_of_the_library_does_not_matter() -> None:
     shuffled = [LIBRARY[place] for place in (2, 0, 3, 1)]
-    assert Interest(WEIGHTS, shuffled).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)
+    assert Interest(WEIGHTS, shuffled).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(
+        EVERYTHING
+    )
 
 
 def test_measures_are_whole_numbers() -> None:
@@ -58,7 +81,9 @@ def test_a_paper_that_counts_against_brings_nothing_nearer(paper: PaperText) -> 
 
 @pytest.mark.parametrize("paper", EVERYTHING)
 def test_one_more_paper_of_the_library_takes_nothing_away(paper: PaperText) -> None:
-    before, after = (Interest(WEIGHTS, some).measure(EVERYTHING) for some in (LIBRARY, [*LIBRARY, paper]))
+    before, after = (
+        Interest(WEIGHTS, some).measure(EVERYTHING) for some in (LIBRARY, [*LIBRARY, paper])
+    )
     assert all(later >= earlier for later, earlier in zip(after, before, strict=True))
 
 
@@ -75,7 +100,9 @@ def test_without_counts_all_words_weigh_alike() -> None:
 def test_weights_come_back_from_their_bytes() -> None:
     kept = Weights.from_bytes(WEIGHTS.to_bytes())
     assert kept.papers == 7
-    assert Interest(kept, LIBRARY).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)
+    assert Interest(kept, LIBRARY).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(
+        EVERYTHING
+    )
 
 
 def test_counting_goes_on_where_it_stopped() -> None:
@@ -109,7 +136,9 @@ def test_the_words_that_carry_nearness_are_words_of_the_paper(paper: PaperText) 
     ("paper", "word"),
     [(NEARER, "surface codes"), (("Theory", "On a Correction of\nErrors"), "Correction of Errors")],
 )
-def test_two_words_with_nothing_but_stop_words_between_them_are_told_as_one(paper: PaperText, word: str) -> None:
+def test_two_words_with_nothing_but_stop_words_between_them_are_told_as_one(
+    paper: PaperText, word: str
+) -> None:
     library = [QUBITS, ("", "The correction of errors.")]
     assert Interest(WEIGHTS, library).explain(paper)[0][0] == word
 
@@ -121,7 +150,10 @@ def test_the_top_tenth_ends_at_its_smallest_nearness() -> None:
 
 
 def test_each_paper_of_a_library_is_measured_against_the_others() -> None:
-    alone = [Interest(WEIGHTS, LIBRARY[:at] + LIBRARY[at + 1 :]).measure([LIBRARY[at]])[0] for at in range(4)]
+    alone = [
+        Interest(WEIGHTS, LIBRARY[:at] + LIBRARY[at + 1 :]).measure([LIBRARY[at]])[0]
+        for at in range(4)
+    ]
     assert measure_each_without(WEIGHTS, LIBRARY) == alone
     assert measure_each_without(WEIGHTS, [QUBITS]) == [0]
 
@@ -139,7 +171,9 @@ def find_pythons() -> list[str]:
     can_measure = [
         python
         for python in filter(None, others)
-        if not subprocess.run([python, "-c", "import numpy, Stemmer"], capture_output=True, check=False).returncode  # noqa: S603
+        if not subprocess.run(  # noqa: S603
+            [python, "-c", "import numpy, Stemmer"], capture_output=True, check=False
+        ).returncode
     ]
     return [sys.executable, *can_measure]
 
@@ -148,7 +182,9 @@ def test_two_pythons_measure_alike() -> None:
     umath = importlib.import_module("numpy._core._multiarray_umath")
     features = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
     plain = {"PYTHONHASHSEED": "7", "NPY_DISABLE_CPU_FEATURES": " ".join(features)}
-    here = Interest(Weights().count(EVERYTHING), EVERYTHING[:4], EVERYTHING[4:5]).measure(EVERYTHING)
+    here = Interest(Weights().count(EVERYTHING), EVERYTHING[:4], EVERYTHING[4:5]).measure(
+        EVERYTHING
+    )
     for python in find_pythons():
         done = subprocess.run(  # noqa: S603 - a Python
             [python, "-c", MEASURES],

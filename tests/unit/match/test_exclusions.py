@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.match.rules import Exclusion, exclude_changes, match_changes, read_exclusion, select_for_subscription
+from digest.match.rules import (
+    Exclusion,
+    exclude_changes,
+    match_changes,
+    read_exclusion,
+    select_for_subscription,
+)
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence
 from digest.model.papers import ArxivId
@@ -73,7 +79,9 @@ def test_a_withdrawal_is_told_where_the_paper_was_not_excluded_before() -> None:
     assert exclusion.covers(hidden)
 
 
-CATEGORIES = st.sampled_from([("cs.PF",), ("cs.DC",), ("math.CO",), ("cs.PF", "math.CO"), ("cs.DC", "math.CO")])
+CATEGORIES = st.sampled_from(
+    [("cs.PF",), ("cs.DC",), ("math.CO",), ("cs.PF", "math.CO"), ("cs.DC", "math.CO")]
+)
 CHANGES = st.lists(st.tuples(CATEGORIES, st.none() | CATEGORIES), max_size=5)
 
 

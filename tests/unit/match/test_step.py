@@ -6,12 +6,16 @@ from digest.match.step import MatchReport
 
 
 def test_a_paper_that_two_queries_bring_is_counted_once() -> None:
-    report = MatchReport(changes=9, by_query={"gpu": 2, "perf": 1}, news={1: 11, 2: 12}, papers={11, 12})
+    report = MatchReport(
+        changes=9, by_query={"gpu": 2, "perf": 1}, news={1: 11, 2: 12}, papers={11, 12}
+    )
     assert report.describe() == "gpu 2 · perf 1 = 3 matches, 2 papers"
 
 
 def test_excluded_papers_are_no_papers_without_a_subscription() -> None:
-    report = MatchReport(changes=9, by_query={"gpu": 2}, news={1: 11, 2: 12}, papers={11}, excluded={12})
+    report = MatchReport(
+        changes=9, by_query={"gpu": 2}, news={1: 11, 2: 12}, papers={11}, excluded={12}
+    )
     assert report.describe() == "gpu: 2 papers, 1 excluded by a subscription"
 
 

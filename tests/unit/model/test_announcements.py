@@ -24,7 +24,9 @@ def eastern(year: int, month: int, day: int, hour: int, minute: int = 0) -> date
     return datetime(year, month, day, hour, minute, tzinfo=EASTERN).astimezone(UTC)
 
 
-def test_after_the_announcement_of_thursday_19_november_2026_comes_that_of_sunday_22_november() -> None:
+def test_after_the_announcement_of_thursday_19_november_2026_comes_that_of_sunday_22_november() -> (
+    None
+):
     thursday_evening = eastern(2026, 11, 19, 20, 1)
     assert latest_announcement(thursday_evening) == date(2026, 11, 19)
     assert next_announcement(thursday_evening) == date(2026, 11, 22)
@@ -81,7 +83,9 @@ def test_an_announcement_keeps_its_eastern_hour_over_both_changes_of_the_clocks(
 ) -> None:
     sunday = next_announcement(announcement_moment(thursday_before))
     assert sunday.weekday() == 6
-    assert announcement_moment(sunday) - announcement_moment(thursday_before) == timedelta(hours=hours_between)
+    assert announcement_moment(sunday) - announcement_moment(thursday_before) == timedelta(
+        hours=hours_between
+    )
 
 
 def test_an_announcement_counts_from_its_very_second() -> None:
@@ -93,7 +97,9 @@ def test_an_announcement_counts_from_its_very_second() -> None:
 
 
 @given(MOMENTS)
-def test_every_moment_lies_between_two_announcements_with_none_between_them(moment: datetime) -> None:
+def test_every_moment_lies_between_two_announcements_with_none_between_them(
+    moment: datetime,
+) -> None:
     last, following = latest_announcement(moment), next_announcement(moment)
     assert announcement_moment(last) <= moment < announcement_moment(following)
     between = [last + timedelta(days=days) for days in range(1, (following - last).days)]
@@ -103,7 +109,9 @@ def test_every_moment_lies_between_two_announcements_with_none_between_them(mome
 
 
 @given(MOMENTS, st.integers(-14, 14))
-def test_an_announcement_is_the_same_from_whichever_zone_it_is_asked_for(moment: datetime, hours: int) -> None:
+def test_an_announcement_is_the_same_from_whichever_zone_it_is_asked_for(
+    moment: datetime, hours: int
+) -> None:
     elsewhere = moment.astimezone(timezone(timedelta(hours=hours)))
     assert next_announcement(elsewhere) == next_announcement(moment)
     assert latest_announcement(elsewhere) == latest_announcement(moment)
@@ -135,7 +143,9 @@ def test_no_paper_comes_out_before_it_is_submitted(submitted: datetime) -> None:
     assert announcement_moment(earliest) > submitted
 
 
-def test_an_announcement_is_late_from_six_the_next_morning_eastern_time_in_winter_and_in_summer() -> None:
+def test_an_announcement_is_late_from_six_the_next_morning_eastern_time_in_winter_and_in_summer() -> (
+    None
+):
     assert alarm_moment(date(2026, 11, 19)) == datetime(2026, 11, 20, 11, tzinfo=UTC)
     assert alarm_moment(date(2026, 7, 16)) == datetime(2026, 7, 17, 10, tzinfo=UTC)
 
@@ -146,12 +156,16 @@ def test_the_announcements_between_two_moments_leave_out_evenings_that_have_none
     assert list(announcements_between(after, after)) == []
 
 
-def test_papers_of_several_announcements_are_told_apart_by_their_order_though_some_were_held() -> None:
+def test_papers_of_several_announcements_are_told_apart_by_their_order_though_some_were_held() -> (
+    None
+):
     days = [date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)]
     submitted = []
     for day in days:
         for number in range(100):
-            held = timedelta(days=14 if number % 13 == 5 else 0)  # one in thirteen came two weeks earlier
+            held = timedelta(
+                days=14 if number % 13 == 5 else 0
+            )  # one in thirteen came two weeks earlier
             submitted.append(eastern(2026, 11, day.day, 1, number % 60) - held)
     estimates = estimate_announcements(submitted, days)
     wrong = sum(estimates[n] != days[n // 100] for n in range(300))

@@ -38,10 +38,22 @@ FORTNIGHTS = st.builds(
     st.integers(0, 10_000),
 )
 CADENCES = st.one_of(
-    CLOCK_CADENCES, FORTNIGHTS, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
+    CLOCK_CADENCES,
+    FORTNIGHTS,
+    st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)]),
 )
 WORDS = [
-    *("weekly", "not before", "at the latest", "Europe/Berlin", "every", "on", "and", "daily", "weekdays"),
+    *(
+        "weekly",
+        "not before",
+        "at the latest",
+        "Europe/Berlin",
+        "every",
+        "on",
+        "and",
+        "daily",
+        "weekdays",
+    ),
     *("mondays", "day", "at", "at once", "09:00", "25:61", "UTC", ",", "x"),
 ]
 
@@ -83,7 +95,9 @@ def test_a_phrase_people_write_names_days_a_time_and_a_zone(
 
 
 @given(FORTNIGHTS, st.dates(date(1900, 1, 1), date(2900, 1, 1)))
-def test_every_second_week_has_one_day_in_fourteen_whatever_year_begins(cadence: Cadence, day: date) -> None:
+def test_every_second_week_has_one_day_in_fourteen_whatever_year_begins(
+    cadence: Cadence, day: date
+) -> None:
     days = [day + timedelta(days=number) for number in range(28)]
     first, second = (due for due in days if cadence.has_day(due))
     assert second - first == timedelta(days=14)
@@ -94,8 +108,14 @@ def test_every_second_week_has_one_day_in_fourteen_whatever_year_begins(cadence:
     ("phrase", "due"),
     [
         ("every second monday at 09:00 UTC", ["2026-12-07", "2026-12-21", "2027-01-04"]),
-        ("every other monday from 2026-12-14 at 09:00 UTC", ["2026-12-14", "2026-12-28", "2027-01-11"]),
-        ("every second friday from 2027-01-01, at 09:00 UTC", ["2026-12-04", "2026-12-18", "2027-01-01"]),
+        (
+            "every other monday from 2026-12-14 at 09:00 UTC",
+            ["2026-12-14", "2026-12-28", "2027-01-11"],
+        ),
+        (
+            "every second friday from 2027-01-01, at 09:00 UTC",
+            ["2026-12-04", "2026-12-18", "2027-01-01"],
+        ),
     ],
 )
 def test_a_year_of_53_weeks_does_not_shift_every_second_week(phrase: str, due: list[str]) -> None:
@@ -130,7 +150,10 @@ def test_a_year_of_53_weeks_does_not_shift_every_second_week(phrase: str, due: l
         ("daily at 09:00 UTC, at the latest 08:59", "08:59 is more than 12 hours after 09:00"),
         ("daily at 09:00 UTC, at the latest 24:00", "there is no 24:00 o'clock"),
         ("daily at 09:00 UTC, at the latest noon", "is not a time when a digest can be due"),
-        ("daily at 09:00 UTC, at the latest 10:00 Europe/Berlin", "names two time zones, UTC and Europe/Berlin"),
+        (
+            "daily at 09:00 UTC, at the latest 10:00 Europe/Berlin",
+            "names two time zones, UTC and Europe/Berlin",
+        ),
         ("on announcement, at the latest 10:00", "is not a time when a digest can be due"),
     ],
 )
@@ -205,7 +228,9 @@ def test_the_latest_moment_may_be_said_and_the_zone_at_either_time(phrase: str) 
 
 def test_a_digest_waits_ninety_minutes_for_its_announcement_where_nothing_else_is_said() -> None:
     assert Cadence.parse("weekdays at 09:00 UTC").wait == timedelta(minutes=90)
-    assert str(Cadence.parse("weekdays at 09:00 UTC, at the latest 10:30")) == "weekdays at 09:00 UTC"
+    assert (
+        str(Cadence.parse("weekdays at 09:00 UTC, at the latest 10:30")) == "weekdays at 09:00 UTC"
+    )
 
 
 def test_the_latest_moment_may_lie_behind_midnight() -> None:
@@ -215,7 +240,9 @@ def test_the_latest_moment_may_lie_behind_midnight() -> None:
 
 QUIET_HOURS = st.tuples(st.times(), st.times(), st.sampled_from(["", *ZONES])).map(
     lambda parts: QuietHours(
-        parts[0].replace(second=0, microsecond=0), parts[1].replace(second=0, microsecond=0), parts[2]
+        parts[0].replace(second=0, microsecond=0),
+        parts[1].replace(second=0, microsecond=0),
+        parts[2],
     )
 )
 
@@ -231,7 +258,9 @@ def test_quiet_hours_are_two_times_of_day(phrase: str) -> None:
 
 
 def test_quiet_hours_may_name_their_own_zone() -> None:
-    assert QuietHours.parse("22:00-07:00 Europe/Berlin") == QuietHours(time(22), time(7), "Europe/Berlin")
+    assert QuietHours.parse("22:00-07:00 Europe/Berlin") == QuietHours(
+        time(22), time(7), "Europe/Berlin"
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,7 +290,9 @@ def test_hours_that_cannot_be_are_refused_with_a_way_out(phrase: str, words: str
     ],
 )
 def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: str, moment: str) -> None:
-    assert read_pause_end(value, "Europe/Berlin") == datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    assert read_pause_end(value, "Europe/Berlin") == datetime.fromisoformat(moment).replace(
+        tzinfo=UTC
+    )
 
 
 @pytest.mark.parametrize("value", ["soon", "", "2026-13-01", "0001-01-01T00:00+14:00"])
@@ -271,7 +302,9 @@ def test_a_pause_ends_at_no_other_words(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "3000-01-01"])
-def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: str) -> None:
+def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(
+    value: str,
+) -> None:
     with pytest.raises(UsageError, match="after the year 2999") as caught:
         read_pause_end(value, "UTC")
     assert "2999-12-31" in caught.value.hint

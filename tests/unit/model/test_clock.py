@@ -24,7 +24,9 @@ def test_sleeping_moves_a_manual_clock_by_exactly_so_much_and_never_back(naps: l
     clock = ManualClock(NOON)
     for nap in naps:
         clock.sleep(nap)
-    assert clock.now() == NOON + sum((timedelta(seconds=nap) for nap in naps if nap > 0), timedelta())
+    assert clock.now() == NOON + sum(
+        (timedelta(seconds=nap) for nap in naps if nap > 0), timedelta()
+    )
 
 
 def test_a_manual_clock_can_be_advanced_and_set() -> None:
@@ -86,7 +88,14 @@ def test_the_system_clock_does_not_sleep_for_nothing(seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://clock.example.org/now", "https://127.0.0.1/now", "file:///etc/passwd", "127.0.0.1:80", ""]
+    "url",
+    [
+        "http://clock.example.org/now",
+        "https://127.0.0.1/now",
+        "file:///etc/passwd",
+        "127.0.0.1:80",
+        "",
+    ],
 )
 def test_a_test_clock_elsewhere_than_on_this_machine_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="on this machine") as caught:

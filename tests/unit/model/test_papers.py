@@ -76,7 +76,9 @@ def test_an_id_is_read_in_every_form_people_paste(text: str, canonical: str) -> 
         ("quant-ph/0201082v1", "quant-ph/0201082", 1),
     ],
 )
-def test_the_version_behind_an_id_is_read_and_kept_apart(text: str, canonical: str, version: int) -> None:
+def test_the_version_behind_an_id_is_read_and_kept_apart(
+    text: str, canonical: str, version: int
+) -> None:
     identifier, read = ArxivId.parse_versioned(text)
     assert (str(identifier), read) == (canonical, version)
 
@@ -88,7 +90,11 @@ def test_the_version_behind_an_id_is_read_and_kept_apart(text: str, canonical: s
         "2613.10026",  # there is no month 13
         *("2600.10026", "2603.100261", "2603.100", "2603.10026v0", "2603.10026v", "2603.10026 v1"),
         *("hep-th/990100", "hep-th/99010011", "HEP-TH/9901001", "hep-th/9913001", "٢٦٠٣.١٠٠٢٦"),
-        *("2603.10026\n2603.10027", "https://example.org/abs/2603.10026", "https://arxiv.org/list/cs.PF/new"),
+        *(
+            "2603.10026\n2603.10027",
+            "https://example.org/abs/2603.10026",
+            "https://arxiv.org/list/cs.PF/new",
+        ),
         "../2603.10026",
     ],
 )
@@ -122,22 +128,38 @@ def test_any_text_is_an_id_or_a_usage_error(text: str) -> None:
     ("text", "is_possible"),
     [
         *(("1608.00001", True), ("1608.0001", False), ("1608.00000", False), ("1412.9999", True)),
-        *(("1412.00001", False), ("0704.0001", True), ("0703.0001", False), ("hep-th/9901001", True)),
+        *(
+            ("1412.00001", False),
+            ("0704.0001", True),
+            ("0703.0001", False),
+            ("hep-th/9901001", True),
+        ),
         *(("hep-th/9901000", False), ("math/0703001", True), ("math/0704001", False)),
     ],
 )
-def test_ids_that_arxiv_never_gave_out_are_told_from_others(text: str, *, is_possible: bool) -> None:
+def test_ids_that_arxiv_never_gave_out_are_told_from_others(
+    text: str, *, is_possible: bool
+) -> None:
     assert ArxivId.parse(text).is_possible is is_possible
 
 
 def test_ids_sort_by_announcement_over_the_centuries_and_both_styles() -> None:
-    announced = ["hep-th/9108001", "hep-th/9912001", "math/0001001", "math/0703999", "0704.0001", "1412.9999"]
+    announced = [
+        "hep-th/9108001",
+        "hep-th/9912001",
+        "math/0001001",
+        "math/0703999",
+        "0704.0001",
+        "1412.9999",
+    ]
     announced += ["1501.00001", "1501.10000", "2603.09999", "2603.10026"]
     assert [str(one) for one in sorted(map(ArxivId.parse, reversed(announced)))] == announced
 
 
 @given(NEW_IDS, NEW_IDS)
-def test_the_announcement_order_of_new_ids_is_the_order_of_the_ids(left: ArxivId, right: ArxivId) -> None:
+def test_the_announcement_order_of_new_ids_is_the_order_of_the_ids(
+    left: ArxivId, right: ArxivId
+) -> None:
     if left.announcement_order != right.announcement_order:
         assert (left < right) == (left.announcement_order < right.announcement_order)
 

@@ -11,7 +11,14 @@ from digest.model.cadences import Cadence, QuietHours, leave_quiet
 
 BERLIN = Cadence.parse("daily at 09:00 Europe/Berlin")
 NIGHT = QuietHours.parse("22:00-07:00")
-ZONES = ["Europe/Berlin", "Africa/Cairo", "Australia/Lord_Howe", "America/Santiago", "Pacific/Apia", "UTC"]
+ZONES = [
+    "Europe/Berlin",
+    "Africa/Cairo",
+    "Australia/Lord_Howe",
+    "America/Santiago",
+    "Pacific/Apia",
+    "UTC",
+]
 
 
 def utc(text: str) -> datetime:
@@ -41,7 +48,9 @@ def test_hours_within_one_day_are_quiet_too() -> None:
 
 def test_hours_with_a_zone_of_their_own_are_meant_there() -> None:
     quiet = QuietHours.parse("22:00-07:00 America/New_York")
-    assert leave_quiet(Cadence.parse("at once"), quiet, utc("2026-11-20T04:00")) == utc("2026-11-20T12:00")
+    assert leave_quiet(Cadence.parse("at once"), quiet, utc("2026-11-20T04:00")) == utc(
+        "2026-11-20T12:00"
+    )
 
 
 def test_without_quiet_hours_everything_may_go_at_once() -> None:
@@ -56,7 +65,9 @@ def test_an_end_on_a_date_that_never_was_comes_with_the_next_date() -> None:
 
 @given(
     zone=st.sampled_from(ZONES),
-    moment=st.datetimes(datetime(2011, 1, 1), datetime(2030, 1, 1)).map(lambda at: at.replace(tzinfo=UTC)),  # noqa: DTZ001 - made aware at once
+    moment=st.datetimes(datetime(2011, 1, 1), datetime(2030, 1, 1)).map(  # noqa: DTZ001 - made aware at once
+        lambda at: at.replace(tzinfo=UTC)
+    ),
     begin=st.integers(0, 1439),
     length=st.integers(1, 1439),
 )

@@ -42,7 +42,9 @@ def test_a_secret_is_masked_and_what_it_was_stays_readable(secret: str, masked: 
 
 @given(AROUND, st.sampled_from(sorted(SECRETS)), AROUND)
 def test_no_secret_survives_whatever_stands_around_it(before: str, secret: str, after: str) -> None:
-    assert "hush" not in redact(f"{before.replace('hush', '')} {secret} {after.replace('hush', '')}")
+    assert "hush" not in redact(
+        f"{before.replace('hush', '')} {secret} {after.replace('hush', '')}"
+    )
 
 
 @given(st.text())
@@ -55,7 +57,11 @@ def test_masking_twice_is_masking_once(text: str) -> None:
     [
         "poll.complete papers=412 seconds=0.9",
         "https://export.arxiv.org/api/query?search_query=cat:cs.PF&start=0",
-        *("https://arxiv.org/abs/2603.10026v2", "/var/lib/digest/digest.db", "2611.15012 matched perf, gpu"),
+        *(
+            "https://arxiv.org/abs/2603.10026v2",
+            "/var/lib/digest/digest.db",
+            "2611.15012 matched perf, gpu",
+        ),
         *("slack:#papers answered channel_not_found", ""),
     ],
 )

@@ -72,7 +72,9 @@ def test_parts_that_read_the_same_in_a_row_have_different_keys() -> None:
 
 
 def test_the_name_of_a_feed_entry_never_changes_between_releases() -> None:
-    assert feed_uri("here", "arxiv", "2611.15012") == "urn:uuid:8572d845-b9cb-50f4-ada5-eb6128276985"
+    assert (
+        feed_uri("here", "arxiv", "2611.15012") == "urn:uuid:8572d845-b9cb-50f4-ada5-eb6128276985"
+    )
 
 
 def test_entries_of_two_installations_have_different_names() -> None:

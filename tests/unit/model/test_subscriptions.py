@@ -4,8 +4,9 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
+from digest.model.destinations import Destination, DestinationKind, normalise_address
 from digest.model.errors import ConfigurationError, UsageError
-from digest.model.subscriptions import NAME, Destination, DestinationKind, Subscription, normalise_address
+from digest.model.subscriptions import NAME, Subscription
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,9 @@ from digest.model.subscriptions import NAME, Destination, DestinationKind, Subsc
         ("file:C:/feeds", DestinationKind.FILE, "C:/feeds"),
     ],
 )
-def test_a_destination_names_a_way_out_and_an_address(text: str, kind: DestinationKind, address: str) -> None:
+def test_a_destination_names_a_way_out_and_an_address(
+    text: str, kind: DestinationKind, address: str
+) -> None:
     destination = Destination.parse(text)
     assert destination == Destination(kind, address)
     assert Destination.parse(str(destination)) == destination
@@ -33,7 +36,11 @@ def test_a_destination_names_a_way_out_and_an_address(text: str, kind: Destinati
         ("reader@example.org", "is not a destination"),
         ("", "is not a destination"),
         ("fax:+49", "is not a destination"),
-        *(("mailto:", "has no address"), ("slack: ", "has no address"), ("mailto", "has no address")),
+        *(
+            ("mailto:", "has no address"),
+            ("slack: ", "has no address"),
+            ("mailto", "has no address"),
+        ),
         *(("feed:x", "has no address"), ("console:", "has no address")),
     ],
 )
@@ -46,7 +53,12 @@ def test_a_destination_that_leads_nowhere_is_refused(text: str, words: str) -> N
     ("text", "expected"),
     [
         *(("feed", True), ("file:a.atom", True), ("file:a.xml", True), ("file:a.JSON", True)),
-        *(("file:a.atom/", False), ("file:out/", False), ("console", False), ("mailto:x@example.org", False)),
+        *(
+            ("file:a.atom/", False),
+            ("file:out/", False),
+            ("console", False),
+            ("mailto:x@example.org", False),
+        ),
         ("slack:#a.atom", False),
     ],
 )
@@ -94,9 +106,22 @@ def test_every_spelling_of_a_mail_address_becomes_one(text: str, address: str) -
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "reader", "@example.org", "reader@", "reader@example", "a b@example.org", "a@b@example.org"),
+        *(
+            "",
+            "reader",
+            "@example.org",
+            "reader@",
+            "reader@example",
+            "a b@example.org",
+            "a@b@example.org",
+        ),
         *("Reader <reader@example.org>", "x@y.example>\r\nRCPT TO:<z@y.example>"),
-        *("a@example.org\nBcc: b@example.org", "a\x00@example.org", "ä@example.org", "a b@localhost"),
+        *(
+            "a@example.org\nBcc: b@example.org",
+            "a\x00@example.org",
+            "ä@example.org",
+            "a b@localhost",
+        ),
         *("a\r\nb@localhost", "a@.localhost", "a@b..test"),
         "x" * 65 + "@localhost",
     ],

@@ -32,9 +32,13 @@ def test_a_category_has_arxivs_name(category: str, name: str) -> None:
     assert taxonomy.CATEGORIES[category] == name
 
 
-@pytest.mark.parametrize(("archive", "count"), [("cs", 40), ("math", 32), ("eess", 4), ("stat", 6), ("q-fin", 9)])
+@pytest.mark.parametrize(
+    ("archive", "count"), [("cs", 40), ("math", 32), ("eess", 4), ("stat", 6), ("q-fin", 9)]
+)
 def test_an_archive_holds_as_many_categories_as_arxiv_lists(archive: str, count: int) -> None:
-    assert sum(taxonomy.archive_of(category) == archive for category in taxonomy.CATEGORIES) == count
+    assert (
+        sum(taxonomy.archive_of(category) == archive for category in taxonomy.CATEGORIES) == count
+    )
 
 
 def test_an_archive_with_categories_below_it_is_no_category() -> None:
@@ -55,8 +59,18 @@ def test_a_bare_archive_of_old_papers_is_a_retired_category() -> None:
 @pytest.mark.parametrize(
     ("alias", "canonical"),
     [
-        *(("cs.NA", "math.NA"), ("math.MP", "math-ph"), ("stat.TH", "math.ST"), ("math.IT", "cs.IT")),
-        *(("q-fin.EC", "econ.GN"), ("cs.SY", "eess.SY"), ("cmp-lg", "cs.CL"), ("supr-con", "cond-mat.supr-con")),
+        *(
+            ("cs.NA", "math.NA"),
+            ("math.MP", "math-ph"),
+            ("stat.TH", "math.ST"),
+            ("math.IT", "cs.IT"),
+        ),
+        *(
+            ("q-fin.EC", "econ.GN"),
+            ("cs.SY", "eess.SY"),
+            ("cmp-lg", "cs.CL"),
+            ("supr-con", "cond-mat.supr-con"),
+        ),
     ],
 )
 def test_two_names_of_one_category_lead_to_each_other(alias: str, canonical: str) -> None:
@@ -87,7 +101,13 @@ def test_an_unknown_name_stays_as_it_is_and_has_no_aliases() -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        *(("cs.PFF", "cs.PF"), ("csPF", "cs.PF"), ("cs.FP", "cs.PF"), ("math.GA", "math.AG"), ("hepth", "hep-th")),
+        *(
+            ("cs.PFF", "cs.PF"),
+            ("csPF", "cs.PF"),
+            ("cs.FP", "cs.PF"),
+            ("math.GA", "math.AG"),
+            ("hepth", "hep-th"),
+        ),
         ("cond-mat.superconductivity", "cond-mat.supr-con"),
         *(("Performance", "cs.PF"), ("machine learning", "cs.LG"), ("Computer Science", "cs")),
         ("stat-mech", "cond-mat.stat-mech"),
@@ -105,9 +125,17 @@ def test_nothing_is_nearest_to_a_name_unlike_all(typed: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("cs.PX", ("cs.PF", "cs.PL")), ("CS.px", ("cs.PF", "cs.PL")), ("cs.XX", ()), ("cs", ()), ("zz.PF", ())],
+    [
+        ("cs.PX", ("cs.PF", "cs.PL")),
+        ("CS.px", ("cs.PF", "cs.PL")),
+        ("cs.XX", ()),
+        ("cs", ()),
+        ("zz.PF", ()),
+    ],
 )
-def test_subjects_of_an_archive_that_begin_alike_can_be_offered(typed: str, meant: tuple[str, ...]) -> None:
+def test_subjects_of_an_archive_that_begin_alike_can_be_offered(
+    typed: str, meant: tuple[str, ...]
+) -> None:
     assert taxonomy.list_subjects(typed) == meant
 
 

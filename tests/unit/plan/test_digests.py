@@ -9,14 +9,17 @@ from typing import Any
 from digest.match.rules import choose_first_digest, choose_sample
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, QuietHours
+from digest.model.destinations import Destination
 from digest.model.messages import Coverage, Digest, Form, Occasion, Seen, Share
 from digest.model.papers import Paper
-from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Grouping, Subscription
+from digest.model.subscriptions import ActiveRevision, DueSubscription, Grouping, Subscription
 from digest.plan.digests import plan_deliveries, plan_digest
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 
-COVERAGE = Coverage(None, is_complete=True, compared=412, matched=0, checked_at=FOUND, source="harvest")
+COVERAGE = Coverage(
+    None, is_complete=True, compared=412, matched=0, checked_at=FOUND, source="harvest"
+)
 TEXTS = {"perf": "cat:cs.PF", "gpu": "ti:GPUs", "ada": 'au:"Ada Example"'}
 
 
@@ -39,7 +42,8 @@ def plan(
     later = wishes.pop("later", {})
     subscription = replace(subscription, **wishes)
     revisions = tuple(
-        ActiveRevision(number, number, name, TEXTS[name], "", 0) for number, name in enumerate(queries, start=1)
+        ActiveRevision(number, number, name, TEXTS[name], "", 0)
+        for number, name in enumerate(queries, start=1)
     )
     return plan_digest(
         DueSubscription(1, subscription, "active", FOUND, 0, "", FOUND, revisions),
@@ -86,7 +90,9 @@ def test_a_replacement_of_a_paper_the_reader_never_got_is_there_for_the_first_ti
     assert label(Kind.REPLACEMENT, 3, previous="cs.PF") == "first time here (v3)"
 
 
-def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_matched_when_it_last_did() -> None:
+def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_matched_when_it_last_did() -> (
+    None
+):
     first = make_paper(title="Tail latency on shared GPUs", categories=("cs.DC",))
     second = replace(first, version=2, title="Tail latency")
     withdrawn = replace(second, version=3, is_withdrawn=True)
@@ -100,20 +106,30 @@ def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_ma
 
     nobody = replace(change, paper=replace(withdrawn, authors=()))
     assert ascribed(replace(nobody, previous=first), seen=None) == ("gpu", "ada")
-    assert ascribed(nobody, seen=first) == ("ada",), "the reader's text is older than what was stored since"
-    assert ascribed(replace(nobody, previous=replace(second, authors=())), seen=first) == ("gpu", "ada")
+    assert ascribed(nobody, seen=first) == ("ada",), (
+        "the reader's text is older than what was stored since"
+    )
+    assert ascribed(replace(nobody, previous=replace(second, authors=())), seen=first) == (
+        "gpu",
+        "ada",
+    )
 
 
 def test_a_cross_list_names_the_new_categories() -> None:
     change = make_change(
-        9, make_paper(categories=("cs.NI", "cs.PF")), Kind.CROSS_LIST, make_paper(categories=("cs.NI",))
+        9,
+        make_paper(categories=("cs.NI", "cs.PF")),
+        Kind.CROSS_LIST,
+        make_paper(categories=("cs.NI",)),
     )
     assert plan(change).entries[0].label == "cross-listed into cs.PF"
 
 
 def test_several_changes_of_one_paper_become_one_entry_at_its_latest_version() -> None:
     first, second = make_paper(), make_paper(version=2, comment="accepted")
-    digest = plan(make_change(7, first), make_change(8, second, Kind.REPLACEMENT, first, fields=("version",)))
+    digest = plan(
+        make_change(7, first), make_change(8, second, Kind.REPLACEMENT, first, fields=("version",))
+    )
     assert [(entry.kind, entry.paper.version) for entry in digest.entries] == [(Kind.NEW, 2)]
 
 
@@ -127,7 +143,8 @@ def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
 def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     digest = plan(make_change(7, make_paper()))
     destinations = [
-        Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
+        Destination.parse(text)
+        for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
     ]
     shares = (Share(0, 0, 10), Share(0, 5, 5, Form.SENTENCE), Share(5, 9, 4, Form.SENTENCE))
     plans = plan_deliveries(
@@ -152,17 +169,24 @@ def test_a_first_digest_holds_fifteen_papers_taken_from_each_new_query_in_turns(
 
 def test_a_first_digest_goes_back_some_days_or_to_the_newest_fifteen() -> None:
     old = [
-        make_change(number, make_paper(f"2601.{number:05d}", updated=FOUND - timedelta(days=30 + number)))
+        make_change(
+            number, make_paper(f"2601.{number:05d}", updated=FOUND - timedelta(days=30 + number))
+        )
         for number in range(1, 31)
     ]
     assert [change.id for change in choose_first_digest(old, 7, FOUND)] == list(range(1, 16))
     fresh = [
-        make_change(100 + n, make_paper(f"2611.{n:05d}", updated=FOUND - timedelta(days=1))) for n in range(20)
+        make_change(100 + n, make_paper(f"2611.{n:05d}", updated=FOUND - timedelta(days=1)))
+        for n in range(20)
     ]
-    assert {change.id for change in choose_first_digest([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
+    assert {change.id for change in choose_first_digest([*old, *fresh], 7, FOUND)} == {
+        100 + n for n in range(20)
+    }
 
 
-MERGED = replace(COVERAGE, announcement=date(2026, 11, 19), since=date(2026, 11, 17), announcements=3)
+MERGED = replace(
+    COVERAGE, announcement=date(2026, 11, 19), since=date(2026, 11, 17), announcements=3
+)
 
 
 def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since() -> None:
@@ -177,7 +201,10 @@ def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since(
 
 
 def test_below_saved_queries_each_paper_stands_once() -> None:
-    both, perf = make_change(1, make_paper("2611.00001")), make_change(2, make_paper("2611.00002", title="Else"))
+    both, perf = (
+        make_change(1, make_paper("2611.00001")),
+        make_change(2, make_paper("2611.00002", title="Else")),
+    )
     digest = plan(both, perf, queries=("gpu", "perf"), group_by=Grouping.QUERY)
     assert [entry.queries for entry in digest.entries] == [("gpu", "perf"), ("perf",)]
     assert digest.group_by is Grouping.QUERY

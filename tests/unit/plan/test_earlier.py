@@ -20,7 +20,9 @@ PARTLY = replace(THURSDAY, is_complete=False, is_settled=False)
 MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
-def earlier(coverage: Coverage, papers: int = 0, occasion: Occasion = Occasion.SCHEDULED) -> EarlierDigest:
+def earlier(
+    coverage: Coverage, papers: int = 0, occasion: Occasion = Occasion.SCHEDULED
+) -> EarlierDigest:
     return EarlierDigest(MORNING, occasion, papers, coverage)
 
 
@@ -44,7 +46,10 @@ def test_papers_were_told_by_the_last_digest_that_may_have_had_any_of_these_anno
     assert find_last_papers(THURSDAY, [earlier(PARTLY, 3), earlier(THURSDAY)]) == MORNING
     assert find_last_papers(THURSDAY, [earlier(THURSDAY, 3, Occasion.FIRST_DIGEST)]) == MORNING
     assert find_last_papers(THURSDAY, [earlier(WEDNESDAY, 3), earlier(THURSDAY)]) is None
-    assert find_last_papers(replace(THURSDAY, since=WEDNESDAY.announcement), [earlier(WEDNESDAY, 3)]) == MORNING
+    assert (
+        find_last_papers(replace(THURSDAY, since=WEDNESDAY.announcement), [earlier(WEDNESDAY, 3)])
+        == MORNING
+    )
 
 
 def test_papers_told_while_an_announcement_was_not_out_yet_were_of_an_earlier_one() -> None:

@@ -22,7 +22,10 @@ GPU = Wording("gpu", "ti:GPUs", FOUND - timedelta(days=9), None)
 
 
 def plan(
-    *matched: Matched, wordings: tuple[Wording, ...] = (GPU,), key: int = 7, title: str = "perf-team"
+    *matched: Matched,
+    wordings: tuple[Wording, ...] = (GPU,),
+    key: int = 7,
+    title: str = "perf-team",
 ) -> Feed:
     name = ("here", "subscription", str(key))
     empty = replace(EMPTY, id=feed_uri(*name), title=title)
@@ -51,11 +54,16 @@ def test_a_replacement_that_is_told_moves_updated_and_neither_published_nor_the_
 def test_editing_a_query_changes_no_entry_and_what_is_matched_then_has_the_new_words() -> None:
     paper = told(make_change(1, make_paper()))
     before = plan(paper)
-    edited = (Wording("gpu", "ti:GPUs", GPU.since, LATER), Wording("gpu", "abs:measure", LATER, None))
+    edited = (
+        Wording("gpu", "ti:GPUs", GPU.since, LATER),
+        Wording("gpu", "abs:measure", LATER, None),
+    )
     assert plan(paper, wordings=edited) == before
     other = told(make_change(2, make_paper("2611.15013")), LATER)
     newest, oldest = plan(paper, other, wordings=edited).entries
-    assert [reason.clause for reason in newest.entry.reasons] != [r.clause for r in oldest.entry.reasons]
+    assert [reason.clause for reason in newest.entry.reasons] != [
+        r.clause for r in oldest.entry.reasons
+    ]
     assert oldest == only(before)
 
 
@@ -66,9 +74,14 @@ def test_each_feed_gives_a_paper_an_id_of_its_own_so_that_readers_show_it_in_all
 
 
 def test_a_feed_holds_the_newest_200_papers_and_says_of_how_many() -> None:
-    many = [told(make_change(n, make_paper(f"2611.{n:05d}")), FOUND + timedelta(hours=n)) for n in range(1, 251)]
+    many = [
+        told(make_change(n, make_paper(f"2611.{n:05d}")), FOUND + timedelta(hours=n))
+        for n in range(1, 251)
+    ]
     feed = plan(*many)
-    assert [str(entry.entry.paper.id) for entry in feed.entries] == [f"2611.{n:05d}" for n in range(250, 50, -1)]
+    assert [str(entry.entry.paper.id) for entry in feed.entries] == [
+        f"2611.{n:05d}" for n in range(250, 50, -1)
+    ]
     assert feed.papers == 250
 
 
@@ -91,7 +104,9 @@ def test_a_feed_without_papers_has_a_notice_and_one_with_papers_has_none() -> No
 @settings(max_examples=10)
 @given(st.integers(1, 40))
 def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int) -> None:
-    changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, count + 1)]
+    changes = [
+        make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, count + 1)
+    ]
     moments = [one.shown_at for one in spread_moments(changes, FOUND, range(1, count + 1))]
     assert len(set(moments)) == count
     assert moments == sorted(moments)
@@ -104,7 +119,9 @@ def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int
 @settings(max_examples=10)
 @given(st.sets(st.integers(1, 9), min_size=1))
 def test_a_paper_has_the_same_moment_whichever_others_are_left_out(left: set[int]) -> None:
-    changes = {number: make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 10)}
+    changes = {
+        number: make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 10)
+    }
     whole = spread_moments(changes.values(), FOUND, changes)
     assert [one for one in whole if one.change.id in left] == spread_moments(
         (change for number, change in changes.items() if number in left), FOUND, changes

@@ -34,12 +34,21 @@ from tests.unit.made_up import FOUND, make_paper
 DAY = FOUND.date()
 NONE = Precedence()
 QUERIES = ("perf", "gpu", "follow")
-CLAUSES = ("cat:cs.PF", "ti:GPUs", 'ti:"tail latency"', "au:lindquell", 'author:"keiko lindquell"', "abs:GPU")
+CLAUSES = (
+    "cat:cs.PF",
+    "ti:GPUs",
+    'ti:"tail latency"',
+    "au:lindquell",
+    'author:"keiko lindquell"',
+    "abs:GPU",
+)
 FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
 
 
 def explain(clause: str, query: str = "perf") -> Reason:
-    return Reason(clause, (Span(FIELDS.get(clause.partition(":")[0], Field.ABSTRACT), 0, 4),), query)
+    return Reason(
+        clause, (Span(FIELDS.get(clause.partition(":")[0], Field.ABSTRACT), 0, 4),), query
+    )
 
 
 def make_entry(
@@ -55,16 +64,24 @@ def make_entry(
     return DigestEntry(kind, paper, "", queries, reasons, announced)
 
 
-def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND, precedence: Precedence = NONE) -> list[str]:
-    return [str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES, None, precedence)[0]]
+def order(
+    *entries: DigestEntry, group_by: Grouping = Grouping.KIND, precedence: Precedence = NONE
+) -> list[str]:
+    return [
+        str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES, None, precedence)[0]
+    ]
 
 
 def prefer(
-    first: Iterable[DigestEntry] = (), last: Iterable[DigestEntry] = (), near: Iterable[DigestEntry] = ()
+    first: Iterable[DigestEntry] = (),
+    last: Iterable[DigestEntry] = (),
+    near: Iterable[DigestEntry] = (),
 ) -> Precedence:
     """Put some entries first, some last, and be near to some, the first of them most."""
     nearness = {entry.paper.id: 900 - place for place, entry in enumerate(near)}
-    return Precedence({entry.paper.id: "ti:majorana" for entry in first}, {one.paper.id for one in last}, nearness)
+    return Precedence(
+        {entry.paper.id: "ti:majorana" for entry in first}, {one.paper.id for one in last}, nearness
+    )
 
 
 def outline(
@@ -80,7 +97,9 @@ def many(count: int, *clauses: str, first: int = 1, **fields: Any) -> list[Diges
 
 IDS = st.one_of(
     st.integers(1, 99).map(lambda number: f"2611.{number:05d}"),
-    st.tuples(st.sampled_from(["math", "hep-th"]), st.integers(1, 2)).map(lambda one: f"{one[0]}/030900{one[1]}"),
+    st.tuples(st.sampled_from(["math", "hep-th"]), st.integers(1, 2)).map(
+        lambda one: f"{one[0]}/030900{one[1]}"
+    ),
 )
 ENTRIES = st.lists(
     st.builds(
@@ -107,9 +126,16 @@ ENTRIES = st.lists(
     st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)),
 )
 def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_under_a_heading(
-    entries: list[DigestEntry], group_by: Grouping, show: int | None, chance: Random, steps: tuple[int, int, int]
+    entries: list[DigestEntry],
+    group_by: Grouping,
+    show: int | None,
+    chance: Random,
+    steps: tuple[int, int, int],
 ) -> None:
-    entries = [replace(one, near="like “A”") if place % 7 == 0 else one for place, one in enumerate(entries)]
+    entries = [
+        replace(one, near="like “A”") if place % 7 == 0 else one
+        for place, one in enumerate(entries)
+    ]
     precedence = prefer(*(entries[:: step + place] for place, step in enumerate(steps)))
     ordered, groups = arrange(entries, group_by, QUERIES, show, precedence)
     mixed = list(entries)
@@ -117,13 +143,19 @@ def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_unde
     assert arrange(mixed, group_by, QUERIES, show, precedence) == (ordered, groups)
     ranked = [entry for entry in rank_entries(entries, precedence) if not entry.shows_change]
     count = min(show or len(ranked), len(ranked))
-    assert {entry.paper.id for entry in ordered[:count]} == {entry.paper.id for entry in ranked[:count]}
+    assert {entry.paper.id for entry in ordered[:count]} == {
+        entry.paper.id for entry in ranked[:count]
+    }
     is_last = [entry.paper.id in precedence.last for entry in ordered[:count]]
     assert is_last == sorted(is_last)
     assert not any(entry.shows_change for entry in ordered[: len(ranked)])
-    assert sorted(str(entry.paper.id) for entry in ordered) == sorted(str(entry.paper.id) for entry in entries)
+    assert sorted(str(entry.paper.id) for entry in ordered) == sorted(
+        str(entry.paper.id) for entry in entries
+    )
     assert sum(group.count for group in groups) == len(entries)
-    assert all(group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups)
+    assert all(
+        group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups
+    )
 
 
 def test_a_digest_says_less_of_each_paper_the_more_there_are() -> None:
@@ -145,8 +177,12 @@ def test_categories_of_few_papers_share_a_heading() -> None:
     headings = ["quant-ph 20: title", "cs.PF 5: title", "Others 5: title"]
     assert outline(papers) == headings
     assert outline(papers, Grouping.QUERY) == ["perf 30: title"]
-    near = Precedence(nearness={papers[20].paper.id: 2, papers[-1].paper.id: 3, papers[0].paper.id: 1})
-    _, groups = arrange(papers, Grouping.KIND, QUERIES, None, near)  # the heading of the nearest paper comes first
+    near = Precedence(
+        nearness={papers[20].paper.id: 2, papers[-1].paper.id: 3, papers[0].paper.id: 1}
+    )
+    _, groups = arrange(
+        papers, Grouping.KIND, QUERIES, None, near
+    )  # the heading of the nearest paper comes first
     assert [group.title for group in groups] == ["cs.PF", "quant-ph", "Others"]
 
 
@@ -158,8 +194,15 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
         make_entry("2611.90004", "cat:cs.PF", comment="12 pages, accepted at SOSP 2026"),
     ]
     ordered, groups = arrange([*many(26), *telling], Grouping.KIND, QUERIES)
-    assert [str(entry.paper.id) for entry in ordered[:4]] == [str(entry.paper.id) for entry in telling]
-    reasons = ("by Ada Example", "in three of your queries", "your words in its title", "accepted at SOSP 2026")
+    assert [str(entry.paper.id) for entry in ordered[:4]] == [
+        str(entry.paper.id) for entry in telling
+    ]
+    reasons = (
+        "by Ada Example",
+        "in three of your queries",
+        "your words in its title",
+        "accepted at SOSP 2026",
+    )
     assert groups[0].reasons == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
     every = make_entry("2611.90006", "au:lindquell", "ti:GPUs", queries=QUERIES)
@@ -172,14 +215,25 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
 
 def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> None:
     gone = make_entry("2611.00100", kind=Kind.WITHDRAWAL)
-    typos, weighty = revise("2611.00101", comment="v2: typos"), revise("2611.00102", title="Another one")
+    typos, weighty = (
+        revise("2611.00101", comment="v2: typos"),
+        revise("2611.00102", title="Another one"),
+    )
     last = ["New versions 1: change", "New versions 1: minor", "Withdrawn 1: change"]
     crossed = make_entry("2611.00050", kind=Kind.CROSS_LIST, queries=("gpu",))
     unseen = make_entry("2611.00051", kind=Kind.REPLACEMENT, queries=("gpu",))
     papers = [gone, typos, weighty, *many(2), crossed, unseen]
-    news = ["New 2: two sentences", "Cross-listed 1: two sentences", "Older papers, new to you 1: two sentences"]
+    news = [
+        "New 2: two sentences",
+        "Cross-listed 1: two sentences",
+        "Older papers, new to you 1: two sentences",
+    ]
     assert outline(papers) == [*news, *last]
-    assert outline(papers, Grouping.QUERY) == ["perf 2: two sentences", "gpu 2: two sentences", *last]
+    assert outline(papers, Grouping.QUERY) == [
+        "perf 2: two sentences",
+        "gpu 2: two sentences",
+        *last,
+    ]
 
 
 def revise(id_: str = "2611.00001", kind: Kind = Kind.REPLACEMENT, **changes: Any) -> DigestEntry:  # noqa: ANN401 - any field of Paper
@@ -196,7 +250,13 @@ WORDS = make_paper().abstract
         ({}, True),
         ({"comment": "9 pages, typos corrected"}, True),
         ({"comment": "Accepted for publication in Physical Review Letters"}, True),
-        ({"journal_ref": "Phys. Rev. B 94, 045106 (2016)", "dois": ("10.1103/PhysRevB.94.045106",)}, True),
+        (
+            {
+                "journal_ref": "Phys. Rev. B 94, 045106 (2016)",
+                "dois": ("10.1103/PhysRevB.94.045106",),
+            },
+            True,
+        ),
         ({"categories": ("cs.PF", "cs.DC")}, True),
         ({"abstract": f"{WORDS} Five words come at most."}, True),
         ({"abstract": f"{WORDS} Six words are more than minor."}, False),
@@ -233,23 +293,39 @@ def test_authors_come_before_queries_titles_mentions_places_and_newest_ids() -> 
 def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_all_else() -> None:
     near, nearest = (make_entry(f"2611.0000{number}", "cat:cs.PF") for number in (1, 2))
     accepted, hand = make_entry("2611.00003", comment="Accepted to SOSP"), make_entry("2611.00004")
-    by_author, often = make_entry("2611.00005", "au:lindquell"), make_entry("2611.00006", queries=QUERIES)
+    by_author, often = (
+        make_entry("2611.00005", "au:lindquell"),
+        make_entry("2611.00006", queries=QUERIES),
+    )
     survey = make_entry("2611.00007", "au:lindquell", "ti:GPUs", queries=QUERIES)
-    weighty, changed = revise("2611.00008", title="Another one"), revise("2611.00009", title="Another one")
+    weighty, changed = (
+        revise("2611.00008", title="Another one"),
+        revise("2611.00009", title="Another one"),
+    )
     precedence = prefer([hand, survey], [survey, changed], [survey, nearest, near, changed])
     told = (near, nearest, accepted, hand, by_author, often, survey, weighty, changed)
-    assert order(*told, precedence=precedence) == [f"2611.0000{number}" for number in (5, 4, 2, 1, 6, 3, 7, 8, 9)]
-    titles = [(group.title, group.count) for group in arrange(told, Grouping.KIND, (), 5, precedence)[1]]
+    assert order(*told, precedence=precedence) == [
+        f"2611.0000{number}" for number in (5, 4, 2, 1, 6, 3, 7, 8, 9)
+    ]
+    titles = [
+        (group.title, group.count) for group in arrange(told, Grouping.KIND, (), 5, precedence)[1]
+    ]
     assert titles == [("New", 5), ("Others", 1), ("Read last", 1), ("New versions", 2)]
 
 
 def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first() -> None:
     near = [replace(one, near=f"like “{place}”") for place, one in enumerate(many(20))]
-    by_author = [replace(make_entry(f"2611.9000{number}", "au:lindquell"), near="") for number in range(2)]
+    by_author = [
+        replace(make_entry(f"2611.9000{number}", "au:lindquell"), near="") for number in range(2)
+    ]
     hand = replace(make_entry("2611.80000"), near="like “Mine”")
     told, precedence = [*near, *by_author, hand, *many(9, first=40)], prefer([hand], near[:2], near)
     ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
-    reasons = ("by Ada Example",) * 2 + ("put first by ti:majorana · like “Mine”", "like “2”", "like “3”")
+    reasons = ("by Ada Example",) * 2 + (
+        "put first by ti:majorana · like “Mine”",
+        "like “2”",
+        "like “3”",
+    )
     assert groups[0] == Group("Read first", READ_FIRST, Form.SENTENCE, reasons=reasons)
     assert [entry.paper.id for entry in ordered[-2:]] == [entry.paper.id for entry in near[:2]]
     few = arrange(told[:MOST_WITH_ONE], Grouping.KIND, QUERIES, precedence=precedence)
@@ -260,14 +336,19 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
 @pytest.mark.parametrize(
     ("title", "said"),
     [
-        ("Phase structure of driven quantum systems", "like “Phase structure of driven quantum systems”"),
+        (
+            "Phase structure of driven quantum systems",
+            "like “Phase structure of driven quantum systems”",
+        ),
         ("The $\\mathcal{O}(n^2)$\n  law.", "like “The 𝒪(n²) law”"),
         ("On \"spin\" ``ice'' and “glass”", "like “On ‘spin’ ‘ice’ and ‘glass’”"),
         ("Seven words " * 9, "like “Seven words Seven words Seven words Seven …”"),
         *(("\u200b ", "near your library"), ("", "near your library")),
     ],
 )
-def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(title: str, said: str) -> None:
+def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(
+    title: str, said: str
+) -> None:
     assert say_near(Near(1, is_top=True, title=title), is_owner=True) == said
     assert say_near(Near(1, is_top=True, title=title), is_owner=False) == NEAR_LIST
 

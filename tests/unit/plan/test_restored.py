@@ -8,14 +8,20 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind, StoredChange, announcement_moment, find_announcement
 from digest.model.cadences import Cadence
-from digest.model.subscriptions import Destination, DestinationKind, DueSubscription, Subscription
+from digest.model.destinations import Destination, DestinationKind
+from digest.model.subscriptions import DueSubscription, Subscription
 from digest.plan.restored import find_announced, was_due_by
 from tests.contract.store.made import make_paper
 
 FOUND = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TUESDAY = date(2026, 11, 17)
 EVENING = announcement_moment(TUESDAY)  # 01:00 UTC of Wednesday
-CADENCES = ("on announcement", "at once", "daily at 09:00 Europe/Berlin", "mondays at 07:00 America/New_York")
+CADENCES = (
+    "on announcement",
+    "at once",
+    "daily at 09:00 Europe/Berlin",
+    "mondays at 07:00 America/New_York",
+)
 
 
 def change(kind: Kind = Kind.NEW, announced_on: date | None = None) -> StoredChange:
@@ -24,19 +30,28 @@ def change(kind: Kind = Kind.NEW, announced_on: date | None = None) -> StoredCha
 
 def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
     mail = Destination(DestinationKind.MAIL, "reader@example.org")
-    team = Subscription(name="team", queries=("perf",), destinations=(mail,), cadence=Cadence.parse(when))
+    team = Subscription(
+        name="team", queries=("perf",), destinations=(mail,), cadence=Cadence.parse(when)
+    )
     return DueSubscription(1, team, "active", None, 0, "", FOUND, paused_until=paused_until)
 
 
-def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> None:
+def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> (
+    None
+):
     edited = change(Kind.METADATA, TUESDAY)
     announced = find_announced(edited)
     assert announced == announcement_moment(date(2026, 11, 18))
-    assert not was_due_by(due("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
+    assert not was_due_by(
+        due("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC)
+    )
     assert find_announced(change(Kind.METADATA, date(2026, 11, 19))) == FOUND
 
 
-@given(kind=st.sampled_from(Kind), datestamp=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)))
+@given(
+    kind=st.sampled_from(Kind),
+    datestamp=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)),
+)
 def test_nothing_was_announced_after_it_was_found(kind: Kind, datestamp: date | None) -> None:
     assert find_announced(change(kind, find_announcement(FOUND, datestamp))) <= FOUND
 

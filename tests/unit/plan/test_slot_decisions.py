@@ -6,10 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from digest.model.cadences import Cadence, QuietHours, read_pause_end
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Coverage
 from digest.model.subscriptions import (
-    Destination,
-    DestinationKind,
     Subscription,
     TurnFailure,
     TurnState,
@@ -86,7 +85,9 @@ def failed(due: str) -> UncheckedTurn:
     return UncheckedTurn(utc(due), TurnFailure.ARXIV_FAILED)
 
 
-def take(outcome: SlotOutcome, slot: str, due: str, taken: str, *, is_missed: bool = False) -> SlotDecision:
+def take(
+    outcome: SlotOutcome, slot: str, due: str, taken: str, *, is_missed: bool = False
+) -> SlotDecision:
     """Return the decision that takes a turn, after which the next one is due."""
     return SlotDecision(outcome, slot, TurnState(utc(due), taken), is_missed=is_missed)
 
@@ -100,12 +101,18 @@ def test_an_incomplete_announcement_is_waited_for_until_the_latest_moment() -> N
     late = subscribe(f"{MORNING}, at the latest 12:00")
     assert decide(late, now="2026-11-20T10:59", coverage=INCOMPLETE).outcome is SlotOutcome.WAIT
     assert decide(late, now="2026-11-20T11:00", coverage=INCOMPLETE).outcome is SlotOutcome.MAKE
-    assert decide(subscribe(), now="2026-11-20T09:29", coverage=INCOMPLETE).outcome is SlotOutcome.WAIT
-    assert decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is SlotOutcome.MAKE
+    assert (
+        decide(subscribe(), now="2026-11-20T09:29", coverage=INCOMPLETE).outcome is SlotOutcome.WAIT
+    )
+    assert (
+        decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is SlotOutcome.MAKE
+    )
 
 
 def test_a_single_pass_has_less_patience_than_the_cadence() -> None:
-    assert decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is SlotOutcome.MAKE
+    assert (
+        decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is SlotOutcome.MAKE
+    )
 
 
 def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
@@ -125,12 +132,16 @@ def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
 def test_a_turn_without_papers_speaks_as_it_was_asked_to(
     when_empty: WhenEmpty, coverage: Coverage, outcome: SlotOutcome
 ) -> None:
-    turn = decide(subscribe(when_empty=when_empty), run=0, coverage=coverage, now="2026-11-20T09:30")
+    turn = decide(
+        subscribe(when_empty=when_empty), run=0, coverage=coverage, now="2026-11-20T09:30"
+    )
     assert turn.outcome is outcome
     assert turn.state.taken == "2026-11-20"
 
 
-def test_all_turns_that_were_missed_become_one_digest_under_the_last_name_which_tells_them() -> None:
+def test_all_turns_that_were_missed_become_one_digest_under_the_last_name_which_tells_them() -> (
+    None
+):
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T13:00", taken="2026-11-16")
     assert (turn.outcome, turn.slot, turn.state) == (
         SlotOutcome.MAKE,
@@ -147,7 +158,9 @@ def test_all_turns_that_were_missed_become_one_digest_under_the_last_name_which_
 def test_days_without_an_announcement_on_which_nobody_worked_are_no_missed_turns() -> None:
     daily = subscribe("daily at 09:00 Europe/Berlin")
     monday = decide(daily, due="2026-11-21T08:00", now="2026-11-23T13:00", taken="2026-11-20")
-    assert monday.unchecked == (), "Saturday's and Sunday's turns were for Thursday's announcement, as Friday's"
+    assert monday.unchecked == (), (
+        "Saturday's and Sunday's turns were for Thursday's announcement, as Friday's"
+    )
     weekend = decide(daily, due="2026-11-20T08:00", now="2026-11-22T13:00", taken="2026-11-19")
     assert [one.due_at.day for one in weekend.unchecked] == [20]
 
@@ -173,7 +186,9 @@ def test_an_open_turn_is_taken_by_papers_or_by_a_complete_check(
 ) -> None:
     opened = (failed("2026-11-20T08:00"),)
     saturday = "2026-11-21T03:00"
-    turn = decide(subscribe(), due=saturday, now=saturday, unchecked=opened, coverage=coverage, run=run)
+    turn = decide(
+        subscribe(), due=saturday, now=saturday, unchecked=opened, coverage=coverage, run=run
+    )
     assert turn.outcome is outcome
     assert (turn.state.taken == "2026-11-20") == (outcome is not SlotOutcome.STAY_OPEN)
     assert turn.state.unchecked == (opened if outcome is SlotOutcome.STAY_OPEN else ())
@@ -181,7 +196,9 @@ def test_an_open_turn_is_taken_by_papers_or_by_a_complete_check(
 
 
 def test_an_announcement_that_was_visible_when_the_turn_came_decides_alone() -> None:
-    late = subscribe("daily at 02:00 UTC")  # 21:00 in New York: the evening's is not visible before 22:30
+    late = subscribe(
+        "daily at 02:00 UTC"
+    )  # 21:00 in New York: the evening's is not visible before 22:30
     facts = {"due": "2026-11-20T02:00", "now": "2026-11-20T03:30", "coverage": INCOMPLETE, "run": 0}
     assert decide(late, checked=True, **facts).outcome is SlotOutcome.PASS  # type: ignore[arg-type]  # as decide takes them
     assert decide(late, **facts).outcome is SlotOutcome.STAY_OPEN  # type: ignore[arg-type]  # the same
@@ -198,32 +215,54 @@ def test_an_open_turn_closes_with_the_next_announcement_and_the_next_digest_tell
     morning = "2026-11-18T08:00"
     told = decide(subscribe(), due=morning, now=morning, taken="2026-11-16", unchecked=(tuesday,))
     assert (told.slot, told.unchecked, told.state.unchecked) == ("2026-11-18", (tuesday,), ())
-    quiet = decide(subscribe(), due=morning, now=morning, taken="2026-11-16", unchecked=(tuesday,), run=0)
-    assert (quiet.outcome, quiet.state.unchecked) == (SlotOutcome.PASS, (tuesday,)), "it is told when one comes"
+    quiet = decide(
+        subscribe(), due=morning, now=morning, taken="2026-11-16", unchecked=(tuesday,), run=0
+    )
+    assert (quiet.outcome, quiet.state.unchecked) == (SlotOutcome.PASS, (tuesday,)), (
+        "it is told when one comes"
+    )
 
 
-def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_was_announced() -> None:
+def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_was_announced() -> (
+    None
+):
     weekly = subscribe("mondays at 09:00 Europe/Berlin")
     monday, opened = "2026-11-16T08:00", (failed("2026-11-16T08:00"),)
     facts = {"taken": "2026-W46", "unchecked": opened}
     first = decide(weekly, due=monday, now="2026-11-16T09:30", coverage=INCOMPLETE, run=0, **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert first.state == TurnState(utc("2026-11-17T08:00"), "2026-W46", awaits_check=True, unchecked=opened)
+    assert first.state == TurnState(
+        utc("2026-11-17T08:00"), "2026-W46", awaits_check=True, unchecked=opened
+    )
     before = decide(weekly, due="2026-11-16T15:00", now="2026-11-16T15:00", **facts)  # type: ignore[arg-type]  # the same
     assert (before.outcome, before.slot) == (SlotOutcome.MAKE, "2026-W47")
     between = decide(weekly, due="2026-11-17T03:00", now="2026-11-17T03:00", **facts)  # type: ignore[arg-type]  # the same
     assert between.outcome is SlotOutcome.STAY_OPEN
     assert between.state.next_due_at == utc("2026-11-17T08:00")
-    failing = decide(weekly, due="2026-11-17T08:00", now="2026-11-17T08:00", coverage=INCOMPLETE, run=0, **facts)  # type: ignore[arg-type]  # the same
+    failing = decide(
+        weekly,
+        due="2026-11-17T08:00",
+        now="2026-11-17T08:00",
+        coverage=INCOMPLETE,
+        run=0,
+        **facts,  # type: ignore[arg-type]  # the same
+    )
     assert failing.state == TurnState(utc("2026-11-18T08:00"), "2026-W46", unchecked=opened)
     late = decide(weekly, due="2026-11-18T08:00", now="2026-11-18T08:00", **facts)  # type: ignore[arg-type]  # the same
-    assert (late.outcome, late.slot, late.unchecked) == (SlotOutcome.MAKE, "2026-W47", _late(opened))
+    assert (late.outcome, late.slot, late.unchecked) == (
+        SlotOutcome.MAKE,
+        "2026-W47",
+        _late(opened),
+    )
 
 
 @pytest.mark.parametrize("when_empty", [WhenEmpty.NOTE, WhenEmpty.ALWAYS])
 def test_a_failed_check_is_noted_once_and_takes_no_turn(when_empty: WhenEmpty) -> None:
     reader = subscribe(when_empty=when_empty)
     waiting = decide(reader, now="2026-11-20T09:29", coverage=INCOMPLETE, run=0)
-    assert (waiting.outcome, waiting.state.next_due_at) == (SlotOutcome.WAIT, utc("2026-11-20T09:30"))
+    assert (waiting.outcome, waiting.state.next_due_at) == (
+        SlotOutcome.WAIT,
+        utc("2026-11-20T09:30"),
+    )
     note = decide(reader, now="2026-11-20T09:30", coverage=INCOMPLETE, run=0)
     opened = (failed("2026-11-20T08:00"),)
     assert (note.outcome, note.slot) == (SlotOutcome.MAKE, "unchecked:2026-11-20")
@@ -233,19 +272,27 @@ def test_a_failed_check_is_noted_once_and_takes_no_turn(when_empty: WhenEmpty) -
     again = decide(reader, now="2026-11-20T11:00", coverage=INCOMPLETE, **noted)  # type: ignore[arg-type]  # as decide takes them
     assert (again.outcome, again.state.unchecked) == (SlotOutcome.STAY_OPEN, opened)
     checked = decide(reader, now="2026-11-20T13:05", **noted)  # type: ignore[arg-type]  # the same
-    assert (checked.outcome, checked.slot, checked.state.unchecked) == (SlotOutcome.MAKE, "2026-11-20", ())
+    assert (checked.outcome, checked.slot, checked.state.unchecked) == (
+        SlotOutcome.MAKE,
+        "2026-11-20",
+        (),
+    )
 
 
 def test_a_single_pass_leaves_a_turn_open_at_once_if_the_check_failed() -> None:
     turn = decide(subscribe(), coverage=INCOMPLETE, run=0, patience=timedelta(0))
     assert (turn.outcome, turn.state.awaits_check) == (SlotOutcome.STAY_OPEN, True)
-    noted = decide(subscribe(when_empty=WhenEmpty.NOTE), coverage=INCOMPLETE, run=0, patience=timedelta(0))
+    noted = decide(
+        subscribe(when_empty=WhenEmpty.NOTE), coverage=INCOMPLETE, run=0, patience=timedelta(0)
+    )
     assert noted.slot == "unchecked:2026-11-20"
 
 
 def test_an_announcement_that_does_not_come_is_no_failure_of_arxiv() -> None:
     awaited = replace(INCOMPLETE, is_awaited=True)
-    (missing,) = decide(subscribe(), now="2026-11-20T09:30", coverage=awaited, run=0).state.unchecked
+    (missing,) = decide(
+        subscribe(), now="2026-11-20T09:30", coverage=awaited, run=0
+    ).state.unchecked
     assert missing.failure is TurnFailure.NOT_ANNOUNCED
     failing = replace(awaited, failing_since=utc("2026-11-20T07:00"))
     (broken,) = decide(subscribe(), now="2026-11-20T09:30", coverage=failing, run=0).state.unchecked
@@ -275,31 +322,62 @@ def test_nothing_goes_out_in_quiet_hours_whatever_waits() -> None:
     quiet = subscribe("daily at 18:00 Europe/Berlin", quiet_hours=QuietHours.parse("22:00-07:00"))
     resting = decide(quiet, due="2026-11-19T17:00", now="2026-11-19T23:00", taken="2026-11-18")
     assert resting == take(SlotOutcome.POSTPONE, "", "2026-11-20T06:00", "2026-11-18")
-    told = decide(quiet, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="2026-11-18", coverage=INCOMPLETE)
+    told = decide(
+        quiet,
+        due="2026-11-20T06:00",
+        now="2026-11-20T06:00",
+        taken="2026-11-18",
+        coverage=INCOMPLETE,
+    )
     assert (told.outcome, told.slot) == (SlotOutcome.MAKE, "2026-11-19")
 
 
-def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_announcement() -> None:
+def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_announcement() -> (
+    None
+):
     quiet = QuietHours.parse("18:00-09:00")
     reader = subscribe("daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet)
     morning, evening = "2026-11-20T08:00", "2026-11-20T17:00"
-    waiting = decide(reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
+    waiting = decide(
+        reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning
+    )
     assert waiting.outcome is SlotOutcome.WAIT
-    resting = decide(reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert (resting.outcome, resting.state.next_due_at) == (SlotOutcome.POSTPONE, utc("2026-11-21T08:00"))
+    resting = decide(
+        reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning
+    )
+    assert (resting.outcome, resting.state.next_due_at) == (
+        SlotOutcome.POSTPONE,
+        utc("2026-11-21T08:00"),
+    )
     following = "2026-11-21T08:00"
-    told = decide(reader, due=following, now=following, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
+    told = decide(
+        reader,
+        due=following,
+        now=following,
+        taken="2026-11-19",
+        coverage=INCOMPLETE,
+        matched=morning,
+    )
     assert told.outcome is SlotOutcome.MAKE
     fresh = decide(
-        reader, due=following, now=following, taken="2026-11-20", coverage=INCOMPLETE, matched=following
+        reader,
+        due=following,
+        now=following,
+        taken="2026-11-20",
+        coverage=INCOMPLETE,
+        matched=following,
     )
     assert fresh.outcome is SlotOutcome.WAIT
 
 
 def test_runs_of_one_night_become_one_digest_at_its_end() -> None:
     at_once = subscribe("at once", quiet_hours=NIGHT)
-    assert decide(at_once, now="2026-11-20T02:00", taken="").state.next_due_at == utc("2026-11-20T06:00")
-    told = decide(at_once, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="run:3 2026-11-01", run=12)
+    assert decide(at_once, now="2026-11-20T02:00", taken="").state.next_due_at == utc(
+        "2026-11-20T06:00"
+    )
+    told = decide(
+        at_once, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="run:3 2026-11-01", run=12
+    )
     assert told == SlotDecision(SlotOutcome.MAKE, "run:12", TurnState(None, "2026-11-01 run:12"))
     assert decide(at_once, run=0, now="2026-11-20T12:00").outcome is SlotOutcome.PASS
 
@@ -335,26 +413,39 @@ def test_papers_on_announcement_that_came_by_an_earlier_announcement_wait_for_no
     assert told == take(SlotOutcome.MAKE, name, "2026-11-20T01:00", name, is_missed=True)
 
 
-def test_papers_on_announcement_that_came_with_the_last_announcement_wait_for_the_rest_of_it() -> None:
+def test_papers_on_announcement_that_came_with_the_last_announcement_wait_for_the_rest_of_it() -> (
+    None
+):
     assert decide_early(matched="2026-11-20T05:00").outcome is SlotOutcome.WAIT
     after_a_pause = decide_early(matched="2026-11-16T06:00", due="2026-11-20T01:00")
     assert after_a_pause.outcome is SlotOutcome.WAIT
-    late = decide_early(matched="2026-11-19T09:00", due="2026-11-20T01:00", taken="mailing:2026-11-18")
+    late = decide_early(
+        matched="2026-11-19T09:00", due="2026-11-20T01:00", taken="mailing:2026-11-18"
+    )
     assert late.outcome is SlotOutcome.WAIT
 
 
-def test_papers_that_the_night_put_off_to_the_next_announcements_moment_do_not_wait_for_that_one() -> None:
+def test_papers_that_the_night_put_off_to_the_next_announcements_moment_do_not_wait_for_that_one() -> (
+    None
+):
     matched, night = "2026-11-19T14:15", "20:00-09:00 Asia/Singapore"
     resting = decide_early(matched=matched, now=matched, quiet=night)
     assert resting.state.next_due_at == utc("2026-11-20T01:00")
-    told = decide_early(matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night)
+    told = decide_early(
+        matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night
+    )
     name = "mailing:2026-11-18"
     assert told == take(SlotOutcome.MAKE, name, "2026-11-20T01:00", name, is_missed=True)
 
 
 def test_a_heartbeat_on_announcement_waits_for_its_announcement_until_the_morning() -> None:
     heartbeat = subscribe("on announcement", when_empty=WhenEmpty.ALWAYS)
-    facts = {"due": "2026-11-20T01:00", "taken": "mailing:2026-11-18", "coverage": INCOMPLETE, "run": 0}
+    facts = {
+        "due": "2026-11-20T01:00",
+        "taken": "mailing:2026-11-18",
+        "coverage": INCOMPLETE,
+        "run": 0,
+    }
     assert decide(heartbeat, now="2026-11-20T10:59", **facts).outcome is SlotOutcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     note = decide(heartbeat, now="2026-11-20T11:00", **facts)  # type: ignore[arg-type]  # the same
     assert note.slot == "unchecked:mailing:2026-11-19"
@@ -376,7 +467,9 @@ def test_there_is_a_turn_behind_the_longest_pause_there_may_be(phrase: str) -> N
 
 def test_at_once_tells_at_the_end_of_a_pause_and_of_the_night_what_waited() -> None:
     assert first_due(subscribe("at once"), utc("2026-11-25T23:00")) == utc("2026-11-25T23:00")
-    assert first_due(subscribe("at once", quiet_hours=NIGHT), utc("2026-11-25T23:00")) == utc("2026-11-26T06:00")
+    assert first_due(subscribe("at once", quiet_hours=NIGHT), utc("2026-11-25T23:00")) == utc(
+        "2026-11-26T06:00"
+    )
     assert next_due(subscribe("at once"), utc("2026-11-25T23:00")) is None
 
 
@@ -384,12 +477,16 @@ def test_new_quiet_hours_move_a_turn_and_never_leave_it_out() -> None:
     now = utc("2026-11-20T07:30")
     for stored in ("2026-11-20T07:45", "2026-11-20T08:00", "2026-11-20T09:00"):
         assert realign_due(subscribe(), utc(stored), now, "2026-11-19") == utc("2026-11-20T08:00")
-    assert realign_due(subscribe(), utc("2026-11-20T09:00"), now, "2026-11-20") == utc("2026-11-23T08:00")
+    assert realign_due(subscribe(), utc("2026-11-20T09:00"), now, "2026-11-20") == utc(
+        "2026-11-23T08:00"
+    )
 
 
 def test_a_turn_that_was_to_come_and_is_past_by_new_hours_is_due() -> None:
     now = utc("2026-11-20T08:30")
-    assert realign_due(subscribe(), utc("2026-11-20T09:00"), now, "2026-11-19") == utc("2026-11-20T08:00")
+    assert realign_due(subscribe(), utc("2026-11-20T09:00"), now, "2026-11-19") == utc(
+        "2026-11-20T08:00"
+    )
 
 
 def test_what_is_told_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end() -> None:
@@ -405,4 +502,6 @@ def test_what_is_told_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end(
 def test_earlier_turns_stand_for_what_was_announced_until_they_waited_no_longer() -> None:
     assert covered_since(subscribe(), "2026-11-19") == utc("2026-11-19T09:30")
     assert covered_since(subscribe(), "2026-W47") is None
-    assert covered_since(subscribe("on announcement"), "2026-11-19 mailing:2026-11-18") == utc("2026-11-19T01:00")
+    assert covered_since(subscribe("on announcement"), "2026-11-19 mailing:2026-11-18") == utc(
+        "2026-11-19T01:00"
+    )

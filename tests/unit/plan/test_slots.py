@@ -9,12 +9,25 @@ from hypothesis import strategies as st
 
 from digest.model.cadences import Cadence, QuietHours, resolve_local
 from digest.model.subscriptions import Subscription
-from digest.plan.slots import covered_since, is_taken, latest_slot, nearest_slot, next_slot, take_slot
+from digest.plan.slots import (
+    covered_since,
+    is_taken,
+    latest_slot,
+    nearest_slot,
+    next_slot,
+    take_slot,
+)
 
 BERLIN = "Europe/Berlin"
 ZONES = [
     BERLIN,
-    *("America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "Pacific/Apia", "America/Santiago"),
+    *(
+        "America/New_York",
+        "Africa/Cairo",
+        "Australia/Lord_Howe",
+        "Pacific/Apia",
+        "America/Santiago",
+    ),
     *("America/Nuuk", "UTC"),
 ]
 
@@ -37,7 +50,9 @@ def utc(text: str) -> datetime:
         ("2011-12-30T09:00", "Pacific/Apia", None),
     ],
 )
-def test_a_time_on_the_wall_is_resolved_in_its_zone(local: str, zone: str, moment: str | None) -> None:
+def test_a_time_on_the_wall_is_resolved_in_its_zone(
+    local: str, zone: str, moment: str | None
+) -> None:
     asked = datetime.fromisoformat(local)
     assert resolve_local(asked.date(), asked.time(), zone) == (moment and utc(moment))
 
@@ -93,7 +108,9 @@ def test_after_downtime_one_slot_stands_for_all_that_were_missed() -> None:
     ],
 )
 def test_a_turn_waits_until_the_latest_moment_its_phrase_names(phrase: str, latest: str) -> None:
-    assert latest_slot(Cadence.parse(phrase), None, utc("2026-11-20T08:30")).latest_at == utc(latest)
+    assert latest_slot(Cadence.parse(phrase), None, utc("2026-11-20T08:30")).latest_at == utc(
+        latest
+    )
 
 
 def test_a_turn_in_quiet_hours_is_due_when_they_end_under_its_own_name() -> None:
@@ -110,7 +127,9 @@ def test_a_name_once_taken_is_given_to_no_other_turn_of_its_kind() -> None:
     slot = next_slot(evening, None, utc("2026-11-20T10:00"), taken="2026-11-20")
     assert slot is not None
     assert slot.name == "2026-11-21"
-    fridays = next_slot(Cadence.parse("fridays at 17:00 UTC"), None, utc("2026-11-17T10:00"), taken="2026-W47")
+    fridays = next_slot(
+        Cadence.parse("fridays at 17:00 UTC"), None, utc("2026-11-17T10:00"), taken="2026-W47"
+    )
     assert fridays is not None
     assert fridays.name == "2026-W48"
 
@@ -136,7 +155,9 @@ def test_the_last_name_of_each_kind_is_remembered() -> None:
         ("at once", "run:3", ""),
     ],
 )
-def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str, until: str) -> None:
+def test_the_turn_taken_last_is_found_again_by_its_name(
+    phrase: str, taken: str, until: str
+) -> None:
     assert covered_since(Subscription("team", (), (), Cadence.parse(phrase)), taken) == (
         utc(until) if until else None
     )
@@ -158,7 +179,9 @@ def test_a_due_time_of_old_quiet_hours_stays_the_same_turn_whichever_way_it_move
     start=st.datetimes(min_value=datetime(2024, 1, 1), max_value=datetime(2030, 1, 1)),  # noqa: DTZ001 - made aware below
     at=st.times().map(lambda at: at.replace(second=0, microsecond=0)),
 )
-def test_every_local_date_that_exists_gets_exactly_one_turn(zone: str, start: datetime, at: time) -> None:
+def test_every_local_date_that_exists_gets_exactly_one_turn(
+    zone: str, start: datetime, at: time
+) -> None:
     cadence = Cadence.parse(f"daily at {at:%H:%M} {zone}")
     moment, slots = start.replace(tzinfo=UTC), []
     for _ in range(12):

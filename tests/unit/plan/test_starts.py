@@ -15,7 +15,9 @@ from digest.plan.slots import plan_starts, plan_starts_in_utc
 from tests.unit.model.test_cadences import CADENCES, CLOCK_CADENCES
 
 WEEK = 7 * 24 * 60
-ANNOUNCED = Cadence.parse("sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York")
+ANNOUNCED = Cadence.parse(
+    "sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York"
+)
 
 
 def expand(lines: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
@@ -61,7 +63,9 @@ def test_where_no_zone_can_be_named_each_turn_has_a_start_in_summer_and_in_winte
     day = datetime(2026, 1, 1, tzinfo=UTC).date() + timedelta(days=number)
     for cadence in cadences:
         moment = resolve_local(day, cadence.at, cadence.zone)
-        is_plain = moment is not None and moment.astimezone(ZoneInfo(cadence.zone)).time() == cadence.at
+        is_plain = (
+            moment is not None and moment.astimezone(ZoneInfo(cadence.zone)).time() == cadence.at
+        )
         if moment is not None and is_plain and cadence.has_day(day):
             minute = moment.weekday() * 1440 + moment.hour * 60 + moment.minute
             for later in (0, 90):

@@ -12,20 +12,29 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import latest_announcement
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
+from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Coverage
-from digest.model.subscriptions import (
-    Destination,
-    DestinationKind,
-    Subscription,
-    TurnState,
-    UncheckedTurn,
-    WhenEmpty,
+from digest.model.subscriptions import Subscription, TurnState, UncheckedTurn, WhenEmpty
+from digest.plan.slots import (
+    SlotFacts,
+    SlotOutcome,
+    decide_slot,
+    first_due,
+    is_taken,
+    next_due,
+    realign_due,
 )
-from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Apia", "America/Nuuk", "Pacific/Honolulu", "UTC"]
+ZONES = [
+    "Europe/Berlin",
+    "America/New_York",
+    "Pacific/Apia",
+    "America/Nuuk",
+    "Pacific/Honolulu",
+    "UTC",
+]
 PERIODS = {7: 24, 5: 72, 2: 96, 1: 168}
 """Hours between two turns at most, by how many days of the week have one."""
 
@@ -44,7 +53,9 @@ CADENCES = st.one_of(
 NIGHTS = st.one_of(
     st.none(),
     st.builds(
-        lambda begin, length, zone: QuietHours.parse(f"{begin:02d}:00-{(begin + length) % 24:02d}:00 {zone}"),
+        lambda begin, length, zone: QuietHours.parse(
+            f"{begin:02d}:00-{(begin + length) % 24:02d}:00 {zone}"
+        ),
         st.integers(0, 23),
         st.integers(1, 12),
         st.sampled_from(ZONES),
@@ -84,7 +95,9 @@ class Reader:
             self.due_at = next_due(self.subscription, self.now, self.taken, self.paused_until)
         begin = max(self.now, self.paused_until or self.now)
         self.shaken_at = max(begin, self.due_at or begin)
-        assert self.shaken_at - begin <= self.limit + self.period, "the first turn may be taken already"
+        assert self.shaken_at - begin <= self.limit + self.period, (
+            "the first turn may be taken already"
+        )
 
     def match(self) -> None:
         """A paper has come."""
@@ -159,7 +172,9 @@ class Reader:
             shown = self.now.astimezone(ZoneInfo(quiet.zone)).time()
             is_over_night = quiet.begin > quiet.end
             is_quiet = (
-                shown >= quiet.begin or shown < quiet.end if is_over_night else quiet.begin <= shown < quiet.end
+                shown >= quiet.begin or shown < quiet.end
+                if is_over_night
+                else quiet.begin <= shown < quiet.end
             )
             assert not is_quiet, (slot, shown, quiet)
 
@@ -215,10 +230,15 @@ def take_step(reader: Reader, what: str, value: object) -> None:
 
 @given(CADENCES, NIGHTS, st.sampled_from(WhenEmpty), st.lists(STEPS, max_size=25))
 def test_each_match_is_told_once_and_in_time_under_slots_that_grow(
-    cadence: Cadence, quiet: QuietHours | None, when_empty: WhenEmpty, steps: list[tuple[str, object]]
+    cadence: Cadence,
+    quiet: QuietHours | None,
+    when_empty: WhenEmpty,
+    steps: list[tuple[str, object]],
 ) -> None:
     mail = Destination(DestinationKind.MAIL, "reader@example.org")
-    reader = Reader(Subscription("team", ("q",), (mail,), cadence, when_empty=when_empty, quiet_hours=quiet))
+    reader = Reader(
+        Subscription("team", ("q",), (mail,), cadence, when_empty=when_empty, quiet_hours=quiet)
+    )
     reader.due_at = next_due(reader.subscription, reader.now)
     for what, value in steps:
         take_step(reader, what, value)

@@ -54,7 +54,9 @@ def test_a_clean_gap_check_after_it_shows_it_too_but_not_that_no_second_part_com
     assert (coverage.is_complete, coverage.is_settled) == (True, False)
 
 
-def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_look_shows_the_end_too() -> None:
+def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_look_shows_the_end_too() -> (
+    None
+):
     assert assess_coverage([EVENING, poll(5)], NOW, checks=[check(5.1)]).is_settled
     assert not assess_coverage([EVENING, poll(5)], NOW).is_complete
 
@@ -85,14 +87,18 @@ def test_a_first_digest_counts_from_the_hour_at_which_arxiv_shows_the_announceme
 
 
 @pytest.mark.parametrize("met", [(0, 0), (202611, 9_000)], ids=["nothing", "some"])
-def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(met: tuple[int, int]) -> None:
+def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(
+    met: tuple[int, int],
+) -> None:
     failed = poll(-0.5, met, failure="arXiv answered 500")
     early = assess_coverage([failed, poll(0.3)], NOW, checks=[check(0.4)])
     assert (early.is_complete, early.is_awaited) == (False, True)
     assert assess_coverage([failed, poll(3)], NOW, checks=[check(3.1)]).is_complete
 
 
-def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_announcement() -> None:
+def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_announcement() -> (
+    None
+):
     failed = poll(-0.5, BEFORE, failure="arXiv answered 500")
     assert assess_coverage([failed, poll(3, BEFORE)], NOW, checks=[check(3.1)]).is_awaited
 
@@ -109,7 +115,8 @@ def test_searches_must_be_late_to_count_since_their_index_lags() -> None:
 
 
 LOOKS = st.lists(
-    st.tuples(st.floats(-3, 10), st.sampled_from((BEFORE, AFTER, (202611, 15_000))), st.booleans()), max_size=8
+    st.tuples(st.floats(-3, 10), st.sampled_from((BEFORE, AFTER, (202611, 15_000))), st.booleans()),
+    max_size=8,
 )
 
 
@@ -117,11 +124,16 @@ LOOKS = st.lists(
 def test_an_announcement_is_never_complete_without_a_complete_look_that_met_it(
     looks: list[tuple[float, tuple[int, int], bool]], checks: list[tuple[float, bool]]
 ) -> None:
-    polls = [EVENING, *(poll(at, highest, failure="" if well else "reset") for at, highest, well in looks)]
+    polls = [
+        EVENING,
+        *(poll(at, highest, failure="" if well else "reset") for at, highest, well in looks),
+    ]
     made = [check(at, "" if well else "reset") for at, well in checks]
     coverage = assess_coverage(polls, NOW, checks=made)
     met = [
-        poll for poll in polls if poll.is_complete and poll.started_at >= ANNOUNCEMENT and poll.highest > BEFORE
+        poll
+        for poll in polls
+        if poll.is_complete and poll.started_at >= ANNOUNCEMENT and poll.highest > BEFORE
     ]
     assert met or not coverage.is_complete
     assert coverage.is_complete or not coverage.is_settled

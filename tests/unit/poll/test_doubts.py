@@ -12,8 +12,12 @@ FROM = date(2026, 11, 17)
 NEWEST = ArxivId.parse("2611.15000")
 
 
-def walked(papers: int = 400, highest: int = 15_000, quarantined: int = 0, *, was_widened: bool = False) -> Walked:
-    return Walked(FROM, papers, quarantined, (202611, highest) if papers else (0, 0), ENDED, was_widened)
+def walked(
+    papers: int = 400, highest: int = 15_000, quarantined: int = 0, *, was_widened: bool = False
+) -> Walked:
+    return Walked(
+        FROM, papers, quarantined, (202611, highest) if papers else (0, 0), ENDED, was_widened
+    )
 
 
 def test_a_harvest_that_meets_the_newest_paper_known_or_a_newer_one_is_believed() -> None:
@@ -25,11 +29,15 @@ def test_one_that_does_not_meet_it_came_from_a_replica_behind() -> None:
     doubt = find_harvest_doubt(walked(highest=14_000), (NEWEST, FROM), None)
     assert "an older state" in doubt
     assert "2611.15000" in doubt
-    assert "older state" in find_harvest_doubt(walked(0), (NEWEST, FROM), ENDED - timedelta(hours=1))
+    assert "older state" in find_harvest_doubt(
+        walked(0), (NEWEST, FROM), ENDED - timedelta(hours=1)
+    )
 
 
 def test_what_was_touched_before_the_window_need_not_be_met() -> None:
-    assert find_harvest_doubt(walked(highest=14_000), (NEWEST, FROM - timedelta(days=1)), None) == ""
+    assert (
+        find_harvest_doubt(walked(highest=14_000), (NEWEST, FROM - timedelta(days=1)), None) == ""
+    )
 
 
 def test_the_newest_paper_may_be_the_one_that_could_not_be_read() -> None:

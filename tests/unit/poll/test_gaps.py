@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from digest.model.papers import ArxivId
 from digest.model.polls import Gap
-from digest.poll.rules import ASKED_AT, SPARSE_FROM, choose_due, explain_giving_up, find_missing, is_sparse
+from digest.poll.rules import (
+    ASKED_AT,
+    SPARSE_FROM,
+    choose_due,
+    explain_giving_up,
+    find_missing,
+    is_sparse,
+)
 
 NOW = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
 
@@ -29,9 +36,15 @@ def test_what_lies_below_the_mark_of_the_first_digest_is_no_business_of_ours() -
     assert list(find_missing({202610: {5, 9}, 202611: {2}}, (202611, 0))) == [ArxivId(202611, 1)]
 
 
-def test_a_month_that_began_since_then_begins_with_number_one_and_only_two_months_are_looked_at() -> None:
+def test_a_month_that_began_since_then_begins_with_number_one_and_only_two_months_are_looked_at() -> (
+    None
+):
     stored = {202609: {3}, 202610: {2, 4}, 202611: {2}}
-    assert [str(id_) for id_ in find_missing(stored, (202609, 1))] == ["2610.00001", "2610.00003", "2611.00001"]
+    assert [str(id_) for id_ in find_missing(stored, (202609, 1))] == [
+        "2610.00001",
+        "2610.00003",
+        "2611.00001",
+    ]
 
 
 def test_older_months_wrote_four_digits() -> None:
@@ -39,7 +52,9 @@ def test_older_months_wrote_four_digits() -> None:
 
 
 @given(st.sets(st.integers(1, 200), min_size=1), st.integers(0, 200))
-def test_stored_and_missing_together_are_all_ids_from_the_mark_to_the_newest(numbers: set[int], mark: int) -> None:
+def test_stored_and_missing_together_are_all_ids_from_the_mark_to_the_newest(
+    numbers: set[int], mark: int
+) -> None:
     missing = {id_.number for id_ in find_missing({202611: numbers}, (202611, mark))}
     assert not missing & numbers
     assert missing | {n for n in numbers if n > mark} == set(range(mark + 1, max(numbers) + 1))
@@ -60,7 +75,10 @@ def test_ids_never_asked_for_come_first_and_the_newest_before_the_others() -> No
 
 def test_an_id_that_is_given_up_says_why() -> None:
     last = gap(1, days=7, asks=len(ASKED_AT))
-    assert explain_giving_up(last) == "arXiv knew no such paper, asked 5 times from 13 Nov to 20 Nov 2026"
+    assert (
+        explain_giving_up(last)
+        == "arXiv knew no such paper, asked 5 times from 13 Nov to 20 Nov 2026"
+    )
 
 
 def test_numbers_so_thinly_strewn_that_most_are_missing_are_no_gaps() -> None:

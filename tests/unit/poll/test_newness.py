@@ -11,7 +11,10 @@ from digest.poll.record import FollowedQuery, NoveltyRules, make_novelty_rule
 from tests.unit.made_up import SUBMITTED, make_paper
 
 LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
-EARLY, LATE = KnownBefore(mark=(202601, 5), since=LONG_AGO), KnownBefore(mark=(202611, 20_000), since=SUBMITTED)
+EARLY, LATE = (
+    KnownBefore(mark=(202601, 5), since=LONG_AGO),
+    KnownBefore(mark=(202611, 20_000), since=SUBMITTED),
+)
 BEGINNER = KnownBefore(is_bootstrap=True)
 MARKLESS = KnownBefore(since=SUBMITTED - timedelta(days=7))
 
@@ -23,7 +26,9 @@ def test_what_is_no_news_to_a_look_is_news_to_whoever_waited_for_it() -> None:
 
 
 def test_of_several_who_waited_the_one_with_the_lowest_mark_decides() -> None:
-    judge = make_novelty_rule(BEGINNER, [("cat:cs.PF", FollowedQuery(LATE)), ("ti:gpus", FollowedQuery(EARLY))])
+    judge = make_novelty_rule(
+        BEGINNER, [("cat:cs.PF", FollowedQuery(LATE)), ("ti:gpus", FollowedQuery(EARLY))]
+    )
     assert judge(make_paper()) == EARLY
     assert judge(make_paper(title="Other")) == LATE
 
@@ -34,11 +39,17 @@ def test_papers_older_than_a_query_ever_looked_back_are_no_news_to_it() -> None:
     assert judge(make_paper(updated=SUBMITTED - timedelta(minutes=1))) == BEGINNER
 
 
-@pytest.mark.parametrize(("number", "version", "is_news"), [(15_012, 1, True), (15_012, 2, True), (12, 1, False)])
-def test_what_is_news_anyway_needs_nobody_who_waited(number: int, version: int, *, is_news: bool) -> None:
+@pytest.mark.parametrize(
+    ("number", "version", "is_news"), [(15_012, 1, True), (15_012, 2, True), (12, 1, False)]
+)
+def test_what_is_news_anyway_needs_nobody_who_waited(
+    number: int, version: int, *, is_news: bool
+) -> None:
     rest = KnownBefore(mark=(202611, 15_000), since=SUBMITTED)
     judge = make_novelty_rule(rest, [("cat:cs.PF", FollowedQuery(MARKLESS))])
-    assert judge(make_paper(f"2611.{number:05d}", version=version)) == (rest if is_news else MARKLESS)
+    assert judge(make_paper(f"2611.{number:05d}", version=version)) == (
+        rest if is_news else MARKLESS
+    )
 
 
 def test_searches_ask_those_known_and_nobody_who_is_new() -> None:

@@ -44,7 +44,9 @@ def test_a_look_is_fresh_until_the_next_moment_worth_a_request() -> None:
     last = LastChecks(complete=utc("2026-11-20T03:50"))  # 22:50 Eastern time
     assert not is_poll_due(last, utc("2026-11-20T05:29"))
     assert is_poll_due(last, utc("2026-11-20T05:31"))
-    assert describe_pause(last, utc("2026-11-20T04:00"), EASTERN).endswith("from Fri 20 Nov 00:30 New York")
+    assert describe_pause(last, utc("2026-11-20T04:00"), EASTERN).endswith(
+        "from Fri 20 Nov 00:30 New York"
+    )
 
 
 def test_a_look_that_brought_news_is_soon_followed_by_one_that_confirms_it() -> None:
@@ -61,7 +63,9 @@ def test_after_a_failure_it_waits_a_little_and_after_each_further_one_twice_as_l
         last = LastChecks(complete=now, failure=now, failures=failures)
         waits.append(next(m for m in range(200) if is_poll_due(last, now + timedelta(minutes=m))))
     assert waits == [10, 20, 40, 80, 120, 120, 120]
-    assert describe_pause(LastChecks(failure=now, failures=1), now, EASTERN).startswith("the last check failed")
+    assert describe_pause(LastChecks(failure=now, failures=1), now, EASTERN).startswith(
+        "the last check failed"
+    )
 
 
 def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_day_else() -> None:
@@ -96,7 +100,9 @@ def test_a_search_looks_back_a_hundred_days_monthly_thirty_five_weekly_and_eight
     assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, last, now) == days
 
 
-def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_complete_one() -> None:
+def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_complete_one() -> (
+    None
+):
     now = utc("2026-11-20T12:00")
     assert harvest_from(None, now, BOOTSTRAP_DAYS) == date(2026, 11, 10)
     assert harvest_from(date(2026, 11, 19), now, 3) == date(2026, 11, 16)
@@ -107,7 +113,9 @@ def test_a_harvest_reaches_back_to_the_last_announcement_also_over_a_long_weeken
     monday = utc("2026-11-30T14:00")
     sunday_before = utc("2026-11-29T14:00")
     assert harvest_from(date(2026, 11, 29), monday, 1) == date(2026, 11, 28)
-    assert harvest_from(date(2026, 11, 29), sunday_before, 1) == date(2026, 11, 25), "Thanksgiving has none"
+    assert harvest_from(date(2026, 11, 29), sunday_before, 1) == date(2026, 11, 25), (
+        "Thanksgiving has none"
+    )
 
 
 def test_a_harvest_reaches_back_to_the_newest_paper_known_however_long_arxiv_was_quiet() -> None:
@@ -122,7 +130,9 @@ def test_after_an_outage_a_search_looks_back_from_the_last_complete_one() -> Non
 
 
 @given(MOMENTS, st.integers(0, 60), st.sampled_from((1, 3, 14)))
-def test_a_harvest_never_starts_at_a_day_that_has_only_begun(now: datetime, days: int, overlap: int) -> None:
+def test_a_harvest_never_starts_at_a_day_that_has_only_begun(
+    now: datetime, days: int, overlap: int
+) -> None:
     assert harvest_from(now.date() - timedelta(days=days), now, overlap) < now.date()
 
 

@@ -83,24 +83,39 @@ def _is_met(name: str, value: str, paper: Paper, *, is_quoted: bool) -> bool:
 
 def _is_in_all(value: str, paper: Paper) -> bool:
     names = " ".join(author.name for author in paper.authors)
-    texts = (paper.title, paper.abstract, paper.comment, names, paper.report_no, *paper.categories, *paper.dois)
+    texts = (
+        paper.title,
+        paper.abstract,
+        paper.comment,
+        names,
+        paper.report_no,
+        *paper.categories,
+        *paper.dois,
+    )
     combined = {_fold(word) for text in (*texts, paper.journal_ref) for word in text.split()}
     return all(_fold(word) in combined for word in value.split())
 
 
 def _holds(text: str, value: str, *, is_quoted: bool, is_stemmed: bool) -> bool:
     if value.endswith("*") and not is_quoted:
-        return any(word.startswith(value[:-1].lower()) for _, word in _index(text, is_stemmed=is_stemmed))
+        return any(
+            word.startswith(value[:-1].lower()) for _, word in _index(text, is_stemmed=is_stemmed)
+        )
     there, sought = _index(text, is_stemmed=is_stemmed), _index(value, is_stemmed=is_stemmed)
     if not is_quoted:
         return {word for _, word in sought} <= {word for _, word in there}
-    return any({(place + shift, word) for place, word in sought} <= there for shift in range(-99, 99))
+    return any(
+        {(place + shift, word) for place, word in sought} <= there for shift in range(-99, 99)
+    )
 
 
 def _index(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
     words = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     kept = ((place, word) for place, word in enumerate(words) if word not in _STOP_WORDS)
-    return {(place, str(_porter.stemWord(word)) if is_stemmed and len(word) > 2 else word) for place, word in kept}
+    return {
+        (place, str(_porter.stemWord(word)) if is_stemmed and len(word) > 2 else word)
+        for place, word in kept
+    }
 
 
 def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
@@ -109,7 +124,9 @@ def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
         last, _, given = value.partition(",")
         return parts[-1] == _fold_name(last) and parts[0].startswith(_fold_name(given))
     asked = value.replace(".", "").replace(",", " ")
-    sought = (asked.lower() if "*" in asked else _fold_name(asked)).split()  # what has a * is not folded there
+    sought = (
+        asked.lower() if "*" in asked else _fold_name(asked)
+    ).split()  # what has a * is not folded there
     return all(any(fnmatchcase(part, word) for part in parts) for word in sought)
 
 

@@ -68,7 +68,12 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         ("ti:aa ANDNOT au:smith", "ti:aa"),
         ('ti:aa ANDNOT au:"Smith, J"', "ti:aa"),
         ("all:math.NA", "(all:math.na OR (all:math.NA OR cat:cs.NA))"),
-        *(("au:smit*", "au:smit*"), ("au:Muell*", "au:mull*"), ("au:Moor*", "au:mor*"), ('au:"or"', 'au:"or"')),
+        *(
+            ("au:smit*", "au:smit*"),
+            ("au:Muell*", "au:mull*"),
+            ("au:Moor*", "au:mor*"),
+            ('au:"or"', 'au:"or"'),
+        ),
         # all names of a category, all categories of an archive
         ("cat:cs.NA", "(cat:math.NA OR cat:cs.NA)"),
         ("cat:q-alg", "(cat:math.QA OR cat:q-alg)"),
@@ -95,7 +100,10 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         # all: is wider at arXiv, so it is asked for what is wanted and spelled out for what is not
         ("hep-th", "((all:hep AND all:th) OR all:hep-th)"),
         ("10.1000/Ab", '((all:10.1000 AND all:ab) OR all:"10.1000/Ab")'),
-        ("ti:aa ANDNOT gpu", "(ti:aa ANDNOT ((ti:gpu OR abs:gpu) OR (co:gpu OR (jr:gpu OR rn:gpu))))"),
+        (
+            "ti:aa ANDNOT gpu",
+            "(ti:aa ANDNOT ((ti:gpu OR abs:gpu) OR (co:gpu OR (jr:gpu OR rn:gpu))))",
+        ),
     ],
 )
 def test_a_query_is_sent_as(text: str, sent: str) -> None:

@@ -10,13 +10,22 @@ IN_FORMULAS = [
         "abs:CDM abs:LambdaCDM abs:ΛCDM",
         ["$\\Lambda$CDM", "ΛCDM", "{\\Lambda}CDM", "\\Lambda CDM", "$\\Lambda CDM$"],
     ),
-    ("abs:CDM abs:LambdaCDM abs:ΛCDM", ["$\\Lambda{\\rm CDM}$", "$\\rm\\Lambda CDM$", r"\(\Lambda\)CDM", "𝛬CDM"]),
+    (
+        "abs:CDM abs:LambdaCDM abs:ΛCDM",
+        ["$\\Lambda{\\rm CDM}$", "$\\rm\\Lambda CDM$", r"\(\Lambda\)CDM", "𝛬CDM"],
+    ),
     ("abs:LambdaCDM abs:Λ-CDM", ["Λ-CDM", r"$\Lambda$-CDM", "Lambda CDM"]),
     ('abs:"H_0" abs:H_0 abs:H0 abs:"H 0"', ["$H_0$", "$H_{\\rm 0}$", "H_0", "H$_0$", "H₀"]),
     ("abs:sigma_8 abs:σ_8 abs:σ₈", [r"$f\sigma_8$", r"$\sigma_{8}h$", "fσ₈", "sigma_8"]),
     ('abs:decay abs:"beta decay" abs:βdecay', [r"$\beta$decay", "βdecay", r"\beta decay"]),
-    ('abs:body abs:"N body" abs:Nbody abs:"$N$body"', ["$N$body", r"$N\mathrm{body}$", r"\(N\)body"]),
-    ('abs:Ly abs:"Ly alpha" abs:"Lyα"', [r"Ly$\alpha$", "Lyα", r"${\rm Ly}\alpha$", r"Ly\,$\alpha$"]),
+    (
+        'abs:body abs:"N body" abs:Nbody abs:"$N$body"',
+        ["$N$body", r"$N\mathrm{body}$", r"\(N\)body"],
+    ),
+    (
+        'abs:Ly abs:"Ly alpha" abs:"Lyα"',
+        [r"Ly$\alpha$", "Lyα", r"${\rm Ly}\alpha$", r"Ly\,$\alpha$"],
+    ),
     ("abs:eff abs:N_eff abs:N_{eff} abs:Neff", [r"$N_{\rm eff}$", "N_eff", r"N$_{\mathrm{eff}}$"]),
     ("abs:GeV abs:13", [r"$13{\rm GeV}$", "13$GeV$", r"10$^{13}$GeV", "10¹³GeV"]),
     ("abs:supersymmetry", [r"$\mathcal{N}$supersymmetry", r"\mathcal{N}supersymmetry"]),
@@ -31,7 +40,10 @@ def test_words_beside_formulas_are_found_by_themselves_and_together(
     asked = [f"abs:{query.strip()}" for query in queries.split("abs:")[1:]]
     papers = [make_paper(abstract=f"in the {text} model") for text in texts]
     assert [
-        (query, paper.abstract) for query in asked for paper in papers if not matches(parse_query(query), paper)
+        (query, paper.abstract)
+        for query in asked
+        for paper in papers
+        if not matches(parse_query(query), paper)
     ] == []
 
 
@@ -40,16 +52,24 @@ def test_words_beside_formulas_are_found_by_themselves_and_together(
     [
         *(("abs:bod", "$N$body"), ("abs:Lambda", "LambdaCDM"), ('abs:"H model"', "$H_0$ model")),
         ('abs:"0 model"', "the H₀ of a model"),
-        *(("abs:α_s", r"the $\alpha$ decay"), ("abs:alpha_s", "two alphas"), ("abs:x_a", "one x of many")),
+        *(
+            ("abs:α_s", r"the $\alpha$ decay"),
+            ("abs:alpha_s", "two alphas"),
+            ("abs:x_a", "one x of many"),
+        ),
         ('abs:"ly forest"', r"Ly$\alpha$ forest"),
         ("abs:schr", r"Schr\"odinger"),
     ],
 )
-def test_parts_of_words_are_met_as_wholes_and_in_their_order(query: str, text: str, make_paper: MakePaper) -> None:
+def test_parts_of_words_are_met_as_wholes_and_in_their_order(
+    query: str, text: str, make_paper: MakePaper
+) -> None:
     assert not matches(parse_query(query), make_paper(abstract=text))
 
 
-def test_a_phrase_does_not_go_from_one_reading_of_a_text_to_the_other(make_paper: MakePaper) -> None:
+def test_a_phrase_does_not_go_from_one_reading_of_a_text_to_the_other(
+    make_paper: MakePaper,
+) -> None:
     paper = make_paper(abstract="first words about ΛCDM and last")
     assert not matches(parse_query('abs:"last first"'), paper)
     assert not matches(parse_query(f'abs:"last {" ".join(["the"] * 50)} first"'), paper)

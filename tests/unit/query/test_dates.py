@@ -57,7 +57,9 @@ def test_a_range_holds_exactly_the_minutes_from_its_start_to_its_end(
 ) -> None:
     start, end = sorted((start, end))
     first, last = split_range(spell_range(f"{spell_minute(start)} TO {spell_minute(end)}"))
-    expected = start.replace(second=0, microsecond=0) <= moment.replace(second=0, microsecond=0) <= end
+    expected = (
+        start.replace(second=0, microsecond=0) <= moment.replace(second=0, microsecond=0) <= end
+    )
     assert (first <= spell_minute(moment) <= last) is expected
 
 

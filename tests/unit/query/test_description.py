@@ -16,15 +16,27 @@ from digest.query.description import describe_query, name_query, note_other_word
     [
         ("cat:cs.PF", "the paper is in cs.PF", "Performance"),
         ("cs.PF, cs.DC", "the paper is in cs.PF or cs.DC", "cs.PF cs.DC"),
-        ("abs:GPU AND cat:(cs.DC OR cs.PF)", 'the abstract has "gpu", and the paper is in cs.DC or cs.PF', "gpu"),
-        ('ti:"tail latency" OR ti:lat*', 'the title has "tail latency" or "lat*"', "tail latency lat"),
+        (
+            "abs:GPU AND cat:(cs.DC OR cs.PF)",
+            'the abstract has "gpu", and the paper is in cs.DC or cs.PF',
+            "gpu",
+        ),
+        (
+            'ti:"tail latency" OR ti:lat*',
+            'the title has "tail latency" or "lat*"',
+            "tail latency lat",
+        ),
         (
             "(ti:a1 OR all:b1) ANDNOT au:c1",
             '(the title has "a1", or the paper has "b1" anywhere), but not if an author is "c1"',
             "a1 b1",
         ),
         ('author:"Yann LeCun"', 'an author is "yann lecun"', "yann lecun"),
-        ("tail latency GPU", 'the paper has "tail", "latency" and "gpu" anywhere', "tail latency gpu"),
+        (
+            "tail latency GPU",
+            'the paper has "tail", "latency" and "gpu" anywhere',
+            "tail latency gpu",
+        ),
         ("NOT (ti:a1 OR co:b1)", 'not if (the title has "a1", or co:b1)', ""),
         ("NOT ti:a1 OR (rn:5 AND rn:6)", 'not if the title has "a1", or (rn:5, and rn:6)', "5 6"),
         (
@@ -35,13 +47,21 @@ from digest.query.description import describe_query, name_query, note_other_word
         ("submittedDate:[20260101 TO *]", "submittedDate:[202601010000 TO *]", ""),
     ],
 )
-def test_a_query_is_said_in_words_and_named_after_what_it_is_about(text: str, words: str, name: str) -> None:
+def test_a_query_is_said_in_words_and_named_after_what_it_is_about(
+    text: str, words: str, name: str
+) -> None:
     tree = parse_query(text).tree
     assert describe_query(tree) == words
     assert name_query(tree) == name
 
 
-ABSTRACTS = ("a transit of a GPU", "transitions on GPUs", "a transition", "transitive transition", "new GPUs")
+ABSTRACTS = (
+    "a transit of a GPU",
+    "transitions on GPUs",
+    "a transition",
+    "transitive transition",
+    "new GPUs",
+)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +69,18 @@ ABSTRACTS = ("a transit of a GPU", "transitions on GPUs", "a transition", "trans
     [
         (
             "abs:transit",
-            ['abs:transit also finds "transition" and "transitions"; 3 of 4 papers are without "transit"'],
+            [
+                'abs:transit also finds "transition" and "transitions"; 3 of 4 papers are without "transit"'
+            ],
         ),
-        ("transits OR transitive OR transitional OR gpu", ["transits also finds", "transitive also finds"]),
-        ("abs:gpu OR abs:transition OR abs:news", []),  # a plural, most of what is found, and of one paper alone
+        (
+            "transits OR transitive OR transitional OR gpu",
+            ["transits also finds", "transitive also finds"],
+        ),
+        (
+            "abs:gpu OR abs:transition OR abs:news",
+            [],
+        ),  # a plural, most of what is found, and of one paper alone
         ('abs:=transit OR abs:"transit time" OR abs:trans* OR au:transit OR NOT transit', []),
     ],
 )

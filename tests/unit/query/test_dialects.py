@@ -51,7 +51,10 @@ REFUSED = [
     ("(brain adj3 tumo*).ti,ab.", "(ti:((brain AND tumo*)) OR abs:((brain AND tumo*)))"),
     ("brain adj tumor", "(brain AND tumor)"),
     ("brain adj5 tumor", "(brain AND tumor)"),
-    ("metformin.tw. and insulin.tw.", "(ti:metformin OR abs:metformin) and (ti:insulin OR abs:insulin)"),
+    (
+        "metformin.tw. and insulin.tw.",
+        "(ti:metformin OR abs:metformin) and (ti:insulin OR abs:insulin)",
+    ),
     # Embase, Cochrane
     ("'heart failure'/exp", '(ti:"heart failure" OR abs:"heart failure")'),
     ("'heart failure'/de", '(ti:"heart failure" OR abs:"heart failure")'),
@@ -65,7 +68,10 @@ REFUSED = [
     # WoS
     ("TS=(graphene)", "(ti:graphene OR abs:graphene)"),
     ("TS=graphene", "(ti:graphene OR abs:graphene)"),
-    ('TS=("dark matter" OR axion)', '(ti:("dark matter" OR axion) OR abs:("dark matter" OR axion))'),
+    (
+        'TS=("dark matter" OR axion)',
+        '(ti:("dark matter" OR axion) OR abs:("dark matter" OR axion))',
+    ),
     ("TI=(quantum AND walk*)", "ti:(quantum AND walk*)"),
     ("AU=(Witten E)", 'au:"Witten, E"'),
     ("AU=Witten", "au:Witten"),
@@ -74,12 +80,18 @@ REFUSED = [
     ("PY=2018-2020", "submittedDate:[2018 TO 2020]"),
     ("SO=nature", "jr:nature"),
     ("TS=(brain NEAR/5 cancer)", "(ti:((brain AND cancer)) OR abs:((brain AND cancer)))"),
-    ("TS=graphene AND PY=(2019-2021)", "(ti:graphene OR abs:graphene) AND submittedDate:[2019 TO 2021]"),
+    (
+        "TS=graphene AND PY=(2019-2021)",
+        "(ti:graphene OR abs:graphene) AND submittedDate:[2019 TO 2021]",
+    ),
     ("TI=perovskite NOT TI=solar", "ti:perovskite NOT ti:solar"),
     ("WC=(Physics)", "cat:Physics"),
     # Scopus
     ("TITLE-ABS-KEY(graphene)", "(ti:graphene OR abs:graphene)"),
-    ('TITLE-ABS-KEY("deep learning" AND mri)', '(ti:("deep learning" AND mri) OR abs:("deep learning" AND mri))'),
+    (
+        'TITLE-ABS-KEY("deep learning" AND mri)',
+        '(ti:("deep learning" AND mri) OR abs:("deep learning" AND mri))',
+    ),
     ("TITLE(graphene) AND PUBYEAR > 2018", "ti:graphene AND submittedDate:[2019 TO *]"),
     ("TITLE(graphene) AND PUBYEAR AFT 2018", "ti:graphene AND submittedDate:[2019 TO *]"),
     ("AUTH(smith)", "au:smith"),
@@ -135,7 +147,10 @@ REFUSED = [
     ('first_author:"Riess, A"', 'au:"Riess, A"'),
     ("au:^Solanki", "au:Solanki"),
     ('abs:"fast radio burst" year:2016-2020', "submittedDate:[2016 TO 2020]"),
-    ('title:"gravitational waves" AND year:2015', 'title:"gravitational waves" AND submittedDate:[2015 TO 2015]'),
+    (
+        'title:"gravitational waves" AND year:2015',
+        'title:"gravitational waves" AND submittedDate:[2015 TO 2015]',
+    ),
     ("pubdate:[2015-09 TO 2016-03]", "submittedDate:[201509 TO 201603]"),
     ("bibstem:ApJ", "jr:ApJ"),
     ('full:"dark energy"', '"dark energy"'),
@@ -274,8 +289,22 @@ REFUSED = [
 ]
 
 QUOTED = [
-    *("``dark matter''", "`dark matter`", "`dark matter'", "'dark matter'", "‚dark matter‘", "‘dark matter’"),
-    *("〈dark matter〉", "⟨dark matter⟩", "«dark matter»", "‹dark matter›", "「dark matter」", "【dark matter】"),
+    *(
+        "``dark matter''",
+        "`dark matter`",
+        "`dark matter'",
+        "'dark matter'",
+        "‚dark matter‘",
+        "‘dark matter’",
+    ),
+    *(
+        "〈dark matter〉",
+        "⟨dark matter⟩",
+        "«dark matter»",
+        "‹dark matter›",
+        "「dark matter」",
+        "【dark matter】",
+    ),
     *("“dark matter”", "〝dark matter〞"),
 ]
 
@@ -309,9 +338,21 @@ REMARKED = [
         "all:higgs OR (all:mass AND all:top)",
         "write (all:higgs OR all:top) AND all:mass",
     ),
-    ("a1 OR b1 ANDNOT c1", "all:a1 OR (all:b1 ANDNOT all:c1)", "write (all:a1 OR all:b1) ANDNOT all:c1 if"),
-    ("graph net OR gnn", "all:gnn OR (all:graph AND all:net)", "write all:graph AND (all:net OR all:gnn) if"),
-    ("NOT a1 OR b1", "all:b1 OR (NOT all:a1)", "NOT goes before OR: read as (NOT all:a1) OR all:b1; write NOT ("),
+    (
+        "a1 OR b1 ANDNOT c1",
+        "all:a1 OR (all:b1 ANDNOT all:c1)",
+        "write (all:a1 OR all:b1) ANDNOT all:c1 if",
+    ),
+    (
+        "graph net OR gnn",
+        "all:gnn OR (all:graph AND all:net)",
+        "write all:graph AND (all:net OR all:gnn) if",
+    ),
+    (
+        "NOT a1 OR b1",
+        "all:b1 OR (NOT all:a1)",
+        "NOT goes before OR: read as (NOT all:a1) OR all:b1; write NOT (",
+    ),
     ("a1 OR NOT b1", "all:a1 OR (NOT all:b1)", "write all:a1 ANDNOT all:b1 if that is meant"),
     ("a1 OR -b1", "all:a1 OR (NOT all:b1)", "write all:a1 ANDNOT all:b1 if that is meant"),
 ]
@@ -332,7 +373,9 @@ def refuse(text: str) -> QueryError:
 
 
 @pytest.mark.parametrize(("text", "ours"), REFUSED)
-def test_a_form_of_another_tool_is_refused_with_ours_which_needs_no_remark(text: str, ours: str) -> None:
+def test_a_form_of_another_tool_is_refused_with_ours_which_needs_no_remark(
+    text: str, ours: str
+) -> None:
     assert refuse(text).hint == (f"Write {ours}." if ours else "Leave it out.")
     assert not ours or parse_query(ours).notes == ()
 
@@ -361,14 +404,23 @@ def test_a_name_before_a_colon_that_nobody_knows_is_refused_with_the_text_in_quo
     assert parse_query(quoted).notes == ()
 
 
-@pytest.mark.parametrize("text", ["(NOT a1) OR b1", "a1 OR (NOT b1)", "a1 OR (b1 AND c1)", "(a1 OR b1) AND c1"])
+@pytest.mark.parametrize(
+    "text", ["(NOT a1) OR b1", "a1 OR (NOT b1)", "a1 OR (b1 AND c1)", "(a1 OR b1) AND c1"]
+)
 def test_parentheses_leave_no_question_of_order(text: str) -> None:
     assert parse_query(text).notes == ()
 
 
 @pytest.mark.parametrize(
     "text",
-    ["rock 'n' roll", "Newton's law", "'t Hooft loops", r"Erd\'os AND P\'alya", "abs:$f'$ AND a1", 'abs:"a ‘b"'],
+    [
+        "rock 'n' roll",
+        "Newton's law",
+        "'t Hooft loops",
+        r"Erd\'os AND P\'alya",
+        "abs:$f'$ AND a1",
+        'abs:"a ‘b"',
+    ],
 )
 def test_an_apostrophe_is_no_quotation_mark(text: str) -> None:
     assert '"' not in parse_query(text).canonical.replace('abs:"', "")
@@ -386,7 +438,14 @@ def test_a_form_between_quotes_or_in_a_formula_is_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['TI ("(x1" OR y1)', "ti:a1 && TI (b1)", "=abs:\n3.14-;", 'x1[ti] "(" && {y1}', "a1, (b1, c1), d1;"]
+    "text",
+    [
+        'TI ("(x1" OR y1)',
+        "ti:a1 && TI (b1)",
+        "=abs:\n3.14-;",
+        'x1[ti] "(" && {y1}',
+        "a1, (b1, c1), d1;",
+    ],
 )
 def test_forms_within_forms_are_refused_and_never_taken_apart_for_ever(text: str) -> None:
     assert refuse(text).message

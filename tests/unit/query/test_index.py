@@ -47,29 +47,79 @@ def answer(queries: Sequence[Query | Node], papers: Sequence[Paper]) -> list[lis
 
 def answer_plainly(queries: Sequence[Query | Node], papers: Sequence[Paper]) -> list[list[int]]:
     ready = list(map(analyse, papers))
-    return [[number for number, paper in enumerate(ready) if matches(query, paper)] for query in queries]
+    return [
+        [number for number, paper in enumerate(ready) if matches(query, paper)] for query in queries
+    ]
 
 
 def ask(text: str, *papers: Paper) -> list[int]:
     return answer([parse_query(text)], papers)[0]
 
 
-WORDS = ["gpu", "GPUs", "the", "of", "latency", "latencies", "tail", "k-means", "self-supervised", "don't", "3.14"]
+WORDS = [
+    "gpu",
+    "GPUs",
+    "the",
+    "of",
+    "latency",
+    "latencies",
+    "tail",
+    "k-means",
+    "self-supervised",
+    "don't",
+    "3.14",
+]
 ODD_WORDS = [
-    *("Schrödinger", "schrodinger", "机器", "ω", "$k$-means", r"$10^{-3}$", r"Poincar\'e", "e\u0301t", "½", "$"),
+    *(
+        "Schrödinger",
+        "schrodinger",
+        "机器",
+        "ω",
+        "$k$-means",
+        r"$10^{-3}$",
+        r"Poincar\'e",
+        "e\u0301t",
+        "½",
+        "$",
+    ),
     *(r"$\Lambda$CDM", "λ", "cdm", "$N$body", "H₀", "h", "0", "n_gram", r"$f\sigma_8$"),
 ]
 TEXTS = st.lists(st.sampled_from(WORDS + ODD_WORDS), max_size=7).map(" ".join)
 NAMES = st.sampled_from(
     [
-        *("Bin Liu", "Yi-Bin Liu", "Liu Bin", "B. Liu", "John K. Smith Jr.", "J. Smith", "Smith John"),
+        *(
+            "Bin Liu",
+            "Yi-Bin Liu",
+            "Liu Bin",
+            "B. Liu",
+            "John K. Smith Jr.",
+            "J. Smith",
+            "Smith John",
+        ),
         "John Smith III",
-        *("Ludwig van Beethoven", "L. v. Beethoven", "J.-P. Serre", "Jean-Pierre Serre", "JP Serre", "李 明", "X"),
-        *(r"Fr\'ed\'eric Mot\"as", "Pınar Tözün", "The ATLAS Collaboration", "O'Neill, A.", "P. Toezuen", ""),
+        *(
+            "Ludwig van Beethoven",
+            "L. v. Beethoven",
+            "J.-P. Serre",
+            "Jean-Pierre Serre",
+            "JP Serre",
+            "李 明",
+            "X",
+        ),
+        *(
+            r"Fr\'ed\'eric Mot\"as",
+            "Pınar Tözün",
+            "The ATLAS Collaboration",
+            "O'Neill, A.",
+            "P. Toezuen",
+            "",
+        ),
         *("Jürg Rüegg", "J. Rueegg", r"H\"o\"ok, Örn"),
     ]
 )
-CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cmp-lg", "cs.CL", "I.2.6", "astro-ph"])
+CATEGORIES = st.sampled_from(
+    ["cs.PF", "cs.NA", "math.NA", "hep-th", "cmp-lg", "cs.CL", "I.2.6", "astro-ph"]
+)
 IDS = st.sampled_from(["2603.10026", "hep-th/9901001", "math/0309136"])
 DOIS = st.sampled_from(
     ["10.1103/PhysRevLett.116.061102", "10.1000/Second", "10.1016/0370-2693(93)90001-T", "10.1/a+b"]
@@ -100,38 +150,74 @@ CLAUSES = st.one_of(
     st.builds(
         "{}:{}*".format,
         st.sampled_from(FIELDS_OF_WORDS),
-        st.sampled_from(["g", "gp", "the", "t", "laten", "latenc", "self-super", "k-m", "schr", "3"])
+        st.sampled_from(
+            ["g", "gp", "the", "t", "laten", "latenc", "self-super", "k-m", "schr", "3"]
+        )
         | st.sampled_from(["h", "h_0", "lambdac", "bo"]),
     ),
     st.builds(
         "{}:{}".format,
         st.sampled_from(FIELDS_OF_WORDS),
-        st.sampled_from(["ΛCDM", "h_0", "h₀-gpu", "n_body-λcdm", "nbody", "σ_8", "lambdacdm", "n_gram"]),
+        st.sampled_from(
+            ["ΛCDM", "h_0", "h₀-gpu", "n_body-λcdm", "nbody", "σ_8", "lambdacdm", "n_gram"]
+        ),
     ),
     st.builds(
         'au:"{}"'.format,
         st.sampled_from(
             [
-                *("liu", "bin liu", "liu, b", "liu, bin", "liu, yi-bin", "smith, j k", "smith, john k."),
+                *(
+                    "liu",
+                    "bin liu",
+                    "liu, b",
+                    "liu, bin",
+                    "liu, yi-bin",
+                    "smith, j k",
+                    "smith, john k.",
+                ),
                 *("k smith", "jr", "toezun", "rüegg", "rueegg, jürg", "ruee* j*", "hoeoek"),
-                *("smith jr", "van beethoven, l", "beethoven, ludwig", "l* beeth*", "smi* john", "smith, jo*"),
+                *(
+                    "smith jr",
+                    "van beethoven, l",
+                    "beethoven, ludwig",
+                    "l* beeth*",
+                    "smi* john",
+                    "smith, jo*",
+                ),
                 *("x", "x x"),
-                *("serre j.-p.", "john smith k", "john john", "motas, f", "o'neill, a", "john k smith jr"),
+                *(
+                    "serre j.-p.",
+                    "john smith k",
+                    "john john",
+                    "motas, f",
+                    "o'neill, a",
+                    "john k smith jr",
+                ),
             ]
         ),
     ),
-    st.builds("au:{}*".format, st.sampled_from(["s", "smi", "li", "be", "josé", "atl", "toez", "töz", "to"])),
+    st.builds(
+        "au:{}*".format,
+        st.sampled_from(["s", "smi", "li", "be", "josé", "atl", "toez", "töz", "to"]),
+    ),
     st.builds(
         'author:"{}"'.format,
         st.sampled_from(
             [
-                *("John Smith", "Smith, J.", "John Kevin Smith", "Ludwig van Beethoven", "Jean-Pierre Serre"),
+                *(
+                    "John Smith",
+                    "Smith, J.",
+                    "John Kevin Smith",
+                    "Ludwig van Beethoven",
+                    "Jean-Pierre Serre",
+                ),
                 *("Yibin Liu", "Pinar Toezün", "Jürg Rüegg"),
             ]
         ),
     ),
     st.builds(
-        "cat:{}".format, st.sampled_from(["cs.PF", "cs.NA", "cs", "math", "hep-*", "c*", "cs.*", "cs.p*", "zz.zz"])
+        "cat:{}".format,
+        st.sampled_from(["cs.PF", "cs.NA", "cs", "math", "hep-*", "c*", "cs.*", "cs.p*", "zz.zz"]),
     ),
     st.builds(
         "{}:{}".format,
@@ -139,9 +225,15 @@ CLAUSES = st.one_of(
         st.sampled_from(["2603.10026", "2603.10026v2", "hep-th/9901001"]),
     ),
     st.builds('{}:"{}"'.format, st.sampled_from(["doi", "all"]), DOIS),
-    st.sampled_from(["all:cs.NA", "all:hep-th", "Liu", "bin-liu", '"Bin Liu"', "smit*", "john smith"]),
     st.sampled_from(
-        ["submittedDate:[2025 TO 2025]", "submittedDate:[* TO 202606]", "submittedDate:[20260302 TO *]"]
+        ["all:cs.NA", "all:hep-th", "Liu", "bin-liu", '"Bin Liu"', "smit*", "john smith"]
+    ),
+    st.sampled_from(
+        [
+            "submittedDate:[2025 TO 2025]",
+            "submittedDate:[* TO 202606]",
+            "submittedDate:[20260302 TO *]",
+        ]
     ),
 )
 
@@ -165,7 +257,11 @@ TREES: st.SearchStrategy[Node] = st.recursive(
 
 
 LICENSES = st.sampled_from(
-    ["", "http://creativecommons.org/licenses/by/4.0/", "http://arxiv.org/licenses/nonexclusive-distrib/1.0/"]
+    [
+        "",
+        "http://creativecommons.org/licenses/by/4.0/",
+        "http://arxiv.org/licenses/nonexclusive-distrib/1.0/",
+    ]
 )
 
 
@@ -232,7 +328,9 @@ def test_long_phrases_and_wide_gaps_are_followed_to_their_end(make_paper: MakePa
     words = [f"w{number}" for number in range(40)]
     phrase = " ".join([*words[:20], *["of"] * 9, *words[20:]])
     broken = " ".join([*words[:20], *["of"] * 8, *words[20:]])
-    papers = [make_paper(abstract=text) for text in (phrase, broken, phrase.replace(" of ", " the "))]
+    papers = [
+        make_paper(abstract=text) for text in (phrase, broken, phrase.replace(" of ", " the "))
+    ]
     assert ask(f'abs:"{phrase}"', *papers) == [0, 2]
 
 
@@ -243,17 +341,55 @@ def test_a_phrase_does_not_go_from_one_text_to_the_next(make_paper: MakePaper) -
 
 
 def test_a_phrase_goes_neither_over_the_end_of_a_text_nor_of_all(make_paper: MakePaper) -> None:
-    papers = [make_paper(abstract=text) for text in ("the tail", "latency of the", "tail latency of the tail")]
+    papers = [
+        make_paper(abstract=text)
+        for text in ("the tail", "latency of the", "tail latency of the tail")
+    ]
     asked = ('abs:"tail latency"', 'abs:"latency of the tail"', 'abs:"tail of the latency"')
     assert answer([parse_query(text) for text in asked], papers) == [[2], [2], []]
 
 
 PIECES = st.sampled_from(
     [
-        *("a", "GPU", "the", "GPUs", "k-means", "don't", "Bell's", "Bells'", "3.14", "3,000;5", "e.g."),
+        *(
+            "a",
+            "GPU",
+            "the",
+            "GPUs",
+            "k-means",
+            "don't",
+            "Bell's",
+            "Bells'",
+            "3.14",
+            "3,000;5",
+            "e.g.",
+        ),
         *("_x_", "__"),
-        *("n_gram", "AT&T", "cs.PF", "O'Neill", "x''y", "--", "``quoted''", "ﬁne", "½", "⑴", "10³", "groß", "İ"),
-        *("e\u0301tale", "soft\u00adhyphen", "\u200dx", "a\x00b", "\x01\x1cb", "\u202eright", "\ud800", "a\ufeff"),
+        *(
+            "n_gram",
+            "AT&T",
+            "cs.PF",
+            "O'Neill",
+            "x''y",
+            "--",
+            "``quoted''",
+            "ﬁne",
+            "½",
+            "⑴",
+            "10³",
+            "groß",
+            "İ",
+        ),
+        *(
+            "e\u0301tale",
+            "soft\u00adhyphen",
+            "\u200dx",
+            "a\x00b",
+            "\x01\x1cb",
+            "\u202eright",
+            "\ud800",
+            "a\ufeff",
+        ),
         *(
             *(
                 "机器学习",
@@ -272,21 +408,75 @@ PIECES = st.sampled_from(
             ),
             "·",
         ),
-        *("$k$-means", r"$10^{-3}$", r"$\mathcal{O}(n^2)$", "$5 and $6", r"Poincar\'e", r"\emph{very} odd"),
+        *(
+            "$k$-means",
+            r"$10^{-3}$",
+            r"$\mathcal{O}(n^2)$",
+            "$5 and $6",
+            r"Poincar\'e",
+            r"\emph{very} odd",
+        ),
         *("{x}", "$"),
-        *(r"$x$\,K", r"RX$~$J1713.7", r"$1\,$", r"$\;2$", r"$\,$", r"\civ", r"\sigma-meson", r"{1, 2}", "$$x_1$$"),
-        *(r"\emph{a $x$ b}", r"\cite[p. 2]{x}", r"\footnote", r"\[ x \]", r"\begin{a} x \end{a}", r"\'", r"\frac"),
+        *(
+            r"$x$\,K",
+            r"RX$~$J1713.7",
+            r"$1\,$",
+            r"$\;2$",
+            r"$\,$",
+            r"\civ",
+            r"\sigma-meson",
+            r"{1, 2}",
+            "$$x_1$$",
+        ),
+        *(
+            r"\emph{a $x$ b}",
+            r"\cite[p. 2]{x}",
+            r"\footnote",
+            r"\[ x \]",
+            r"\begin{a} x \end{a}",
+            r"\'",
+            r"\frac",
+        ),
         *("{", "}"),
-        *(r"$\Lambda$CDM", "ΛCDM", r"\Lambda CDM", "$N$body", "$H_{0}$", "H$_0$", r"$N_{\rm eff}$s", "$k_BT$"),
-        *(r"$13{\rm TeV}$", r"$f\sigma_8$", r"x$\bar{p}$p", r"$\rm 5GeV$", r"\mathcal{N}x", r"$\text{a b}$c"),
+        *(
+            r"$\Lambda$CDM",
+            "ΛCDM",
+            r"\Lambda CDM",
+            "$N$body",
+            "$H_{0}$",
+            "H$_0$",
+            r"$N_{\rm eff}$s",
+            "$k_BT$",
+        ),
+        *(
+            r"$13{\rm TeV}$",
+            r"$f\sigma_8$",
+            r"x$\bar{p}$p",
+            r"$\rm 5GeV$",
+            r"\mathcal{N}x",
+            r"$\text{a b}$c",
+        ),
         *("x_a", "xᵅ₁²", r"Erd\H{o}$s$", r"{\S}$x$", "V·s", "$a$$b$", "$机$x"),
-        *("\\", r"{\it old}", "~", "Fig.~3", "^2", "x_1", "\n", "\u2028", "\u00a0", "ß", "Ö", "ö\u0308"),
+        *(
+            "\\",
+            r"{\it old}",
+            "~",
+            "Fig.~3",
+            "^2",
+            "x_1",
+            "\n",
+            "\u2028",
+            "\u00a0",
+            "ß",
+            "Ö",
+            "ö\u0308",
+        ),
         *("A.", "J.-P."),
     ]
 )
-ODD_TEXTS = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", " ", "\n", "-", ",", ".", "/"])), max_size=8).map(
-    lambda pairs: "".join(piece + sign for piece, sign in pairs)
-)
+ODD_TEXTS = st.lists(
+    st.tuples(PIECES, st.sampled_from(["", " ", " ", "\n", "-", ",", ".", "/"])), max_size=8
+).map(lambda pairs: "".join(piece + sign for piece, sign in pairs))
 ANY_TEXTS = st.one_of(ODD_TEXTS, st.text(max_size=30))
 
 
@@ -312,7 +502,9 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
 
 
 @given(names=st.lists(st.lists(ANY_TEXTS, max_size=3), min_size=1, max_size=4))
-def test_names_are_cut_as_those_of_the_single_paper(names: list[list[str]], make_paper: MakePaper) -> None:
+def test_names_are_cut_as_those_of_the_single_paper(
+    names: list[list[str]], make_paper: MakePaper
+) -> None:
     papers = [make_paper(authors=each) for each in names]
     shelf = _Batch(papers, {})
     for number, paper in enumerate(papers):

@@ -28,11 +28,14 @@ ADDRESSES = [
 def test_each_licence_of_arxivs_is_known_by_its_address(address: str, name: str) -> None:
     assert spell_licence(address) == name
     paper = make_paper("2611.00001", license=address)
-    assert [one for one in LICENCES if matches(parse_query(f"lic:{one}"), paper)] == [name] * bool(name)
+    assert [one for one in LICENCES if matches(parse_query(f"lic:{one}"), paper)] == [name] * bool(
+        name
+    )
 
 
 @pytest.mark.parametrize(
-    "written", ["lic:cc-by", "lic:BY", "lic:CC-BY", "lic:cc-by-4.0", 'lic:"CC BY"', f'lic:"{CC}/by/4.0/"']
+    "written",
+    ["lic:cc-by", "lic:BY", "lic:CC-BY", "lic:cc-by-4.0", 'lic:"CC BY"', f'lic:"{CC}/by/4.0/"'],
 )
 def test_a_licence_may_be_written_short_or_by_its_address(written: str) -> None:
     assert parse_query(written).canonical == "lic:cc-by"
@@ -46,7 +49,10 @@ def test_another_licence_is_refused_with_those_that_there_are() -> None:
 
 
 def test_the_index_decides_as_the_evaluator_and_the_reason_names_the_licence() -> None:
-    papers = [make_paper(f"2611.{number:05}", license=address) for number, (address, _) in enumerate(ADDRESSES, 1)]
+    papers = [
+        make_paper(f"2611.{number:05}", license=address)
+        for number, (address, _) in enumerate(ADDRESSES, 1)
+    ]
     query = parse_query("cat:cs.PF ANDNOT lic:arxiv AND lic:cc-by")
     (found,) = PaperIndex(papers).find([query])
     met = [papers[number] for number in found]
@@ -62,7 +68,9 @@ def test_the_index_decides_as_the_evaluator_and_the_reason_names_the_licence() -
         ("cat:cs.PF ANDNOT lic:cc-by", "cat:cs.PF"),
     ],
 )
-def test_arxiv_is_asked_for_more_and_the_author_of_the_query_is_told(written: str, asked: str) -> None:
+def test_arxiv_is_asked_for_more_and_the_author_of_the_query_is_told(
+    written: str, asked: str
+) -> None:
     query = parse_query(written)
     assert to_arxiv(query) == asked
     assert ["only of harvested papers" in note.message for note in query.notes] == [True]

@@ -61,7 +61,10 @@ def read(text: str) -> str:
         # letter case, other spellings
         *(("TI:Graph", "ti:graph"), ("title:Graph", "ti:graph"), ("abstract: Graph", "abs:graph")),
         ("arXiv:2603.10026", "id:2603.10026"),
-        ("a1 and b1 or c1 andnot d1 Not e1", "(all:a1 AND all:b1) OR (all:c1 ANDNOT all:d1 ANDNOT all:e1)"),
+        (
+            "a1 and b1 or c1 andnot d1 Not e1",
+            "(all:a1 AND all:b1) OR (all:c1 ANDNOT all:d1 ANDNOT all:e1)",
+        ),
         # precedence and association
         ("a1 AND b1 OR c1", "(all:a1 AND all:b1) OR all:c1"),
         ("a1 OR b1 AND c1", "all:a1 OR (all:b1 AND all:c1)"),
@@ -108,13 +111,26 @@ def read(text: str) -> str:
         # names
         ('au:"Bin Liu"', 'au:"bin liu"'),
         ("au:del_maestro", 'au:"del maestro"'),
-        *(("au:Smith_J", 'au:"smith, j"'), ("au:smit*", "au:smit*"), ('au:"liu b*"', 'au:"liu b*"')),
+        *(
+            ("au:Smith_J", 'au:"smith, j"'),
+            ("au:smit*", "au:smit*"),
+            ('au:"liu b*"', 'au:"liu b*"'),
+        ),
         *(("au:will", "au:will"), ('au:"or"', "au:or")),
         ("author:smith_jr_j", 'author:"j smith"'),
         # categories
-        *(("cat:CS.pf", "cat:cs.PF"), ('cat:"cs.PF"', "cat:cs.PF"), ("cat:cs", "cat:cs"), ("cat:cs.*", "cat:cs")),
+        *(
+            ("cat:CS.pf", "cat:cs.PF"),
+            ('cat:"cs.PF"', "cat:cs.PF"),
+            ("cat:cs", "cat:cs"),
+            ("cat:cs.*", "cat:cs"),
+        ),
         *(("cat:cs.", "cat:cs"), ("cat:CS.c*", "cat:cs.C*"), ("cat:astro-ph*", "cat:astro-ph*")),
-        *(("cat:cs.NA", "cat:math.NA"), ("cat:math.MP", "cat:math-ph"), ("cat:cmp-lg", "cat:cs.CL")),
+        *(
+            ("cat:cs.NA", "cat:math.NA"),
+            ("cat:math.MP", "cat:math-ph"),
+            ("cat:cmp-lg", "cat:cs.CL"),
+        ),
         # a blank behind the prefix
         ("ti: neural", "ti:neural"),
         ("abs:\n (a1 OR b1)", "abs:a1 OR abs:b1"),
@@ -164,8 +180,18 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ('auhtor:"Keiko Lindquell"', 0, "auhtor: is not a known prefix", "Did you mean author:?"),
         ("autor:Lindquell_K", 0, "autor: is not a known prefix", "Did you mean author:?"),
         ("author:smith", 7, "'smith' is not a full name", "Write au:smith. It finds everybody"),
-        ("author:Percy Liang OR x1", 7, "'Percy' is not a full name", 'Write author:"Percy Liang".'),
-        ("https://dblp.org/search?q=gpu", 0, "Only addresses at arXiv", "Paste an address of arXiv"),
+        (
+            "author:Percy Liang OR x1",
+            7,
+            "'Percy' is not a full name",
+            'Write author:"Percy Liang".',
+        ),
+        (
+            "https://dblp.org/search?q=gpu",
+            0,
+            "Only addresses at arXiv",
+            "Paste an address of arXiv",
+        ),
         ("a1 https://arxiv.org/abs/2603.10026", 3, "An address must be alone", 'id:"2603.10026"'),
         ("a1 ti:", 3, "nothing to search for", "ti:word"),
         ("ti: AND a1", 0, "nothing to search for", "ti:word"),
@@ -175,7 +201,12 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("ti:++", 3, "no word", "Only words"),
         ('au:"."', 4, "no word", "Only words"),
         ("a1 abs:=", 7, "= goes directly before one word", "Write abs:=word,"),
-        ("a1 =(b1 OR c1)", 3, "= goes directly before one word", "Write =word, and = before each word"),
+        (
+            "a1 =(b1 OR c1)",
+            3,
+            "= goes directly before one word",
+            "Write =word, and = before each word",
+        ),
         ("abs:=b1*", 7, "= wants the word as it is", "Write abs:b1*, or abs:=b1."),
         ("a1 cat:=cs.PF", 3, "cat: is never stemmed", "Write cat:cs.PF."),
         ('au:(a1 OR ="b1 c1")', 10, "au: is never stemmed", 'Write au:"b1 c1".'),
@@ -187,9 +218,19 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("why?", 3, "? cannot be used here", "Write for example why."),
         ("?", 0, "? cannot be used here", "transf*"),
         ("au:sm?th", 5, "? cannot be used here", "Write for example au:sm*."),
-        ('ti:"neutr?n star"', 9, "? cannot be used here", "Write for example ti:(neutr* AND star)."),
+        (
+            'ti:"neutr?n star"',
+            9,
+            "? cannot be used here",
+            "Write for example ti:(neutr* AND star).",
+        ),
         ('author:"Jan M?ller"', 13, "? cannot be used here", 'Write for example au:"Jan M*".'),
-        ("jr:Phys.*", 8, "needs the beginning of a word directly before it", "Write for example jr:phys*."),
+        (
+            "jr:Phys.*",
+            8,
+            "needs the beginning of a word directly before it",
+            "Write for example jr:phys*.",
+        ),
         ("GPT-*", 4, "needs the beginning of a word directly before it", "Write for example gpt*."),
         ('au:"Li* *ei"', 8, "* cannot be used here", 'Write for example au:"Li* ei".'),
         ("cs.?V", 3, "? cannot be used here", "Write for example cs.*."),
@@ -198,7 +239,12 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("cat:[cs]", 0, "These brackets have no meaning here", "Write cat:cs."),
         ("id:26.1", 3, "not an arXiv identifier", "2603.10026"),
         ("doi:abc", 4, "not a DOI", "10.1103"),
-        ("submittedDate:2024", 0, "Dates are written in another way", "Write submittedDate:[2024 TO 2024]."),
+        (
+            "submittedDate:2024",
+            0,
+            "Dates are written in another way",
+            "Write submittedDate:[2024 TO 2024].",
+        ),
         ("submittedDate:[2024", 14, "square brackets", "[20260301 TO 20260331]"),
         ("submittedDate:[2025 TO 2024]", 15, "is after", "[20260301 TO 20260331]"),
         ("x" * 40_001, 40_000, "longer than 40,000", "several"),
@@ -206,10 +252,17 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         (f"NOT ti:zz ANDNOT {nest(65)}", 733, "More than 64 parentheses", "Use fewer parentheses"),
         ("x " * 501, 1_000, "more than 500 terms", "several"),
         ("(" * 65 + "x" + ")" * 65, 64, "More than 64 parentheses", "Use fewer parentheses"),
-        ("x OR NOT (" * 33 + "x y" + ")" * 33, 329, "More than 64 parentheses", "Use fewer parentheses"),
+        (
+            "x OR NOT (" * 33 + "x y" + ")" * 33,
+            329,
+            "More than 64 parentheses",
+            "Use fewer parentheses",
+        ),
     ],
 )
-def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int, message: str, hint: str) -> None:
+def test_a_query_is_refused_at_the_place_that_is_wrong(
+    text: str, position: int, message: str, hint: str
+) -> None:
     with pytest.raises(QueryError) as caught:
         parse_query(text)
     assert caught.value.position == position
@@ -218,7 +271,9 @@ def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int,
     assert caught.value.text == text
 
 
-@pytest.mark.parametrize("text", ["x" * 39_990, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"])
+@pytest.mark.parametrize(
+    "text", ["x" * 39_990, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"]
+)
 def test_a_query_at_the_limits_is_read(text: str) -> None:
     assert parse_query(text).canonical.startswith(("all:x", "NOT all:x"))
 
@@ -235,17 +290,42 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
     ("text", "kind", "position", "words"),
     [
         ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, "must match, as with AND"),
-        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; in quotes, "a1 b1 c1" finds the words side by side'),
-        ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
-        ("ti:=a1 b1 =c1", NoteKind.MISSING_OPERATOR, 7, '; ti:= goes with a1 alone, and ti:="a1 b1" finds'),
+        (
+            "a1 b1 c1",
+            NoteKind.MISSING_OPERATOR,
+            3,
+            '; in quotes, "a1 b1 c1" finds the words side by side',
+        ),
+        (
+            "ti:a1 b1 c1",
+            NoteKind.MISSING_OPERATOR,
+            6,
+            'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words',
+        ),
+        (
+            "ti:=a1 b1 =c1",
+            NoteKind.MISSING_OPERATOR,
+            7,
+            '; ti:= goes with a1 alone, and ti:="a1 b1" finds',
+        ),
         ('a1 AND "=b1"', NoteKind.LEFT_OUT, 7, "between quotes a = is ignored"),
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' contains no word"),
         ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "perhaps cs.PF is meant"),
-        ("abs:GPU ANDNOT abs:gpu", NoteKind.READ_AS, 0, "this brings nothing: it excludes what it wants"),
+        (
+            "abs:GPU ANDNOT abs:gpu",
+            NoteKind.READ_AS,
+            0,
+            "this brings nothing: it excludes what it wants",
+        ),
         ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is not a category of arXiv"),
         ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
-        ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "reads lastUpdatedDate as submittedDate"),
+        (
+            "lastUpdatedDate:[2024 TO 2025]",
+            NoteKind.READ_AS,
+            0,
+            "reads lastUpdatedDate as submittedDate",
+        ),
         ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "perhaps cond-mat.stat-mech is meant"),
         ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "perhaps cs.PF or cs.PL is meant"),
     ],
@@ -276,7 +356,11 @@ def test_a_query_that_no_paper_can_meet_is_known_for_it(text: str, is_futile: bo
 
 def test_each_row_of_words_is_offered_as_a_phrase() -> None:
     notes = parse_query("co:x1 ti:a1 b1 AND abs:(c1 d1) OR au:e1 f1").notes
-    assert [(note.position, note.message.rpartition("; ")[2]) for note in notes if "OR:" not in note.message] == [
+    assert [
+        (note.position, note.message.rpartition("; ")[2])
+        for note in notes
+        if "OR:" not in note.message
+    ] == [
         (6, "all parts must match, as with AND (on arXiv any part is enough)"),
         (12, 'ti: goes with a1 alone, and ti:"a1 b1" finds the words side by side'),
         (27, 'in quotes, "c1 d1" finds the words side by side'),
@@ -284,7 +368,9 @@ def test_each_row_of_words_is_offered_as_a_phrase() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["a1 b*", 'a1 "b1"', "a1 cat:cs.PF", "au:a1 b1", " ".join("abcdefghij")])
+@pytest.mark.parametrize(
+    "text", ["a1 b*", 'a1 "b1"', "a1 cat:cs.PF", "au:a1 b1", " ".join("abcdefghij")]
+)
 def test_what_is_no_row_of_a_few_words_is_offered_as_none(text: str) -> None:
     assert not any("side by side" in note.message for note in parse_query(text).notes)
 
@@ -313,10 +399,43 @@ def test_equal_conditions_are_one_object() -> None:
 QUERY_PARTS = st.sampled_from(
     [*"()\"“”«-=*?:[],.&|_'  \n\x00\udc80"]
     + [f"{prefix}:" for prefix in ("ti", "AU", "cat", "id", "doi", "all", "foo")]
-    + ["submittedDate:[2024 TO ", "AND ", "or ", "ANDNOT ", "NOT ", "the", "gpu", "cs.PF", "hep-th", "smith_j"]
-    + ["%22", "%20", "%252", "%2B", "+", "+OR+", "+ti:", "cs.AI+cs.CV", "cat: ", "search_query=", "&start=0"]
     + [
-        *("10.1000/x(1)", "10.1000/a+or+b", "2603.10026v2", "Newton's", "É", "$\\mu$", "\\'e", "{+}or+", "\\%20"),
+        "submittedDate:[2024 TO ",
+        "AND ",
+        "or ",
+        "ANDNOT ",
+        "NOT ",
+        "the",
+        "gpu",
+        "cs.PF",
+        "hep-th",
+        "smith_j",
+    ]
+    + [
+        "%22",
+        "%20",
+        "%252",
+        "%2B",
+        "+",
+        "+OR+",
+        "+ti:",
+        "cs.AI+cs.CV",
+        "cat: ",
+        "search_query=",
+        "&start=0",
+    ]
+    + [
+        *(
+            "10.1000/x(1)",
+            "10.1000/a+or+b",
+            "2603.10026v2",
+            "Newton's",
+            "É",
+            "$\\mu$",
+            "\\'e",
+            "{+}or+",
+            "\\%20",
+        ),
         *("机", "\u0301", "İ", "ß", "\ufb01"),
     ]
 )

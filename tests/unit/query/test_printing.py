@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from digest.model.errors import QueryError
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape, parse_query
-from digest.query.canonical import canonicalise, measure_nesting, print_canonical, print_outline, print_tree
+from digest.query.canonical import (
+    canonicalise,
+    measure_nesting,
+    print_canonical,
+    print_outline,
+    print_tree,
+)
 
 LEAVES = st.sampled_from(
     [
@@ -56,9 +62,38 @@ def test_a_canonical_text_is_its_own_canonical_text(tree: Node) -> None:
 
 ATOMS = st.sampled_from(
     (
-        *("ʼ", "'", "’", "`", ".", "-", "\u2011", ",", " ", "_", "é", "e\u0301", "\u200d", "\u00ad", "ß"),
+        *(
+            "ʼ",
+            "'",
+            "’",
+            "`",
+            ".",
+            "-",
+            "\u2011",
+            ",",
+            " ",
+            "_",
+            "é",
+            "e\u0301",
+            "\u200d",
+            "\u00ad",
+            "ß",
+        ),
         *("İ", "·"),
-        *("\x7f", "\u2028", "smith", "O", "Igor", "J", "van", "Jr", "王", "10.1/x", "2603.10026", "cs.LG"),
+        *(
+            "\x7f",
+            "\u2028",
+            "smith",
+            "O",
+            "Igor",
+            "J",
+            "van",
+            "Jr",
+            "王",
+            "10.1/x",
+            "2603.10026",
+            "cs.LG",
+        ),
         *("(b)", "$x$", "{", "\\'", "and", "1", "$H_0$", "$k_BT$", "\\Lambda ", "ΛCDM", "₀", "ᵅ"),
     )
 )
@@ -72,14 +107,18 @@ ATOMS = st.sampled_from(
 @example("author:", "Igorʼ Tyutin")
 @example("all:", "2603.10026 ,")
 @example("doi:", "10.1/x\x7f")
-def test_whatever_text_is_accepted_is_kept_in_a_form_that_reads_the_same(prefix: str, text: str) -> None:
+def test_whatever_text_is_accepted_is_kept_in_a_form_that_reads_the_same(
+    prefix: str, text: str
+) -> None:
     with contextlib.suppress(QueryError):
         query = parse_query(f'{prefix}"{text}"')
         assert parse_query(query.canonical).tree == query.tree == canonicalise(query.tree)
 
 
 @given(TREES, st.randoms())
-def test_order_grouping_and_repetition_do_not_change_the_canonical_text(tree: Node, random: object) -> None:
+def test_order_grouping_and_repetition_do_not_change_the_canonical_text(
+    tree: Node, random: object
+) -> None:
     shuffled = _shuffle(tree, random)
     assert print_canonical(shuffled) == print_canonical(tree)
 
@@ -134,9 +173,19 @@ def test_nesting_is_how_many_parentheses_are_open_at_once(tree: Node) -> None:
         ("NOT ti:gpu", ["not ti:gpu"]),
         (
             'cat:cs.PF AND (ti:gpu OR abs:"tail latency") ANDNOT co:withdrawn',
-            ["all of", "  cat:cs.PF", "  any of", "    ti:gpu", '    abs:"tail latency"', "  not co:withdrawn"],
+            [
+                "all of",
+                "  cat:cs.PF",
+                "  any of",
+                "    ti:gpu",
+                '    abs:"tail latency"',
+                "  not co:withdrawn",
+            ],
         ),
-        ("a1 OR NOT (b1 AND c1)", ["any of", "  all:a1", "  not all of", "    all:b1", "    all:c1"]),
+        (
+            "a1 OR NOT (b1 AND c1)",
+            ["any of", "  all:a1", "  not all of", "    all:b1", "    all:c1"],
+        ),
     ],
 )
 def test_the_outline_of_a_query_shows_groups_by_their_indent(text: str, lines: list[str]) -> None:

@@ -84,7 +84,9 @@ def test_a_reason_names_the_clause_and_the_raw_places(
         ("(ti:tail AND cat:cs.PF) OR (ti:tail AND cat:cs.DC)", ["ti:tail", "cat:cs.PF"]),
     ],
 )
-def test_only_clauses_that_contributed_are_reasons_each_once(query: str, clauses: list[str], paper: Paper) -> None:
+def test_only_clauses_that_contributed_are_reasons_each_once(
+    query: str, clauses: list[str], paper: Paper
+) -> None:
     assert [clause for clause, _ in explain(query, paper)] == clauses
 
 
@@ -100,7 +102,9 @@ def test_spans_say_which_author_category_or_doi(paper: Paper) -> None:
 def test_a_letter_made_by_tex_is_pointed_to_with_its_tex(make_paper: MakePaper) -> None:
     paper = make_paper(title=r"Na{\"\i}ve B\'ezier curves")
     assert explain('ti:"naive bezier"', paper) == [('ti:"naive bezier"', [r"Na{\"\i}ve B\'ezier"])]
-    assert explain("ti:szegő", make_paper(title=r"On Szeg\H{o} kernels")) == [("ti:szegő", [r"Szeg\H{o}"])]
+    assert explain("ti:szegő", make_paper(title=r"On Szeg\H{o} kernels")) == [
+        ("ti:szegő", [r"Szeg\H{o}"])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,11 @@ def test_what_two_readings_of_a_text_meet_is_one_place(
 
 def test_an_analysed_paper_has_the_same_reasons(paper: Paper) -> None:
     query = parse_query("tail AND cat:cs.PF")
-    assert find_reasons(query, analyse(paper)) == find_reasons(query.tree, paper) == find_reasons(query, paper)
+    assert (
+        find_reasons(query, analyse(paper))
+        == find_reasons(query.tree, paper)
+        == find_reasons(query, paper)
+    )
 
 
 TEXTS = st.text(st.sampled_from("abAB é'-.\\{}$\"^_μ\n1İß"), max_size=40)
@@ -146,15 +154,25 @@ def test_spans_cover_words_that_the_clause_means(
     for span in (span for reason in reasons for span in reason.spans):
         raw = shown(paper, span)
         assert raw
-        if not set(title + abstract) & set('\\{}$"^_'):  # in formulas blanks go, and words grow together
-            assert stem(fold_word(word)) in {stem(fold_word(found.text)) for found in split_words(raw)}
+        if not set(title + abstract) & set(
+            '\\{}$"^_'
+        ):  # in formulas blanks go, and words grow together
+            assert stem(fold_word(word)) in {
+                stem(fold_word(found.text)) for found in split_words(raw)
+            }
 
 
 @given(
-    title=st.lists(st.sampled_from(["GPU", "Größe", "größe,", "the", "tail-gpu", "x"]), max_size=8).map(" ".join),
-    text=st.sampled_from(["ti:gpu", "ti:grosse", 'ti:"gpu grosse"', 'ti:"tail gpu"', "ti:gpu-grosse", "ti:gro*"]),
+    title=st.lists(
+        st.sampled_from(["GPU", "Größe", "größe,", "the", "tail-gpu", "x"]), max_size=8
+    ).map(" ".join),
+    text=st.sampled_from(
+        ["ti:gpu", "ti:grosse", 'ti:"gpu grosse"', 'ti:"tail gpu"', "ti:gpu-grosse", "ti:gro*"]
+    ),
 )
-def test_a_condition_is_met_exactly_where_it_has_a_place(title: str, text: str, make_paper: MakePaper) -> None:
+def test_a_condition_is_met_exactly_where_it_has_a_place(
+    title: str, text: str, make_paper: MakePaper
+) -> None:
     paper = make_paper(title=title)
     query = parse_query(text)
     places = [span for reason in find_reasons(query, paper) for span in reason.spans]
@@ -188,8 +206,16 @@ def test_spans_survive_tex_and_folded_blanks(
     assert reason.spans
     for span in reason.spans:
         marked = "".join(
-            part.text for part in to_segments(paper.title, [(span.start, span.end)]) if part.is_marked
+            part.text
+            for part in to_segments(paper.title, [(span.start, span.end)])
+            if part.is_marked
         )
         found = [word.text for word in split_words(marked)]
-        pairs = list(zip(found, wanted, strict=True))  # any word may stand in the place of a stop word
-        assert all(stem(fold_word(one)) == stem(fold_word(two)) for one, two in pairs if two not in STOP_WORDS)
+        pairs = list(
+            zip(found, wanted, strict=True)
+        )  # any word may stand in the place of a stop word
+        assert all(
+            stem(fold_word(one)) == stem(fold_word(two))
+            for one, two in pairs
+            if two not in STOP_WORDS
+        )

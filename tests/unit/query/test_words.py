@@ -75,7 +75,13 @@ def test_there_are_33_stop_words() -> None:
     [
         *(("Schrödinger", "schrodinger"), ("Pınar Tözün", "pinar tozun")),
         ("Łukasz Ørsted Đorđe", "lukasz orsted dorde"),
-        *(("Straße", "strasse"), ("ﬁnite", "finite"), ("Æon", "aeon"), ("İstanbul", "istanbul"), ("H₂O", "h2o")),
+        *(
+            ("Straße", "strasse"),
+            ("ﬁnite", "finite"),
+            ("Æon", "aeon"),
+            ("İstanbul", "istanbul"),
+            ("H₂O", "h2o"),
+        ),
         ("Ω ΛΌΓΟΣ λόγος", "ω λογοσ λογοσ"),
     ],
 )
@@ -102,7 +108,12 @@ def test_folding_twice_is_folding_once(text: str) -> None:
         ("synlog", "synlogy synlogying"),
         # else not, or not after the first step
         ("theologi", "theology theologies"),
-        *(("biologi", "biology biologies"), ("abli", "ably"), ("nobli", "nobly"), ("bylogi", "bylogy")),
+        *(
+            ("biologi", "biology biologies"),
+            ("abli", "ably"),
+            ("nobli", "nobly"),
+            ("bylogi", "bylogy"),
+        ),
         ("technologi", "technologial technologier"),
     ],
 )
@@ -131,7 +142,11 @@ def test_underscores_alone_are_no_word_however_many_they_are() -> None:
         ("α.x_1.5", "alpha.x1.5", ("alpha", "x", "1.5")),
         *(("x_a", "xa", ("x", "a")), ("Σ's", "sigma", ()), ("_x_", "x", ())),
         ("_the_", read_word("the"), ()),
-        ("λόγος", "lambdaomicrongammaomicronsigma", ("lambda", "omicron", "gamma", "omicron", "sigma")),
+        (
+            "λόγος",
+            "lambdaomicrongammaomicronsigma",
+            ("lambda", "omicron", "gamma", "omicron", "sigma"),
+        ),
         *(("größe", "grosse", ()), ("Hawaiʻi", "hawaiʻi", ()), ("GPT4", "gpt4", ())),
     ],
 )
@@ -153,13 +168,19 @@ PARTED = st.text(st.sampled_from("aS1.,'’·_Λςά₀²ᵅᵢ̄\u0301\u00adé�
 def test_the_parts_of_a_word_are_all_of_it_in_order_and_none_has_parts_itself(text: str) -> None:
     for written in cut_words(text):
         parts = split_parts(written)
-        assert part_word(spell_word(written)) == part_word(written) == tuple(part.text for part in parts)
+        assert (
+            part_word(spell_word(written))
+            == part_word(written)
+            == tuple(part.text for part in parts)
+        )
         end = 0
         for part in parts:
             assert end <= part.start < part.end
             assert part_word(written[part.start : part.end]) == ()
             end = part.end
         signs = str.maketrans("", "", "_.,'’·")
-        if parts and not re.search(r"['’][sS]", written):  # whose part is read without its possessive
+        if parts and not re.search(
+            r"['’][sS]", written
+        ):  # whose part is read without its possessive
             whole = read_word(written)
             assert "".join(part_word(written)).translate(signs) == whole.translate(signs)

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from digest.model.destinations import Destination
 from digest.model.messages import Delivery, DeliveryState, Digest, Links
-from digest.model.subscriptions import Abstracts, Destination, Grouping
+from digest.model.subscriptions import Abstracts, Grouping
 from digest.plan.order import arrange
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
@@ -61,7 +62,9 @@ def deliver() -> MakeDelivery:
 def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Write:
     """Renders a digest as the bytes of a mail."""
 
-    def write_mail(digest: Digest, links: Links = SAMPLE_LINKS, *, sender: MailIdentity = identity) -> bytes:
+    def write_mail(
+        digest: Digest, links: Links = SAMPLE_LINKS, *, sender: MailIdentity = identity
+    ) -> bytes:
         return renderer.render(digest, deliver("mailto:reader@example.org"), links, sender).body
 
     return write_mail
@@ -90,10 +93,18 @@ def read_posts(
     """Return the bodies of all Slack messages of a digest."""
     parts = len(renderer.divide(digest, Destination.parse("slack:#papers")))
     deliveries = [
-        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" * bool(part))
+        deliver(
+            "slack:#papers",
+            part=part,
+            parts=parts,
+            parent_remote_id="1764000000.000100" * bool(part),
+        )
         for part in range(parts)
     ]
-    return [json.loads(renderer.render(digest, delivery, links, IDENTITY).body) for delivery in deliveries]
+    return [
+        json.loads(renderer.render(digest, delivery, links, IDENTITY).body)
+        for delivery in deliveries
+    ]
 
 
 def read_parts(raw: bytes) -> tuple[str, str]:

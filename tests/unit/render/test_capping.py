@@ -40,7 +40,9 @@ def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND) -> Dig
     return make_digest(entries, shown=count if cap is None else min(cap, count), group_by=group_by)
 
 
-DIGESTS = st.builds(make, st.integers(0, 45), st.none() | st.integers(1, 30), st.sampled_from(Grouping))
+DIGESTS = st.builds(
+    make, st.integers(0, 45), st.none() | st.integers(1, 30), st.sampled_from(Grouping)
+)
 
 
 @settings(max_examples=60 if IS_NIGHTLY else 10)
@@ -59,7 +61,9 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
         assert sum(int(part.split()[-1]) for part in rest.parts.split(" · ")) == rest.count
 
 
-@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # a digest of hundreds of papers is one
+@pytest.mark.filterwarnings(
+    "ignore:Generating overly large repr"
+)  # a digest of hundreds of papers is one
 @settings(max_examples=60 if IS_NIGHTLY else 5)
 @given(digest=DIGESTS, links=st.sampled_from([SAMPLE_LINKS, Links()]))
 @example(make(400, 1), Links())
@@ -71,24 +75,43 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
     delivery = deliver("mailto:reader@example.org")
     plain, html = read_parts(RENDERER.render(digest, delivery, links, IDENTITY).body)
-    named = {f"{number:03d}" for number in range(1, min(len(digest.entries), digest.shown + 100) + 1)}
-    assert set(_TITLE.findall(html)) == (titles if links.web_view else named), "many mail readers show this alone"
-    listed = titles if links.web_view else {f"{number:03d}" for number in range(1, len(digest.entries) + 1)}
+    named = {
+        f"{number:03d}" for number in range(1, min(len(digest.entries), digest.shown + 100) + 1)
+    }
+    assert set(_TITLE.findall(html)) == (titles if links.web_view else named), (
+        "many mail readers show this alone"
+    )
+    listed = (
+        titles
+        if links.web_view
+        else {f"{number:03d}" for number in range(1, len(digest.entries) + 1)}
+    )
     assert set(_TITLE.findall(plain)) == listed
     for mail in (plain, html):
         assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
         told = links.web_view or "".join(left_out[-1:] if mail is plain else left_out[:100][-1:])
         assert not hidden or told in mail
-    posts = [json.dumps(post, ensure_ascii=False) for post in read_posts(RENDERER, deliver, digest, links)]
+    posts = [
+        json.dumps(post, ensure_ascii=False)
+        for post in read_posts(RENDERER, deliver, digest, links)
+    ]
     assert set(_TITLE.findall("".join(posts))) >= titles
-    assert (re.search(rf"{hidden} more(?: in the browser| \(|:)", posts[0]) is not None) is (hidden > 0)
-    assert all(where in posts[0] for where in ([links.web_view] if links.web_view else left_out[:20]) if hidden)
+    assert (re.search(rf"{hidden} more(?: in the browser| \(|:)", posts[0]) is not None) is (
+        hidden > 0
+    )
+    assert all(
+        where in posts[0]
+        for where in ([links.web_view] if links.web_view else left_out[:20])
+        if hidden
+    )
     page = RENDERER.render_page(digest, links)
     assert page.count('id="paper-') == len(digest.entries), "nothing is cut on a page"
     terminal = RENDERER.render_terminal(digest, width=96, color=False, limit=None)
     assert all(f"Paper no. {number}." in terminal for number in titles)
     assert (f"{hidden} more" in terminal) is (hidden > 0)
-    event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)["data"]
+    event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)[
+        "data"
+    ]
     assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in event["papers"])
     assert len(event["papers"]) + event["rest"]["count"] == len(digest.entries)
     assert len(event["papers"]) == min(len(digest.entries), 100)

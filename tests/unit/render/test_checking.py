@@ -24,13 +24,23 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
 @pytest.mark.parametrize(
     ("name", "source", "message"),
     [
-        ("email/subject.txt", "{{ groups[0].title }}", "subject.txt, line 1"),  # on a quiet day only
+        (
+            "email/subject.txt",
+            "{{ groups[0].title }}",
+            "subject.txt, line 1",
+        ),  # on a quiet day only
         ("slack/digest.txt", "# {{ digest.title }}", "Slack would refuse it: there is no fallback"),
-        ("web/unsubscribed.html", "{% if undo_until and not contact %}{{ no }}{% endif %}", "cribed.html, line 1"),
+        (
+            "web/unsubscribed.html",
+            "{% if undo_until and not contact %}{{ no }}{% endif %}",
+            "cribed.html, line 1",
+        ),
         ("web/frame.html", "{{ nobody }}", "frame.html, line 1: there is no 'nobody' here"),
     ],
 )
-def test_a_template_that_fails_is_told(tmp_path: Path, name: str, source: str, message: str) -> None:
+def test_a_template_that_fails_is_told(
+    tmp_path: Path, name: str, source: str, message: str
+) -> None:
     (tmp_path / name).parent.mkdir()
     (tmp_path / name).write_text(source)
     problems = [problem.message for problem in check_templates(Renderer([tmp_path]))]

@@ -19,7 +19,9 @@ FOLLOWS = "What is missing comes in your next digest"
 
 
 def test_an_announcement_that_is_not_out_yet_is_late() -> None:
-    view = describe_coverage(make_coverage(3, is_complete=False, is_awaited=True, since=date(2026, 11, 16)))
+    view = describe_coverage(
+        make_coverage(3, is_complete=False, is_awaited=True, since=date(2026, 11, 16))
+    )
     assert view.state is CoverageState.INCOMPLETE
     assert view.sentence == "arXiv's newest announcement is late. Its papers come when it is out"
 
@@ -46,7 +48,9 @@ def test_a_digest_of_several_announcements_is_called_after_their_days(slot: str)
 
 def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
     texts = tuple((text, text) for text in (f"abs:one OR abs:{'two' * 40}", "cat:cs.PF"))
-    assert write_introduction(make_digest((), queries=texts)).endswith("nothing new matched the saved queries.")
+    assert write_introduction(make_digest((), queries=texts)).endswith(
+        "nothing new matched the saved queries."
+    )
     digest = make_digest([make_entry()], queries=texts[:1], occasion=Occasion.FIRST_DIGEST)
     assert write_introduction(digest) == (
         "Welcome. This is the newest paper for your query. From now on you get only new ones."
@@ -54,7 +58,10 @@ def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
 
 
 def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
-    entries = [make_entry(number, queries=(f"abs:{number} OR {'abs:two OR ' * 20}",)) for number in range(40)]
+    entries = [
+        make_entry(number, queries=(f"abs:{number} OR {'abs:two OR ' * 20}",))
+        for number in range(40)
+    ]
     papers = view_papers(make_digest(entries, group_by=Grouping.QUERY))
     assert len(view_rest(papers, "").parts) <= 300  # Slack takes 3,000 characters in a line
 
@@ -84,7 +91,9 @@ def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
         ),
     ],
 )
-def test_a_look_is_told_as_what_it_was(coverage: Coverage, state: CoverageState, sentence: str) -> None:
+def test_a_look_is_told_as_what_it_was(
+    coverage: Coverage, state: CoverageState, sentence: str
+) -> None:
     view = describe_coverage(coverage)
     assert (view.state, view.sentence) == (state, sentence)
 

@@ -59,12 +59,27 @@ FEEDS = {
     "cut": CUT,
     "ordinary": make_feed(sample_digest().entries),
     "odd": make_feed(odd_entries()),
-    "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next announcement on."),
+    "empty": make_feed(
+        (), notice="Nothing has matched yet. This feed fills from the next announcement on."
+    ),
     "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url="", refs_url=""),
 }
 
 texts = st.text(max_size=30) | st.sampled_from(
-    ["$x^2", "<b>&amp;", "]]>", "\x00\x0b", "\ud800", "\ufffe", "\u202e", " ", r"\emph{", "大", "<mark>", "a\n b"]
+    [
+        "$x^2",
+        "<b>&amp;",
+        "]]>",
+        "\x00\x0b",
+        "\ud800",
+        "\ufffe",
+        "\u202e",
+        " ",
+        r"\emph{",
+        "大",
+        "<mark>",
+        "a\n b",
+    ]
 )
 
 
@@ -83,11 +98,15 @@ def entries(draw: st.DrawFn, number: int) -> DigestEntry:
         comment=draw(texts),
         journal_ref=draw(texts),
         authors=tuple(Author(name, (where,)) for name, where in draw(people)),
-        categories=tuple(draw(st.lists(st.sampled_from(["cs.PF", "math.CO", "x"]), min_size=1, max_size=2))),
+        categories=tuple(
+            draw(st.lists(st.sampled_from(["cs.PF", "math.CO", "x"]), min_size=1, max_size=2))
+        ),
     )
 
 
-feeds = st.integers(0, 3).flatmap(lambda count: st.tuples(*(entries(number) for number in range(1, count + 1))))
+feeds = st.integers(0, 3).flatmap(
+    lambda count: st.tuples(*(entries(number) for number in range(1, count + 1)))
+)
 
 
 @settings(max_examples=12)
@@ -95,7 +114,9 @@ feeds = st.integers(0, 3).flatmap(lambda count: st.tuples(*(entries(number) for 
 def test_whatever_papers_say_both_formats_hold_and_agree(
     found: tuple[DigestEntry, ...], title: str, notice: str
 ) -> None:
-    feed = replace(make_feed(found, notice=notice or "Nothing yet." if not found else ""), title=f"x{title}")
+    feed = replace(
+        make_feed(found, notice=notice or "Nothing yet." if not found else ""), title=f"x{title}"
+    )
     check(feed)
 
 
@@ -126,7 +147,9 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert FEED_BYTES == 1_000_000
-    monkeypatch.setattr("digest.render.feeds.FEED_BYTES", 100_000)  # which takes a tenth of the time
+    monkeypatch.setattr(
+        "digest.render.feeds.FEED_BYTES", 100_000
+    )  # which takes a tenth of the time
     long = [make_entry(n, abstract=f"{n} words of an abstract. " * 40) for n in range(1, 201)]
     feed = replace(make_feed(long), papers=200)
     atom, body = renderer.render_feed(feed, "atom"), renderer.render_feed(feed, "json")
@@ -140,5 +163,8 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(
 
 def test_another_notice_is_another_entry(renderer: Renderer) -> None:
     other = replace(FEEDS["empty"], notice="This feed has ended.")
-    ids = {feedparser.parse(renderer.render_feed(feed, "atom")).entries[0].id for feed in (FEEDS["empty"], other)}
+    ids = {
+        feedparser.parse(renderer.render_feed(feed, "atom")).entries[0].id
+        for feed in (FEEDS["empty"], other)
+    }
     assert len(ids) == 2

@@ -37,16 +37,22 @@ def templates() -> Counting:
 
 def _again(entry: DigestEntry) -> DigestEntry:
     """Return an entry as another reading of the database gives it: equal, and another object throughout."""
-    return replace(entry, paper=replace(entry.paper), reasons=tuple(replace(one) for one in entry.reasons))
+    return replace(
+        entry, paper=replace(entry.paper), reasons=tuple(replace(one) for one in entry.reasons)
+    )
 
 
 ENTRY = make_entry(found=((Field.TITLE, "GPU"),), comment="9 pages")
 
 
-def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(templates: Counting) -> None:
+def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(
+    templates: Counting,
+) -> None:
     papers = MailPapers(templates)
     first = papers.render(PaperView(ENTRY, 1), FULL)
-    assert all(papers.render(PaperView(_again(ENTRY), number), FULL) == first for number in range(2, 20))
+    assert all(
+        papers.render(PaperView(_again(ENTRY), number), FULL) == first for number in range(2, 20)
+    )
     assert templates.rendered == {"email/paper.html": 1, "email/paper.txt": 1}
 
 
@@ -59,7 +65,9 @@ def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(t
         replace(ENTRY, queries=("gpu",)),
     ],
 )
-def test_a_paper_of_which_anything_differs_is_made_anew(templates: Counting, other: DigestEntry) -> None:
+def test_a_paper_of_which_anything_differs_is_made_anew(
+    templates: Counting, other: DigestEntry
+) -> None:
     papers = MailPapers(templates)
     assert papers.render(PaperView(ENTRY, 1), FULL) != papers.render(PaperView(other, 1), FULL)
 

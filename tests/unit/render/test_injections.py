@@ -25,7 +25,20 @@ from tests.unit.render.injections import INJECTIONS, SOME
 from tests.unit.render.test_feeds import make_feed
 
 TAGS = {
-    *("html", "head", "meta", "title", "style", "body", "main", "footer", "section", "div", "details", "summary"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "footer",
+        "section",
+        "div",
+        "details",
+        "summary",
+    ),
     *("p", "h1", "h2", "h3", "a", "b", "i", "br", "code", "span", "sup", "sub", "mark", "bdi"),
     *("table", "colgroup", "col", "tbody", "tr", "th", "td", "small"),
 }
@@ -33,12 +46,19 @@ ATTRIBUTES = {
     *("lang", "dir", "charset", "name", "content", "class", "style", "href", "id", "role"),
     *("width", "valign", "cellpadding", "link", "vlink"),
 }
-OURS = (*(f"https://arxiv.org/{form}/2611." for form in ("abs", "pdf", "html")), "https://digest.example.org/")
+OURS = (
+    *(f"https://arxiv.org/{form}/2611." for form in ("abs", "pdf", "html")),
+    "https://digest.example.org/",
+)
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
-MRKDWN_LINK = re.compile(r"<(https://(?:arxiv\.org/(?:abs|pdf|html)/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>")
-NAMED = re.compile(r'<(?:a [^<>]*href=")?https?://[\w./?=]+(?:"[^<>]*>|\|)(?:Code|Data|Project page)(?:</a>|>)')
+MRKDWN_LINK = re.compile(
+    r"<(https://(?:arxiv\.org/(?:abs|pdf|html)/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>"
+)
+NAMED = re.compile(
+    r'<(?:a [^<>]*href=")?https?://[\w./?=]+(?:"[^<>]*>|\|)(?:Code|Data|Project page)(?:</a>|>)'
+)
 """A plain address that an author names as their code, data or page: it is linked on purpose."""
 
 SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
@@ -46,14 +66,31 @@ SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 
 HEADERS = [
     *("Date", "From", "To", "Subject", "Message-ID", "Auto-Submitted", "X-Auto-Response-Suppress"),
-    *("Reply-To", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Help", "List-Archive"),
+    *(
+        "Reply-To",
+        "List-Id",
+        "List-Unsubscribe",
+        "List-Unsubscribe-Post",
+        "List-Help",
+        "List-Archive",
+    ),
     *("Precedence", "Feedback-ID"),
     *("MIME-Version", "Content-Type", "Content-Language"),
 ]
 
 
 FIELDS = (
-    *("title", "abstract", "author", "affiliation", "comment", "journal_ref", "report_no", "doi", "category"),
+    *(
+        "title",
+        "abstract",
+        "author",
+        "affiliation",
+        "comment",
+        "journal_ref",
+        "report_no",
+        "doi",
+        "category",
+    ),
     *("license", "label", "query"),
 )
 """Where a stranger's words, or a saved query's name, stand in an entry."""
@@ -100,7 +137,11 @@ def spread_entries() -> list[DigestEntry]:
     count = len(INJECTIONS)
     return [
         make_entry_of(
-            number + 1, {name: INJECTIONS[(number + _STEP * place) % count] for place, name in enumerate(FIELDS)}
+            number + 1,
+            {
+                name: INJECTIONS[(number + _STEP * place) % count]
+                for place, name in enumerate(FIELDS)
+            },
         )
         for number in range(count)
     ]
@@ -171,7 +212,9 @@ def _check_html(html: str, *, comments: int = 0) -> _Reader:
     read = _Reader(NAMED.sub("", html))
     assert read.tags <= TAGS, read.tags - TAGS
     assert read.attributes <= ATTRIBUTES, read.attributes - ATTRIBUTES
-    assert all(link.startswith((*OURS, "mailto:leave@example.org?")) for link in read.links), read.links
+    assert all(link.startswith((*OURS, "mailto:leave@example.org?")) for link in read.links), (
+        read.links
+    )
     assert len(read.others) == comments
     assert not HIDDEN.search(html.replace("\r", ""))
     return read
@@ -214,7 +257,12 @@ def _check_slack(renderer: Renderer, deliver: MakeDelivery, digest: Digest) -> N
     for payload in read_posts(renderer, deliver, digest):
         assert check_blocks(payload["blocks"]) == []
         blocks = payload["blocks"]
-        texts = [one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one]
+        texts = [
+            one
+            for block in blocks
+            for one in [block.get("text"), *block.get("elements", [])]
+            if one
+        ]
         mrkdwn = [str(one["text"]) for one in texts if one["type"] == "mrkdwn"]
         for text in (*mrkdwn, payload["text"]):
             bare = NAMED.sub("", MRKDWN_LINK.sub("", text))
@@ -227,11 +275,20 @@ def _check_slack(renderer: Renderer, deliver: MakeDelivery, digest: Digest) -> N
         assert not re.search(r"(?m)^_|_$|\s_\S", shown)
 
 
-def test_structure_is_the_templates_alone_in_slack(renderer: Renderer, deliver: MakeDelivery) -> None:
+def test_structure_is_the_templates_alone_in_slack(
+    renderer: Renderer, deliver: MakeDelivery
+) -> None:
     for text in SOME:
-        digest = make_digest([make_entry_of(n, {name: text}) for n, name in enumerate(FIELDS[:5], 1)])
+        digest = make_digest(
+            [make_entry_of(n, {name: text}) for n, name in enumerate(FIELDS[:5], 1)]
+        )
         parent, thread = read_posts(renderer, deliver, digest)
-        assert [one["type"] for one in parent["blocks"]] == ["header", "section", "section", "context"]
+        assert [one["type"] for one in parent["blocks"]] == [
+            "header",
+            "section",
+            "section",
+            "context",
+        ]
         assert [one["type"] for one in thread["blocks"]] == ["section", "context"] * 5
 
 
@@ -288,4 +345,6 @@ def test_other_programs_get_every_text_as_it_is_and_nothing_of_it_becomes_struct
         assert len(papers) + event["data"]["rest"]["count"] == len(digest.entries)
         assert [one["title_tex"] for one in told] == [paper.title for paper in papers]
         assert [one["comment"] for one in told] == [paper.comment for paper in papers]
-        assert [query["text"] for query in event["data"]["queries"]] == [text for _, text in digest.queries]
+        assert [query["text"] for query in event["data"]["queries"]] == [
+            text for _, text in digest.queries
+        ]

@@ -30,7 +30,9 @@ DIGESTS = {
     "sample": sample_digest(),
     "odd": make_digest(odd_entries()),
     "merged": merged_digest(),
-    "titles": make_digest([make_entry(number, found=((Field.TITLE, "GPU"),)) for number in range(1, 30)]),
+    "titles": make_digest(
+        [make_entry(number, found=((Field.TITLE, "GPU"),)) for number in range(1, 30)]
+    ),
     "capped": make_digest([make_entry(number) for number in range(1, 5)], shown=2),
     **quiet_digests(),
 }
@@ -80,7 +82,9 @@ def turn_lightness(color: Color) -> Color:
     lightness = 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
     wanted = ((116 - lightness) / 116) ** 3 if lightness < 92 else (100 - lightness) / 903.3
     factor = wanted / luminance if luminance else 0
-    red, green, blue = (to_channel(to_linear(channel) * factor if luminance else wanted) for channel in color)
+    red, green, blue = (
+        to_channel(to_linear(channel) * factor if luminance else wanted) for channel in color
+    )
     return red, green, blue
 
 
@@ -110,11 +114,17 @@ def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
     """Yield every piece of text that is shown, with the colours its element has or inherits."""
     light = read_rules(html.partition("<style>")[2].partition("@media")[0])
 
-    def walk(element: html_reader.HtmlElement, color: Color, behind: Color, row: str = "") -> Iterator[Text]:
+    def walk(
+        element: html_reader.HtmlElement, color: Color, behind: Color, row: str = ""
+    ) -> Iterator[Text]:
         if not isinstance(element.tag, str):  # a comment
             return
         row = element.get("class", row) if element.tag == "tr" else row
-        names = [element.tag, *(f".{one}" for one in element.get("class", "").split()), f".{row} {element.tag}"]
+        names = [
+            element.tag,
+            *(f".{one}" for one in element.get("class", "").split()),
+            f".{row} {element.tag}",
+        ]
         styles = {name: value for one in names for name, value in light.get(one, {}).items()}
         styles |= read_declarations(element.get("style", ""))
         if styles.get("display") == "none":
@@ -149,14 +159,23 @@ def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round
         for text, color, behind in find_texts(html, rules):
             for turn in (keep, turn_channels, turn_lightness):
                 ratio = measure_contrast(turn(color), turn(behind))
-                assert ratio >= AA, (turn.__name__, "dark" if rules else "light", round(ratio, 2), text)
+                assert ratio >= AA, (
+                    turn.__name__,
+                    "dark" if rules else "light",
+                    round(ratio, 2),
+                    text,
+                )
                 count += 1
     assert count > 60
 
 
-def test_a_grey_that_is_too_pale_is_found(tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity) -> None:
+def test_a_grey_that_is_too_pale_is_found(
+    tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
     (tmp_path / "email").mkdir()
     (tmp_path / "email/style.css").write_text(".meta { color: #9a9a9a }")
-    raw = Renderer([tmp_path]).render(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
+    raw = Renderer([tmp_path]).render(
+        sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity
+    )
     ratios = [measure_contrast(*colors) for _, *colors in find_texts(read_parts(raw.body)[1], {})]
     assert min(ratios) < AA

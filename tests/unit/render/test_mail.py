@@ -31,13 +31,21 @@ def test_without_any_way_to_leave_no_dead_link_is_printed(write: Write) -> None:
 
 
 def test_a_dot_parts_the_links_of_the_foot_whichever_there_are(write: Write) -> None:
-    html = read_parts(write(sample_digest(), Links(web_view="https://a.example", likes="https://b.example")))[1]
-    assert re.search(r"Read in the browser</a> · \s*<a [^>]*>More or less like these</a>\s*</p>", html)
+    html = read_parts(
+        write(sample_digest(), Links(web_view="https://a.example", likes="https://b.example"))
+    )[1]
+    assert re.search(
+        r"Read in the browser</a> · \s*<a [^>]*>More or less like these</a>\s*</p>", html
+    )
 
 
-def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(write: Write) -> None:
+def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(
+    write: Write,
+) -> None:
     assert read_subject(write(quiet_digests()["quiet"])) == "No new papers (Thu 19 Nov)"
-    long = make_digest((make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT)))
+    long = make_digest(
+        (make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT))
+    )
     assert read_subject(write(long)) == f"2 papers: {'One of many words ' * 3}One of many …"
 
 
@@ -73,7 +81,12 @@ def test_250_titles_fit_if_need_be_cut_and_without_names_and_the_text_has_them_w
     write: Write, title: str, length: int
 ) -> None:
     entries = [
-        make_entry(n, title=f"No. {n}: {title * 20}"[:length], authors=NAMES, queries=("perf", "gpu")[n > 120 :])
+        make_entry(
+            n,
+            title=f"No. {n}: {title * 20}"[:length],
+            authors=NAMES,
+            queries=("perf", "gpu")[n > 120 :],
+        )
         for n in range(1, 251)
     ]
     plain, html = read_parts(write(make_digest(entries, group_by=Grouping.QUERY), Links()))
@@ -81,12 +94,19 @@ def test_250_titles_fit_if_need_be_cut_and_without_names_and_the_text_has_them_w
     assert html.count("<th>") == 250
     assert len(re.findall(r"v1\">No\. \d+: [^<]{10}", html)) == 250
     assert "more in this digest" not in html + plain
-    assert len(set(re.findall(r"(?m)^\d+\. No\. \d+: ", plain))) == plain.count("Demkowicz-Dobrzański") == 250
+    assert (
+        len(set(re.findall(r"(?m)^\d+\. No\. \d+: ", plain)))
+        == plain.count("Demkowicz-Dobrzański")
+        == 250
+    )
 
 
 def test_a_sentence_leads_to_its_paper_on_the_page_of_its_own_digest(write: Write) -> None:
     entries = [make_entry(number, abstract="“#paper” is a place.") for number in (1, 2)]
-    for shown, page in ((entries, "https://x.example/d/1"), (entries[::-1], "https://x.example/d/2")):
+    for shown, page in (
+        (entries, "https://x.example/d/1"),
+        (entries[::-1], "https://x.example/d/2"),
+    ):
         _, html = read_parts(write(make_digest(shown), Links(web_view=page)))
         found = re.findall(r'href="([^"]*#paper-\d)"[^>]*>“#paper” is a place', html)
         assert found == [f"{page}#paper-1", f"{page}#paper-2"]
@@ -98,7 +118,11 @@ def test_a_template_that_leaves_no_room_is_an_error(
     tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity
 ) -> None:
     (tmp_path / "email").mkdir()
-    (tmp_path / "email/digest.html").write_text(f"<html><body>{'<p>long</p>' * 20_000}</body></html>")
+    (tmp_path / "email/digest.html").write_text(
+        f"<html><body>{'<p>long</p>' * 20_000}</body></html>"
+    )
     with pytest.raises(TemplateError, match="before any paper") as caught:
-        Renderer([tmp_path]).render(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
+        Renderer([tmp_path]).render(
+            sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity
+        )
     assert "Shorten" in caught.value.hint

@@ -46,7 +46,11 @@ def decode_words(value: bytes) -> str:
     """Decode a field of encoded words as RFC 2047 says: what parts two of them is dropped."""
     shown = ""
     for encoding, text in ENCODED_WORD.findall(value):
-        octets = b64decode(text) if encoding == b"b" else decodestring(text.replace(b"_", b" "), header=False)
+        octets = (
+            b64decode(text)
+            if encoding == b"b"
+            else decodestring(text.replace(b"_", b" "), header=False)
+        )
         shown += octets.decode("utf-8")  # fails where a letter was cut in two, which §5 forbids
     return shown
 
@@ -55,7 +59,10 @@ def decode_words(value: bytes) -> str:
 def test_whatever_a_digest_says_its_mail_is_ascii_in_short_lines_and_only_three_fields_are_encoded(
     write: Write, identity: MailIdentity, name: str
 ) -> None:
-    raw = write(replace(DIGESTS[name], title="Größe & Güte 论文"), sender=replace(identity, from_name="Günlük"))
+    raw = write(
+        replace(DIGESTS[name], title="Größe & Güte 论文"),
+        sender=replace(identity, from_name="Günlük"),
+    )
     assert raw.isascii()
     assert raw.count(b"\n") == raw.count(b"\r\n") == raw.count(b"\r")
     head, _, body = raw.partition(b"\r\n\r\n")
@@ -78,39 +85,55 @@ def test_a_mail_comes_from_its_list_whose_bare_name_is_written_as_a_title(
 ) -> None:
     bare = Subscription(name, (), (), Cadence.parse("daily at 09:00 UTC"))
     assert (
-        read_fields(write(make_digest((), title=bare.title)))["From"] == f"{title} <digest@example.org>".encode()
+        read_fields(write(make_digest((), title=bare.title)))["From"]
+        == f"{title} <digest@example.org>".encode()
     )
     assert replace(bare, title="Our own").title == "Our own"
 
 
 @settings(max_examples=25)
 @given(st.integers(1, 850))
-def test_a_way_to_leave_is_never_encoded_and_stays_one_line_however_long(write: Write, length: int) -> None:
+def test_a_way_to_leave_is_never_encoded_and_stays_one_line_however_long(
+    write: Write, length: int
+) -> None:
     long = f"https://digest.example.org/u/{'x' * length}"
     fields = read_fields(write(quiet_digests()["quiet"], replace(SAMPLE_LINKS, unsubscribe=long)))
-    assert fields["List-Unsubscribe"] == f"<{long}>, <mailto:leave@example.org?subject=unsubscribe>".encode()
+    assert (
+        fields["List-Unsubscribe"]
+        == f"<{long}>, <mailto:leave@example.org?subject=unsubscribe>".encode()
+    )
 
 
 def test_nothing_else_tells_readers_apart_so_nobody_is_followed(write: Write) -> None:
     one = write(DIGESTS["sample"])
     other = write(
-        DIGESTS["sample"], replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/Zm9sbG93ZWQgYnkgbm9ib2")
+        DIGESTS["sample"],
+        replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/Zm9sbG93ZWQgYnkgbm9ib2"),
     )
     token, another = b"Qm9vdHN0cmFwcGluZzEyMw", b"Zm9sbG93ZWQgYnkgbm9ib2"
     assert len(token) == len(another)
     assert one.replace(b"=\r\n", b"").replace(token, another) == other.replace(b"=\r\n", b"")
 
 
-def test_replies_go_where_mails_of_those_who_leave_are_read(write: Write, identity: MailIdentity) -> None:
-    at_sender = replace(SAMPLE_LINKS, unsubscribe_mail="mailto:digest@example.org?subject=leave%20demo-team")
+def test_replies_go_where_mails_of_those_who_leave_are_read(
+    write: Write, identity: MailIdentity
+) -> None:
+    at_sender = replace(
+        SAMPLE_LINKS, unsubscribe_mail="mailto:digest@example.org?subject=leave%20demo-team"
+    )
     assert "Reply-To" not in read_fields(write(DIGESTS["sample"], at_sender))
     assert "Reply-To" not in read_fields(write(DIGESTS["sample"], Links()))
     elsewhere = replace(identity, from_address="robot@example.org")
-    assert read_fields(write(DIGESTS["sample"], at_sender, sender=elsewhere))["Reply-To"] == b"digest@example.org"
+    assert (
+        read_fields(write(DIGESTS["sample"], at_sender, sender=elsewhere))["Reply-To"]
+        == b"digest@example.org"
+    )
 
 
 def test_without_a_web_address_leaving_is_by_mail_and_never_one_click(write: Write) -> None:
-    fields = read_fields(write(DIGESTS["sample"], Links(unsubscribe_mail="mailto:leave@example.org")))
+    fields = read_fields(
+        write(DIGESTS["sample"], Links(unsubscribe_mail="mailto:leave@example.org"))
+    )
     assert fields["List-Unsubscribe"] == b"<mailto:leave@example.org>"
     assert not {"List-Unsubscribe-Post", "List-Help", "List-Archive"} & fields.keys()
 
@@ -122,7 +145,10 @@ def test_one_click_is_promised_over_https_only(write: Write) -> None:
 
 
 @settings(max_examples=20)
-@given(st.sampled_from(list(Occasion)), st.from_regex(r"[a-zA-Z0-9-]{1,20}(\.[a-z]{2,6}){0,2}", fullmatch=True))
+@given(
+    st.sampled_from(list(Occasion)),
+    st.from_regex(r"[a-zA-Z0-9-]{1,20}(\.[a-z]{2,6}){0,2}", fullmatch=True),
+)
 def test_a_feedback_id_has_at_most_four_fields_and_a_sender_of_5_to_15_letters(
     occasion: Occasion, domain: str
 ) -> None:

@@ -50,8 +50,12 @@ def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> R
         message = email.message_from_bytes(raw, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         assert [part.defects for part in message.walk()] == [[], [], []]
-        plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
-        assert all(len(line) <= 78 or max(map(len, line.split(" "))) > 70 for line in plain.split("\n"))
+        plain, html = (
+            str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts()
+        )
+        assert all(
+            len(line) <= 78 or max(map(len, line.split(" "))) > 70 for line in plain.split("\n")
+        )
         return message, read_flowed(plain), html
 
     return read_mail
@@ -75,7 +79,10 @@ FULL = make_entry(
     title="Held back & found all the same",
     label="v1 → v2",
     version=2,
-    authors=(Author("Nils Ødegård", ("Somewhere",)), *(Author(f"Given{n} Family{n}") for n in range(20))),
+    authors=(
+        Author("Nils Ødegård", ("Somewhere",)),
+        *(Author(f"Given{n} Family{n}") for n in range(20)),
+    ),
     abstract="Words of an abstract. " * 30,
     comment="14 pages, 6 figures",
     journal_ref="J. Made Up 3 (2027) 14",
@@ -97,11 +104,15 @@ def test_all_that_the_html_part_says_the_text_part_says_too(read: Read, count: i
     seen = set()
     for element in body.iter("p", "h1", "h3", "small"):
         name = str(element.get("class", element.tag)).split()[0]
-        if name not in blocks.split() or (name in ("rest", "foot-line") and element.find("a") is not None):
+        if name not in blocks.split() or (
+            name in ("rest", "foot-line") and element.find("a") is not None
+        ):
             continue
         for piece in re.split(r" · |\n", "".join(map(str, element.itertext()))):
             words = " ".join(piece.split()).removesuffix(":")
-            is_query = name == "foot-line" and (words == "Saved queries" or re.fullmatch(r"\w+ cat:.*", words))
+            is_query = name == "foot-line" and (
+                words == "Saved queries" or re.fullmatch(r"\w+ cat:.*", words)
+            )
             assert words in told or words == "PDF" or is_query, words
         seen.add(name)
     of_papers = {"title", "meta", "change"} if count == 2 else {"small"}
@@ -112,17 +123,22 @@ def test_all_that_the_html_part_says_the_text_part_says_too(read: Read, count: i
 def test_nothing_is_fetched_and_no_link_tells_who_follows_it(read: Read, name: str) -> None:
     _, plain, html = read(DIGESTS[name])
     assert not re.search(
-        r"<(?:img|script|link|iframe|object|video|base)|url\(|@import|\b(?:src|srcset|background)=", html
+        r"<(?:img|script|link|iframe|object|video|base)|url\(|@import|\b(?:src|srcset|background)=",
+        html,
     )
     body = html_reader.document_fromstring(html)
-    links = [str(link.get("href")) for link in body.iter("a")] + re.findall(r"(?m)^https?://\S+$", plain)
+    links = [str(link.get("href")) for link in body.iter("a")] + re.findall(
+        r"(?m)^https?://\S+$", plain
+    )
     assert links
     for link in links:
         parts = urlsplit(link)
         assert parts.netloc in ("arxiv.org", "digest.example.org", "example.org")
         assert (parts.scheme, parts.query) == ("https", "")
         assert re.fullmatch(r"(?:paper-\d+)?", parts.fragment)
-        assert parts.netloc != "arxiv.org" or re.fullmatch(r"/(?:abs|pdf|html)/[0-9.]+v[0-9]+", parts.path)
+        assert parts.netloc != "arxiv.org" or re.fullmatch(
+            r"/(?:abs|pdf|html)/[0-9.]+v[0-9]+", parts.path
+        )
 
 
 POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
@@ -131,12 +147,16 @@ POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
 
 @settings(max_examples=60 if IS_NIGHTLY else 9)
 @given(
-    count=st.integers(1, 500), first=st.integers(0, len(POOL) - 1), links=st.sampled_from([SAMPLE_LINKS, Links()])
+    count=st.integers(1, 500),
+    first=st.integers(0, len(POOL) - 1),
+    links=st.sampled_from([SAMPLE_LINKS, Links()]),
 )
 def test_from_1_to_500_papers_of_any_kind_a_mail_is_sound_below_95_kb_and_accounts_for_each(
     read: Read, count: int, first: int, links: Links
 ) -> None:
-    message, plain, html = read(make_digest([POOL[(first + n) % len(POOL)] for n in range(count)]), links)
+    message, plain, html = read(
+        make_digest([POOL[(first + n) % len(POOL)] for n in range(count)]), links
+    )
     assert len(html.removesuffix("\n").encode()) <= BUDGET  # a part of a mail ends its last line
     shown, listed = html.count("<h3 ") + html.count("<th>"), len(re.findall(r"(?m)^\d+\. ", plain))
     assert 1 <= shown <= listed == (shown if links.web_view else count)
@@ -153,7 +173,9 @@ def test_what_was_met_in_a_small_field_is_named_in_mails_and_marked_on_the_page(
 ) -> None:
     text = "In the Proceedings of the Makeshift Conference"
     fields: dict[str, Any] = {field.value: text}
-    digest = make_digest([make_entry(2, found=((field, "Makeshift"),), **fields)], abstracts=Abstracts.FULL)
+    digest = make_digest(
+        [make_entry(2, found=((field, "Makeshift"),), **fields)], abstracts=Abstracts.FULL
+    )
     _, plain, html = read(digest)
     assert text in " ".join(plain.split())
     assert "mentions Makeshift" in html

@@ -143,7 +143,15 @@ def test_a_list_id_has_a_name_however_empty_its_title_is_and_its_id_is_ascii() -
 @pytest.mark.parametrize(
     "address",
     [
-        *("", "a", "a@", "@b.example", "a b@c.example", "a@b.example>\r\nRCPT TO:<x@y.example", "a\x00@b.example"),
+        *(
+            "",
+            "a",
+            "a@",
+            "@b.example",
+            "a b@c.example",
+            "a@b.example>\r\nRCPT TO:<x@y.example",
+            "a\x00@b.example",
+        ),
         *("ä@b.example", "a@b@c.example"),
     ],
 )
@@ -153,7 +161,9 @@ def test_what_is_no_plain_address_is_refused(address: str) -> None:
     assert "reader@example.org" in caught.value.hint
 
 
-@pytest.mark.parametrize("uri", ["", "https://a b", "https://a>b", "https://a\r\nX: y", "ftp://a", "javascript:x"])
+@pytest.mark.parametrize(
+    "uri", ["", "https://a b", "https://a>b", "https://a\r\nX: y", "ftp://a", "javascript:x"]
+)
 def test_what_is_no_web_or_mail_address_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="cannot be written"):
         check_uri(uri)
@@ -171,10 +181,14 @@ def test_a_field_that_is_not_sound_is_never_written(value: str) -> None:
         _write_field("X", value)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n =.F"), min_size=1))
+@given(
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n =.F"), min_size=1)
+)
 def test_both_parts_read_back_the_same_from_short_crlf_lines(text: str) -> None:
     raw = write_mail([("X", "y")], "key", text, text)
-    plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in _read(raw).iter_parts())
+    plain, html = (
+        str(part.get_content()).replace("\r\n", "\n") for part in _read(raw).iter_parts()
+    )
     assert plain == html == text.removesuffix("\n") + "\n"
     assert all(len(line) <= 76 for line in raw.split(b"\r\n"))
     assert raw.count(b"\n") == raw.count(b"\r\n") == raw.count(b"\r")

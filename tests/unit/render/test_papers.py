@@ -41,7 +41,9 @@ def test_a_name_without_end_is_cut() -> None:
 
 
 def test_of_the_categories_the_primary_one_is_named_and_those_a_query_asked_for() -> None:
-    entry = make_entry(categories=("quant-ph", "hep-th", "math-ph", "gr-qc"), found=((Field.CATEGORIES, "gr-qc"),))
+    entry = make_entry(
+        categories=("quant-ph", "hep-th", "math-ph", "gr-qc"), found=((Field.CATEGORIES, "gr-qc"),)
+    )
     assert PaperView(entry, 1).categories == "quant-ph gr-qc +2"
     assert PaperView(make_entry(categories=("quant-ph",), found=()), 1).categories == "quant-ph"
 
@@ -72,11 +74,16 @@ def test_a_first_digest_says_when_papers_were_submitted_only() -> None:
 
 def test_a_paper_known_from_before_says_nowhere_that_it_was_announced_when_it_was_found() -> None:
     early = datetime(2026, 11, 6, tzinfo=UTC)
-    assert PaperView(make_entry(kind=Kind.KNOWN, published=early, updated=early), 1).dates == "submitted 6 Nov"
+    assert (
+        PaperView(make_entry(kind=Kind.KNOWN, published=early, updated=early), 1).dates
+        == "submitted 6 Nov"
+    )
 
 
 def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
-    view = PaperView(make_entry(abstract="It is slow. It is cheap.", found=((Field.ABSTRACT, "cheap"),)), 1)
+    view = PaperView(
+        make_entry(abstract="It is slow. It is cheap.", found=((Field.ABSTRACT, "cheap"),)), 1
+    )
     assert view.show_abstract(Abstracts.SHORT) == ("It is <mark>cheap</mark>.",)
     assert view.show_abstract(Abstracts.FULL) == ("It is slow. It is <mark>cheap</mark>.",)
     assert star_parts(view.snippet_parts) == "It is *cheap*."
@@ -84,7 +91,9 @@ def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
     assert view.show_abstract(Abstracts.NONE) == ()
 
 
-def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_what_is_seen() -> None:
+def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_what_is_seen() -> (
+    None
+):
     found = ((Field.ABSTRACT, "GPUs"), (Field.ABSTRACT, "programs"), (Field.COMMENT, "pages"))
     view = PaperView(make_entry(found=found, comment="9 pages"), 1)
     assert view.write_why(Abstracts.NONE) == "perf · mentions programs, pages"
@@ -93,13 +102,18 @@ def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_wh
     assert "<mark>copy</mark>" in mark_parts(shown.snippet_parts)
     assert shown.write_why(Abstracts.SHORT) == "perf · mentions programs"
     assert (
-        PaperView(make_entry(found=((Field.AUTHORS, "Solheim"),)), 1, is_of_one_query=True).write_mentions() == ""
+        PaperView(
+            make_entry(found=((Field.AUTHORS, "Solheim"),)), 1, is_of_one_query=True
+        ).write_mentions()
+        == ""
     )
 
 
 def test_words_that_a_beginning_stands_for_are_not_told_beside_each_paper() -> None:
     found = ((Field.ABSTRACT, "planetary"), (Field.COMMENT, "pages"))
-    entry = make_entry(abstract="Slow. Of planetary rings.", comment="9 pages", queries=(), found=found)
+    entry = make_entry(
+        abstract="Slow. Of planetary rings.", comment="9 pages", queries=(), found=found
+    )
     assert PaperView(entry, 1).write_mentions() == "mentions planetary, pages"
     clauses = {Field.ABSTRACT: "abs:planet*", Field.COMMENT: "co:pages"}
     spans = [span for reason in entry.reasons for span in reason.spans]
@@ -108,7 +122,9 @@ def test_words_that_a_beginning_stands_for_are_not_told_beside_each_paper() -> N
 
 
 def test_a_word_met_in_the_abstract_is_marked_in_the_title_too_whatever_it_ends_in() -> None:
-    entry = make_entry(title="A GPU for GPUs", abstract="Of GPUs. The mean.", found=((Field.ABSTRACT, "GPUs"),))
+    entry = make_entry(
+        title="A GPU for GPUs", abstract="Of GPUs. The mean.", found=((Field.ABSTRACT, "GPUs"),)
+    )
     assert PaperView(entry, 1).title_html == "A <mark>GPU</mark> for <mark>GPUs</mark>"
     assert star_parts(PaperView(entry, 1).title_parts) == "A *GPU* for *GPUs*"
 
@@ -127,5 +143,7 @@ def test_a_phrase_met_with_two_endings_is_told_once() -> None:
 
 def test_what_was_met_within_a_formula_is_quoted_as_it_shows() -> None:
     found = ((Field.COMMENT, "10^{-3}"), (Field.COMMENT, "Etienne"), (Field.COMMENT, "n^2"))
-    entry = make_entry(comment=r"Below $10^{-3}$ s and \'Etienne's $\mathcal{O}(n^2)$", queries=(), found=found)
+    entry = make_entry(
+        comment=r"Below $10^{-3}$ s and \'Etienne's $\mathcal{O}(n^2)$", queries=(), found=found
+    )
     assert PaperView(entry, 1).write_mentions() == "mentions 10⁻³, Étienne, n²"

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from pybtex.database import BibliographyData, parse_string
 
 from digest.model.papers import Author, Paper
-from digest.render.references import WrittenName, cut_name, escape, make_key, write_bibtex, write_ris, write_tex
+from digest.render.references import (
+    WrittenName,
+    cut_name,
+    escape,
+    make_key,
+    write_bibtex,
+    write_ris,
+    write_tex,
+)
 from digest.render.text import show_plain
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import make_paper
@@ -25,7 +33,12 @@ FULL = make_paper(
     version=2,
     title=r"Shared GPUs at $10^{-3}$ s: 50\% of R\&D, in Erd\H{o}s graphs",
     abstract="Costs {5} and\n$O(n)$ more.",
-    authors=("Keiko M. Lindquell", "Ludwig van Beethoven", "John Smith, Jr.", "The Crate Collaboration"),
+    authors=(
+        "Keiko M. Lindquell",
+        "Ludwig van Beethoven",
+        "John Smith, Jr.",
+        "The Crate Collaboration",
+    ),
     categories=("cs.PF", "math.CO"),
     published=datetime(2025, 12, 31, 23, 0, tzinfo=UTC),
     journal_ref="J. Queues 3 (2026) 1",
@@ -34,7 +47,11 @@ FULL = make_paper(
 )
 
 UNDO = {r"\textbackslash{}": "\\", r"\textbraceleft{}": "{", r"\textbraceright{}": "}"}
-UNDO |= {r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", **{f"\\{sign}": sign for sign in "$&%#_"}}
+UNDO |= {
+    r"\textasciicircum{}": "^",
+    r"\textasciitilde{}": "~",
+    **{f"\\{sign}": sign for sign in "$&%#_"},
+}
 UNDOING = re.compile("|".join([*map(re.escape, UNDO), "[{}]"]))
 
 
@@ -72,7 +89,12 @@ def test_every_field_of_bibtex_is_read_as_it_is() -> None:
         "abstract": "Costs {5} and $O(n)$ more.",
     }
     authors = [
-        (person.first_names + person.middle_names, person.prelast_names, person.last_names, person.lineage_names)
+        (
+            person.first_names + person.middle_names,
+            person.prelast_names,
+            person.last_names,
+            person.lineage_names,
+        )
         for person in entry.persons["author"]
     ]
     assert authors == [
@@ -89,7 +111,12 @@ def test_every_field_of_ris_is_read_as_it_is() -> None:
         "type_of_reference": "UNPB",
         "id": "Lindquell2025-2611.14886",
         "title": "Shared GPUs at 10⁻³ s: 50% of R&D, in Erdős graphs",
-        "authors": ["Lindquell, Keiko M.", "van Beethoven, Ludwig", "Smith, John, Jr.", "The Crate Collaboration"],
+        "authors": [
+            "Lindquell, Keiko M.",
+            "van Beethoven, Ludwig",
+            "Smith, John, Jr.",
+            "The Crate Collaboration",
+        ],
         "year": "2025",
         "date": "2025/12/31/",
         "publisher": "arXiv",
@@ -111,7 +138,10 @@ def test_ris_lines_end_as_its_specification_says() -> None:
 
 def test_a_paper_given_twice_is_written_once() -> None:
     papers = [FULL, make_paper(), replace(FULL, version=3)]
-    assert list(read_bibtex(write_bibtex(papers)).entries) == [make_key(FULL), make_key(make_paper())]
+    assert list(read_bibtex(write_bibtex(papers)).entries) == [
+        make_key(FULL),
+        make_key(make_paper()),
+    ]
     assert len(read_ris(write_ris(papers))) == 2
 
 
@@ -180,7 +210,10 @@ def test_a_name_with_and_in_it_stays_one_name(name: str, written: list[str]) -> 
         *(("A {B c} d", "A {{B} c} d"), ("GPU kernels", "{GPU} kernels")),
         ("A {B c", r"A {\textbraceleft{}B} c"),
         ("It costs $5 and $6", r"It costs \$5 and \$6"),
-        (r"An $\input{/x}$ in $a$", r"An \textbackslash{}input\textbraceleft{}/x\textbraceright{} in {$a$}"),
+        (
+            r"An $\input{/x}$ in $a$",
+            r"An \textbackslash{}input\textbraceleft{}/x\textbraceright{} in {$a$}",
+        ),
         (
             r"The {\gamma}-rays, λ \to ∞",
             r"The {\ensuremath{\gamma}}-rays, {\ensuremath{\lambda}} {\ensuremath{\to}} {\ensuremath{\infty}}",
@@ -219,18 +252,27 @@ def drop_braces(raw: str) -> str:
 def check(papers: list[Paper]) -> None:
     written = write_bibtex(papers, with_abstracts=True)
     entries = read_bibtex(written).entries
-    assert [entry.fields["eprint"] for entry in entries.values()] == [str(paper.id) for paper in papers]
+    assert [entry.fields["eprint"] for entry in entries.values()] == [
+        str(paper.id) for paper in papers
+    ]
     allowed = {"title", "year", "month", "eprint", "archivePrefix", "primaryClass", "doi", "url"}
     for paper, entry in zip(papers, entries.values(), strict=True):
         assert set(entry.fields) <= allowed | {"reportnumber", "note", "abstract"}
-        assert len(entry.persons.get("author", ())) == sum(bool(show_plain(a.name)) for a in paper.authors)
+        assert len(entry.persons.get("author", ())) == sum(
+            bool(show_plain(a.name)) for a in paper.authors
+        )
         if "$" not in paper.title:
             title = read_tex(entry.fields.get("title", ""))
-            assert title.split() in (show_plain(paper.title).split(), drop_braces(paper.title).split())
+            assert title.split() in (
+                show_plain(paper.title).split(),
+                drop_braces(paper.title).split(),
+            )
     for line in written.splitlines():
         assert re.fullmatch(r"@misc\{[!-~]+,|  \w+ += .*|\}|", line), line
     listed = read_ris(write_ris(papers, with_abstracts=True))
-    assert [entry["accession_number"] for entry in listed] == [f"arXiv:{paper.id}" for paper in papers]
+    assert [entry["accession_number"] for entry in listed] == [
+        f"arXiv:{paper.id}" for paper in papers
+    ]
     for paper, found in zip(papers, listed, strict=True):
         assert found["type_of_reference"] == "UNPB"
         assert found.get("title", "").split() == show_plain(paper.title).split()
@@ -243,6 +285,10 @@ def test_nothing_written_for_a_reference_manager_leaves_its_field_either(text: s
 
 
 @settings(max_examples=50 if IS_NIGHTLY else 15)
-@given(st.text(alphabet=st.one_of(st.sampled_from('{}\\$%&#_^~@",= \n-and'), st.characters()), max_size=40))
+@given(
+    st.text(
+        alphabet=st.one_of(st.sampled_from('{}\\$%&#_^~@",= \n-and'), st.characters()), max_size=40
+    )
+)
 def test_whatever_is_written_every_entry_is_read_back(text: str) -> None:
     check(_papers(text))

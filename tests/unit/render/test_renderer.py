@@ -64,12 +64,18 @@ CONTEXTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
-def test_pages_allow_one_style_by_its_hash_and_a_script_of_our_own(renderer: Renderer, name: str) -> None:
+def test_pages_allow_one_style_by_its_hash_and_a_script_of_our_own(
+    renderer: Renderer, name: str
+) -> None:
     page = renderer.render_web(name, CONTEXTS[name])
     styles = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    hashes = [base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles]
+    hashes = [
+        base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles
+    ]
     assert [f"'sha256-{one}'" for one in hashes] == [renderer.web_style_hash()]
-    assert re.findall(r"<script.*?>", page) == ['<script src="live.js" defer>'] * (name == "start.html")
+    assert re.findall(r"<script.*?>", page) == ['<script src="live.js" defer>'] * (
+        name == "start.html"
+    )
     assert not re.search(r" style=| on\w+=", page)
     assert "<b>" not in page.replace("<b>r…@example.org</b>", "")
     assert '<html lang="en" dir="ltr">' in page

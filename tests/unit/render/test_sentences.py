@@ -25,12 +25,16 @@ LONG = " ".join(f"word{number}" for number in range(60))
 def find(text: str, *words: str) -> list[tuple[tuple[int, int], ...]]:
     """Return for each word a reason: all its places."""
     return [
-        tuple((place, place + len(word)) for place in range(len(text)) if text.startswith(word, place))
+        tuple(
+            (place, place + len(word)) for place in range(len(text)) if text.startswith(word, place)
+        )
         for word in words
     ]
 
 
-def show(text: str, *words: str, title: str = "", sentences: int = 1, limit: int = LONGEST_SNIPPET) -> str:
+def show(
+    text: str, *words: str, title: str = "", sentences: int = 1, limit: int = LONGEST_SNIPPET
+) -> str:
     """Return what is shown with what matched in brackets."""
     shown = choose_snippet(title, text, find(text, *words), sentences=sentences, limit=limit)
     return "".join(f"[{one.text}]" if one.is_marked else one.text for one in shown)
@@ -58,7 +62,9 @@ def test_a_match_alone_makes_no_sentence_the_best_one_but_decides_between_equals
 def test_two_sentences_keep_their_order_with_an_ellipsis_for_what_lies_between() -> None:
     text = "We propose a clock of glass with two hands. It has a hand. We find that it runs 12% faster than steel."
     assert show(text, sentences=2) == text.replace("It has a hand.", "@").replace(" @", "\u00a0…")
-    assert show(text.replace(" It has a hand.", ""), sentences=2) == text.replace(" It has a hand.", "")
+    assert show(text.replace(" It has a hand.", ""), sentences=2) == text.replace(
+        " It has a hand.", ""
+    )
 
 
 def test_a_second_sentence_that_adds_nothing_is_left_out() -> None:
@@ -73,32 +79,42 @@ We show how this is clear and|We find that this is so and"""
 
 
 @pytest.mark.parametrize("leaning", re.split("[|\n]", LEANING))
-def test_a_sentence_that_leans_on_unseen_text_is_shown_only_if_the_title_makes_it_clear(leaning: str) -> None:
+def test_a_sentence_that_leans_on_unseen_text_is_shown_only_if_the_title_makes_it_clear(
+    leaning: str,
+) -> None:
     said = f"{leaning} that a glass clock runs 12% faster."
     text = f"The market is often discussed. {said}"
     assert show(text).startswith("The market")
     assert show(text, title="A clock of glass") == said
 
 
-@pytest.mark.parametrize("clear", ["In this paper we show", "This work shows", "It is shown", "It turns out"])
+@pytest.mark.parametrize(
+    "clear", ["In this paper we show", "This work shows", "It is shown", "It turns out"]
+)
 def test_a_sentence_that_names_the_paper_or_nothing_leans_on_no_other(clear: str) -> None:
     said = f"{clear} that a glass clock runs 12% faster."
     assert show(f"The market is often discussed. {said}") == said
 
 
-@pytest.mark.parametrize("others", ["Bo and Cyd proved", "Bo et al. found", "In 1890 the authors showed"])
+@pytest.mark.parametrize(
+    "others", ["Bo and Cyd proved", "Bo et al. found", "In 1890 the authors showed"]
+)
 def test_what_others_found_is_not_shown_as_what_the_paper_found(others: str) -> None:
     text = f"The market is often discussed. {others} that a glass clock runs 12% faster."
     assert show(text, title="A clock of glass").startswith("The market")
 
 
 def test_a_long_opening_is_cut_in_front_of_what_was_found() -> None:
-    assert show(f"{LONG}, we then prove that {LONG}.").startswith("…\u00a0we then prove that word0 ")
+    assert show(f"{LONG}, we then prove that {LONG}.").startswith(
+        "…\u00a0we then prove that word0 "
+    )
     end = "and here it is shown that all is well in the end."
     assert show(f"{LONG}, {end}") == f"…\u00a0{end}"
     assert re.fullmatch("…\u00a0word.{160,}, we prove none\\.", show(f"{LONG}, we prove none."))
     assert show(f"In this paper we prove that {LONG}.").startswith("In this paper we prove")
-    assert show(f"{LONG}, we then: i) prove that {LONG}.").startswith("…\u00a0we then: i) prove that word0 ")
+    assert show(f"{LONG}, we then: i) prove that {LONG}.").startswith(
+        "…\u00a0we then: i) prove that word0 "
+    )
 
 
 def test_an_abstract_of_a_thousand_sentences_takes_no_time() -> None:
@@ -133,7 +149,9 @@ def test_a_text_is_split_where_its_sentences_end(text: str) -> None:
 
 @pytest.mark.skipif(not REAL, reason="DIGEST_REAL_DATA names no folder of judged sentences")
 def test_most_sentences_shown_are_those_readers_chose() -> None:
-    one, two, alike = try_product(read_judged(Path(REAL, "data", "sentences", "labelled_2016.jsonl")))
+    one, two, alike = try_product(
+        read_judged(Path(REAL, "data", "sentences", "labelled_2016.jsonl"))
+    )
     assert one > 0.65
     assert two > 0.82
     assert alike > 0.9
@@ -148,9 +166,16 @@ def test_letters_that_must_not_be_shown_are_left_out() -> None:
     assert show("All\u202e is\x00 well.") == "All is well."
 
 
-@given(st.text("aB .\u0301$\\{}^G中", max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 9))))
-def test_what_is_shown_is_short_and_a_part_of_the_abstract(text: str, places: list[tuple[int, int]]) -> None:
-    spans = [((start, min(start + length, len(text))),) for start, length in places if start < len(text)]
+@given(
+    st.text("aB .\u0301$\\{}^G中", max_size=600),
+    st.lists(st.tuples(st.integers(0, 600), st.integers(0, 9))),
+)
+def test_what_is_shown_is_short_and_a_part_of_the_abstract(
+    text: str, places: list[tuple[int, int]]
+) -> None:
+    spans = [
+        ((start, min(start + length, len(text))),) for start, length in places if start < len(text)
+    ]
     runs = (choose_snippet("A title", text, spans, sentences=count) for count in (1, 2))
     # A highlight may end between a letter and its accent, which screens draw together all the same.
     said, both = (normalize("NFC", "".join(one.text for one in run)) for run in runs)
@@ -167,7 +192,9 @@ def test_sentences_leave_out_blanks_alone(text: str) -> None:
 
 
 def test_a_paper_has_its_snippet_for_each_medium() -> None:
-    view = PaperView(make_entry(abstract="Is 2 < 3 on a GPU/CPU?", found=((Field.ABSTRACT, "GPU"),)), 1)
+    view = PaperView(
+        make_entry(abstract="Is 2 < 3 on a GPU/CPU?", found=((Field.ABSTRACT, "GPU"),)), 1
+    )
     assert view.snippet == "Is 2 < 3 on a GPU/CPU?"
     assert mark_parts(view.snippet_parts) == "Is 2 &lt; 3 on a <mark>GPU</mark>/CPU?"
     assert view.style_snippet(80) == "Is 2 < 3 on a \x13GPU\x0f/CPU?"

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
+from digest.model.destinations import Destination
 from digest.model.errors import TemplateError
 from digest.model.messages import Form, Links, Share
-from digest.model.subscriptions import Abstracts, Destination
+from digest.model.subscriptions import Abstracts
 from digest.render import Renderer, check
 from digest.render.contexts import SlackPageContext
 from digest.render.digests import group_papers, view_digest, view_papers
@@ -30,7 +31,9 @@ CHANNEL = Destination.parse("slack:#papers")
 
 def _texts(payload: dict[str, Any]) -> str:
     blocks = payload["blocks"]
-    objects = [one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one]
+    objects = [
+        one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one
+    ]
     return "\n".join(str(one["text"]) for one in objects)
 
 
@@ -70,7 +73,9 @@ def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_doe
 
 
 @pytest.mark.parametrize("amount", ["none", "short", "full"])
-@pytest.mark.parametrize("abstract", ["We show it. It is so. We stop.", "<&" * 5_000, "🦄 & " * 2_000])
+@pytest.mark.parametrize(
+    "abstract", ["We show it. It is so. We stop.", "<&" * 5_000, "🦄 & " * 2_000]
+)
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     renderer: Renderer, amount: str, abstract: str
 ) -> None:
@@ -93,7 +98,9 @@ def _theme(folder: Path, **sources: str) -> Renderer:
     return Renderer([folder])
 
 
-def test_a_thread_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
+def test_a_thread_template_without_room_for_a_paper_is_an_error(
+    tmp_path: Path, deliver: MakeDelivery
+) -> None:
     renderer = _theme(tmp_path, thread="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
     with pytest.raises(TemplateError, match="paper 1 alone takes more"):
         read_posts(renderer, deliver, sample_digest())
@@ -153,13 +160,19 @@ def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_wh
     headings = [re.findall(r"(?m)^\*(.*)\*$", text) for text in texts]
     assert headings[0] == ["Read first", headings[1][0]]
     assert all(after[0] in before for before, after in pairwise(headings))
-    assert texts[0].count("_in two of your queries_\nWe measure where") == texts[0].count("We measure") == 2
+    assert (
+        texts[0].count("_in two of your queries_\nWe measure where")
+        == texts[0].count("We measure")
+        == 2
+    )
     assert "\n*290 more* in the thread.\n" in texts[0]
     assert not any("We measure" in text for text in texts[1:])
     left = 300 - len(listed) + (0 if links.web_view else 20)
     assert f"{left} more" in texts[3]
     assert re.search(r" more.* \(cs\.\wA \d+ · .*\)", texts[3])
-    halved = json.loads(renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body)
+    halved = json.loads(
+        renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body
+    )
     assert "5 more" in _texts(halved)
     assert "*290 more* in the thread" in _texts(halved)
 
@@ -190,7 +203,9 @@ def _paragraphs(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["digest", "thread"])
-def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(tmp_path: Path, name: str) -> None:
+def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
+    tmp_path: Path, name: str
+) -> None:
     folder = tmp_path / "slack"
     folder.mkdir()
     source = (find_shipped_templates() / f"slack/{name}.txt").read_text()
@@ -214,13 +229,22 @@ def _text(block: dict[str, Any]) -> str:
 
 
 def test_a_readable_text_becomes_blocks() -> None:
-    compiled = compile_blocks("fallback: 9 papers\n\n# Nine papers\n\none\ntwo\n\n---\n\n> small\n> print\n")
+    compiled = compile_blocks(
+        "fallback: 9 papers\n\n# Nine papers\n\none\ntwo\n\n---\n\n> small\n> print\n"
+    )
     assert compiled.fallback == "9 papers"
     assert compiled.blocks == (
         {"type": "header", "text": {"type": "plain_text", "text": "Nine papers", "emoji": False}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True}, "expand": True},
+        {
+            "type": "section",
+            "text": {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True},
+            "expand": True,
+        },
         {"type": "divider"},
-        {"type": "context", "elements": [{"type": "mrkdwn", "text": "small\nprint", "verbatim": True}]},
+        {
+            "type": "context",
+            "elements": [{"type": "mrkdwn", "text": "small\nprint", "verbatim": True}],
+        },
     )
 
 
@@ -268,7 +292,9 @@ LINES = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(LINES, st.sampled_from(["\n", "\n\n"]))
-def test_what_is_not_refused_passes_slacks_own_kit_and_the_fake_slack(lines: list[str], separator: str) -> None:
+def test_what_is_not_refused_passes_slacks_own_kit_and_the_fake_slack(
+    lines: list[str], separator: str
+) -> None:
     try:
         payload = make_payload("x.txt", compile_blocks(separator.join(lines)))
     except TemplateError:

@@ -14,13 +14,24 @@ from digest.model.messages import Occasion
 from digest.render.digests import name_slot, write_days
 from digest.render.mime import flow_text, wrap_text
 from digest.render.samples import make_coverage, make_digest
-from digest.render.text import Mrkdwn, clean_text, escape_text, link, shorten, slack_escape, to_plain_text
+from digest.render.text import (
+    Mrkdwn,
+    clean_text,
+    escape_text,
+    link,
+    shorten,
+    slack_escape,
+    to_plain_text,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
 
 def test_controls_direction_overrides_and_invisible_characters_are_taken_out() -> None:
-    assert clean_text("a\x00b\x1b[1m \u202ex\u202c \u2066y\u2069 z\u200b\ufeff\ufffe\ud800") == "ab[1m x y z"
+    assert (
+        clean_text("a\x00b\x1b[1m \u202ex\u202c \u2066y\u2069 z\u200b\ufeff\ufffe\ud800")
+        == "ab[1m x y z"
+    )
 
 
 def test_every_kind_of_line_end_becomes_one_blank() -> None:
@@ -62,7 +73,9 @@ def test_several_days_are_written_with_what_differs() -> None:
     assert write_days(date(2026, 12, 30), date(2027, 1, 4)) == "30 December 2026 – 4 January 2027"
 
 
-@pytest.mark.parametrize("slot", ["2026-11-20", "2026-11-22", "mailing:2026-11-19", "2026-W48", "run:17"])
+@pytest.mark.parametrize(
+    "slot", ["2026-11-20", "2026-11-22", "mailing:2026-11-19", "2026-W48", "run:17"]
+)
 def test_a_digest_is_called_after_its_announcement_whenever_it_goes_out(slot: str) -> None:
     assert name_slot(make_digest((), slot=slot)) == ("Thu 19 Nov", "Thursday 19 November 2026")
 
@@ -92,10 +105,14 @@ def test_a_week_is_called_after_the_announcements_it_covers_not_the_week_it_goes
     assert name_slot(make_digest((), slot=slot, coverage=week)) == names
 
 
-@pytest.mark.parametrize(("zone", "day"), [("Europe/Berlin", "Fri 20 Nov"), ("America/New_York", "Thu 19 Nov")])
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Europe/Berlin", "Fri 20 Nov"), ("America/New_York", "Thu 19 Nov")]
+)
 def test_a_first_digest_is_called_after_the_local_day_of_planning(zone: str, day: str) -> None:
     planned = datetime(2026, 11, 19, 23, 30, tzinfo=UTC)
-    first = make_digest((), slot="run:17", planned_at=planned, zone=zone, occasion=Occasion.FIRST_DIGEST)
+    first = make_digest(
+        (), slot="run:17", planned_at=planned, zone=zone, occasion=Occasion.FIRST_DIGEST
+    )
     assert name_slot(first)[0] == day
 
 
@@ -130,7 +147,10 @@ def test_a_text_without_blanks_stays_with_its_number() -> None:
 
 
 def test_lines_that_would_mean_something_else_are_stuffed() -> None:
-    assert flow_text("> quoted\nFrom me\n indented\n-- \nname") == " > quoted\n From me\n  indented\n-- \nname"
+    assert (
+        flow_text("> quoted\nFrom me\n indented\n-- \nname")
+        == " > quoted\n From me\n  indented\n-- \nname"
+    )
 
 
 def test_a_line_that_ends_in_blanks_does_not_run_into_the_next() -> None:
@@ -178,7 +198,10 @@ def test_a_link_holds_a_label_that_cannot_end_it() -> None:
     assert link("https://arxiv.org/abs/2611.15001v1", "a|b>c") == (
         "<https://arxiv.org/abs/2611.15001v1|a\u2223b&gt;c>"
     )
-    assert link("https://digest.example.org/?a=1&b=2", "x") == "<https://digest.example.org/?a=1&amp;b=2|x>"
+    assert (
+        link("https://digest.example.org/?a=1&b=2", "x")
+        == "<https://digest.example.org/?a=1&amp;b=2|x>"
+    )
 
 
 @pytest.mark.parametrize(

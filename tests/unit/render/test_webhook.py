@@ -38,9 +38,16 @@ def test_a_post_holds_100_papers_and_counts_links_and_names_the_rest(post: Any) 
     assert few["rest"] == {"count": 0, "url": None, "ids": []}
 
 
-def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_other_away(post: Any) -> None:  # noqa: ANN401 - a fixture
-    crowd = tuple(Author(f"Member {number} of a collaboration", ("A laboratory",)) for number in range(5_000))
-    entries = [make_entry(1, authors=crowd), *(make_entry(n, abstract="π" * 2_000) for n in range(2, 60))]
+def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_other_away(
+    post: Any,  # noqa: ANN401 - a fixture
+) -> None:
+    crowd = tuple(
+        Author(f"Member {number} of a collaboration", ("A laboratory",)) for number in range(5_000)
+    )
+    entries = [
+        make_entry(1, authors=crowd),
+        *(make_entry(n, abstract="π" * 2_000) for n in range(2, 60)),
+    ]
     data = post(make_digest(entries))
     told = [paper["number"] for paper in data["papers"]]
     assert told == list(range(2, told[-1] + 1))
@@ -49,7 +56,9 @@ def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_ot
     assert data["rest"]["ids"] == [*ids(1, 1), *ids(told[-1] + 1, 59)]
 
 
-def test_a_post_has_the_digests_headings_and_each_papers_form_reason_place_and_links(post: Any) -> None:  # noqa: ANN401 - a fixture
+def test_a_post_has_the_digests_headings_and_each_papers_form_reason_place_and_links(
+    post: Any,  # noqa: ANN401 - a fixture
+) -> None:
     digest = plan_digest(30, comment="Accepted at OSDI 2026; code: https://github.com/made/up")
     data = post(digest)
     first, *_, last = data["papers"]
@@ -61,5 +70,9 @@ def test_a_post_has_the_digests_headings_and_each_papers_form_reason_place_and_l
         "one sentence",
         "in two of your queries · accepted at OSDI 2026",
     )
-    assert (last["form"], last["why_first"], last["place"]) == ("title", "", "accepted at OSDI 2026")
+    assert (last["form"], last["why_first"], last["place"]) == (
+        "title",
+        "",
+        "accepted at OSDI 2026",
+    )
     assert {"label": "Code", "url": "https://github.com/made/up"} in last["links"]

@@ -31,7 +31,9 @@ HOSTILE = "a\x1b[2J\x1b]0;t\x07\x9b\x7f\u202eb\r\n\u2028é"
 
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("said", [HOSTILE, [HOSTILE], {"papers": HOSTILE}, None, True])
-def test_a_line_of_the_log_is_one_line_without_control_characters(*, plain: bool, said: object) -> None:
+def test_a_line_of_the_log_is_one_line_without_control_characters(
+    *, plain: bool, said: object
+) -> None:
     stream = io.StringIO()
     configure_logging(logging.INFO, plain=plain, stream=stream)
     log_event(Verb.POLL, "failed", said=said)

@@ -9,7 +9,10 @@ from digest.serve.telemetry import LONGEST_SILENCE, Pulse
 
 def test_a_reload_takes_over_or_names_each_table_of_settings() -> None:
     tables = {setting.table or setting.field for setting in SETTINGS}
-    assert tables | {"queries", "subscriptions", "incoming", "webhooks"} == {*NEEDS_RESTART, *TAKEN_OVER}
+    assert tables | {"queries", "subscriptions", "incoming", "webhooks"} == {
+        *NEEDS_RESTART,
+        *TAKEN_OVER,
+    }
     assert {*TAKEN_OVER} < {one.name for one in fields(Config)}
 
 

@@ -16,7 +16,11 @@ from digest.store.digests import find_texts, freeze_digest, thaw_digest
 from tests.conftest import IS_NIGHTLY
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-MOMENTS = st.datetimes(min_value=datetime(1991, 8, 1), max_value=datetime(2099, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds the zone
+MOMENTS = st.datetimes(
+    min_value=datetime(1991, 8, 1),  # noqa: DTZ001 - hypothesis adds the zone
+    max_value=datetime(2099, 1, 1),  # noqa: DTZ001 - the same
+    timezones=st.just(UTC),
+)
 COUNTS = st.integers(min_value=0, max_value=10**6)
 PAPERS = st.builds(
     Paper,
@@ -33,7 +37,11 @@ SPANS = st.builds(Span, st.sampled_from(Field), COUNTS, COUNTS, COUNTS)
 REASONS = st.builds(Reason, TEXTS, st.lists(SPANS, max_size=3).map(tuple), TEXTS)
 STORED = st.builds(StoredText, PAPERS, st.integers(1, 900))
 SEQUELS = st.builds(
-    Sequel, st.sampled_from([Kind.REPLACEMENT, Kind.WITHDRAWAL]), st.dates(), before=STORED, after=STORED
+    Sequel,
+    st.sampled_from([Kind.REPLACEMENT, Kind.WITHDRAWAL]),
+    st.dates(),
+    before=STORED,
+    after=STORED,
 )
 ENTRIES = st.builds(
     DigestEntry,
@@ -82,7 +90,9 @@ DIGESTS = st.builds(
     planned_at=MOMENTS,
     zone=st.just("Europe/Berlin"),
     entries=st.lists(ENTRIES, max_size=4).map(
-        lambda entries: tuple(replace(entry, change_id=number) for number, entry in enumerate(entries, start=7))
+        lambda entries: tuple(
+            replace(entry, change_id=number) for number, entry in enumerate(entries, start=7)
+        )
     ),
     shown=COUNTS,
     queries=st.lists(st.tuples(TEXTS, TEXTS), max_size=3).map(tuple),
@@ -102,7 +112,12 @@ EMPTY = Digest(
     shown=0,
     queries=(),
     coverage=Coverage(
-        date(2026, 11, 19), is_complete=True, compared=412, matched=0, checked_at=None, source="query"
+        date(2026, 11, 19),
+        is_complete=True,
+        compared=412,
+        matched=0,
+        checked_at=None,
+        source="query",
     ),
 )
 

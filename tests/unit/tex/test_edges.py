@@ -21,7 +21,10 @@ from tests.unit.tex.test_properties import texts
         (r"$N_{cell}x$", "N_(cell)x"),
         (r"$\rho_{\mathrm{crit}0}$, $x^{2{\rm BH}, y}$", "ρ_(crit_0), x^(2_BH,y)"),
         *((r"9$\,$TeV", "9 TeV"), (r"$\text{for $n$x}$", "for n_x")),
-        (r"\Lambda CDM, \ell p, \Lambda\ CDM, {\Lambda} CDM, \log x", "Λ_CDM, ℓ_p, Λ CDM, Λ CDM, log x"),
+        (
+            r"\Lambda CDM, \ell p, \Lambda\ CDM, {\Lambda} CDM, \log x",
+            "Λ_CDM, ℓ_p, Λ CDM, Λ CDM, log x",
+        ),
         (r"Caf\'e au \emph{lai}t, Erd\H os, G{\"o}del", "Café au lait, Erdős, Gödel"),
         ("x_1 and $5 or $6", "x_1 and $5 or $6"),
     ],
@@ -34,4 +37,6 @@ def test_an_edge_stands_where_letters_or_digits_meet_a_formula(text: str, marked
 def test_but_for_edges_and_the_blanks_they_replace_words_are_those_that_show(text: str) -> None:
     marked = parse_words(text)
     kept = "".join(piece.text for piece in marked if piece.start < piece.end or piece.text != "_")
-    assert "".join(kept.split()) == "".join("".join(piece.text for piece in parse_tex(text)).split())
+    assert "".join(kept.split()) == "".join(
+        "".join(piece.text for piece in parse_tex(text)).split()
+    )

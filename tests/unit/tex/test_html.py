@@ -43,9 +43,18 @@ SCRIPTS = [
     ("$^{136}$Xe and $^4$He", "<sup>136</sup>Xe and <sup>4</sup>He"),
     (r"Scheduling in $\mathcal{O}(n^2)$", "Scheduling in 𝒪(<i>n</i><sup>2</sup>)"),
     (r"$\overline{\mathcal{M}}_{g,n}$", "ℳ̅<sub><i>g</i>,<i>n</i></sub>"),
-    ("$x_i^2$ and $K_{r+1}$", "<i>x</i><sub><i>i</i></sub><sup>2</sup> and <i>K</i><sub><i>r</i>+1</sub>"),
-    ("high-$T_c$ and $B_{c2}$", "high-<i>T</i><sub><i>c</i></sub> and <i>B</i><sub><i>c</i>2</sub>"),
-    (r"$T_{\rm eff}$ stars, $v_{\mathrm{sin}}$", "<i>T</i><sub>eff</sub> stars, <i>v</i><sub>sin</sub>"),
+    (
+        "$x_i^2$ and $K_{r+1}$",
+        "<i>x</i><sub><i>i</i></sub><sup>2</sup> and <i>K</i><sub><i>r</i>+1</sub>",
+    ),
+    (
+        "high-$T_c$ and $B_{c2}$",
+        "high-<i>T</i><sub><i>c</i></sub> and <i>B</i><sub><i>c</i>2</sub>",
+    ),
+    (
+        r"$T_{\rm eff}$ stars, $v_{\mathrm{sin}}$",
+        "<i>T</i><sub>eff</sub> stars, <i>v</i><sub>sin</sub>",
+    ),
     ("$m_DV$, $m_D V$", "<i>m</i><sub><i>D</i></sub><i>V</i>, <i>m</i><sub><i>D</i></sub><i>V</i>"),
     (r"$\Lambda_b^0$", "Λ<sub><i>b</i></sub><sup>0</sup>"),
     ("$e^{x^2}$", "<i>e</i><sup><i>x</i><sup>2</sup></sup>"),
@@ -70,7 +79,9 @@ SIGNS = re.compile(r"[\^_]\(((?:[^()]|\([^()]*\))*)\)|[\^_]")
 
 def list_letters(text: str) -> str:
     """Return the letters of a text without blanks, and those of scripts as if they stood on the line."""
-    letters = "".join(unicodedata.normalize("NFKC", text).replace("-", "−").replace("∗", "*").split())
+    letters = "".join(
+        unicodedata.normalize("NFKC", text).replace("-", "−").replace("∗", "*").split()
+    )
     without = SIGNS.sub(lambda found: found[1] or "", letters)
     return letters if without == letters else list_letters(without)
 

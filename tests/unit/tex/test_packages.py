@@ -30,7 +30,10 @@ PRINTED = [
     (r"\kms, $a \lesssim b$, \lsim 3", "km s⁻¹, a ≲ b, ≲ 3"),
     # states, norms
     (r"\ket{0}, $\ket{\psi}$, \bra{\phi}", "|0⟩, |ψ⟩, ⟨ϕ|"),
-    (r"$\braket{\phi|\psi}$, $\braket{a}{b}$, $\ketbra{0}{1}$, $\expval{H}$", "⟨ϕ|ψ⟩, ⟨a|b⟩, |0⟩⟨1|, ⟨H⟩"),
+    (
+        r"$\braket{\phi|\psi}$, $\braket{a}{b}$, $\ketbra{0}{1}$, $\expval{H}$",
+        "⟨ϕ|ψ⟩, ⟨a|b⟩, |0⟩⟨1|, ⟨H⟩",
+    ),
     (r"\abs{x}, $\norm{x}$", "|x|, ‖x‖"),
     # acronyms, code, abbreviations
     (r"\ac{CNN}, \acp{GNN}, \gls{dm}, \acrshort{gan}", "CNN, GNNs, dm, gan"),

@@ -43,7 +43,9 @@ def test_the_parts_of_a_script_are_inside_it() -> None:
 
 def test_the_parts_of_a_fraction_stand_for_its_arguments() -> None:
     text = r"$\frac{1+n}{2}$"
-    assert [text[piece.start : piece.end] for piece in parse_tex(text) if piece.text in "1+n/2"] == [
+    assert [
+        text[piece.start : piece.end] for piece in parse_tex(text) if piece.text in "1+n/2"
+    ] == [
         "1+",
         "n",
         "}{",

@@ -80,7 +80,10 @@ MEANINGS = [
     (r"$\sqrt{NK}$, $\sqrt{N}K$, $\sqrt[3]{ab_c}$", "√(NK), √NK, ∛(ab_c)"),
     (r"$\sqrt{s_{NN}}$, $\sqrt{\rm Hz}$, fT/$\sqrt{Hz}$", "√s_NN, √Hz, fT/√Hz"),
     (r"$x^{y^z}$, $2^{2^n}$, $\mathbb{F}_{q^n}$", "x^(yᶻ), 2^(2ⁿ), 𝔽_(qⁿ)"),
-    (r"$\sqrt{s_{_{NN}}}$, $s_{_{NN}}$, $s_{_{\rm NN}}x$, $x_{ _1}$, $x^{^{b}}$", "√s_NN, s_NN, s_(NN)x, x₁, xᵇ"),
+    (
+        r"$\sqrt{s_{_{NN}}}$, $s_{_{NN}}$, $s_{_{\rm NN}}x$, $x_{ _1}$, $x^{^{b}}$",
+        "√s_NN, s_NN, s_(NN)x, x₁, xᵇ",
+    ),
     (r"$x_{i_j}$, $x_{ij}$, $e^{\mu_p}$, $x^{abcq}$", "x_(iⱼ), xᵢⱼ, e^(μₚ), x^abcq"),
 ]
 
@@ -110,7 +113,10 @@ WORDS = [
     (r"\texttt{malloc} and \textsc{Vertex Cover}", "malloc and Vertex Cover"),
     (r"see \url{http://a.example/~x_y--z} now", "see http://a.example/~x_y--z now"),
     (r"\href{http://a.example}{our page}", "our page"),
-    (r"as in \cite{Doe99}, \citep[p.~3]{Roe}; \ref{fig} and \eqref{eq}", "as in [Doe99], [Roe]; [fig] and (eq)"),
+    (
+        r"as in \cite{Doe99}, \citep[p.~3]{Roe}; \ref{fig} and \eqref{eq}",
+        "as in [Doe99], [Roe]; [fig] and (eq)",
+    ),
     (r"MoS\textsubscript{2}, 10\textsuperscript{-3}", "MoS₂, 10⁻³"),
     (r"Navier--Stokes --- a survey, pages 3--4", "Navier–Stokes — a survey, pages 3–4"),
     (r"``big'' data, it's", "“big” data, it's"),
@@ -128,7 +134,10 @@ AS_TYPED = [
     ("an arbitrary $Q^2: resummed", "an arbitrary $Q^2: resummed"),
     (r"of $m_t$, $m_b$ and $m_{c}", "of mₜ, m_b and $m_{c}"),
     ("10^-3 and A_inf and H_2O", "10^-3 and A_inf and H_2O"),
-    (r"50\% of R\&D, 50% of R&D, \#1, \$5, a\_b, \{x\}", "50% of R&D, 50% of R&D, #1, $5, a_b, {x}"),
+    (
+        r"50\% of R\&D, 50% of R&D, \#1, \$5, a\_b, \{x\}",
+        "50% of R&D, 50% of R&D, #1, $5, a_b, {x}",
+    ),
     (r"\civ emission, \foo{\alpha}[x], \Aut(G)", r"\civ emission, \foo{\alpha}[x], \Aut(G)"),
     (r"$L^2(\GG^d)$", r"L²(\GGᵈ)"),
     ("the set {1,2,3}, {001} planes, K_{m,n}", "the set {1,2,3}, {001} planes, K_{m,n}"),

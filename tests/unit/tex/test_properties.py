@@ -16,10 +16,22 @@ from digest.tex.commands import DECLARATIONS, DIVIDERS, FORMULA_COMMANDS, TEXT_C
 from digest.tex.symbols import MATH_ACCENTS, SYMBOLS
 
 ELEMENTS = {"div", "sup", "sub", "i", "b", "code", "mark"}
-FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 names = st.sampled_from(
-    sorted({*SYMBOLS, *MATH_ACCENTS, *TEXT_COMMANDS, *FORMULA_COMMANDS, *DIVIDERS, *DECLARATIONS, "nonsense"})
+    sorted(
+        {
+            *SYMBOLS,
+            *MATH_ACCENTS,
+            *TEXT_COMMANDS,
+            *FORMULA_COMMANDS,
+            *DIVIDERS,
+            *DECLARATIONS,
+            "nonsense",
+        }
+    )
 )
 commands = names.map(lambda name: f"\\{name}")
 signs = st.sampled_from(
@@ -51,14 +63,18 @@ def test_segments_joined_are_the_plain_text(text: str, highlights: list[tuple[in
 
 
 @given(texts, spans)
-def test_neighbouring_segments_differ_and_none_is_empty(text: str, highlights: list[tuple[int, int]]) -> None:
+def test_neighbouring_segments_differ_and_none_is_empty(
+    text: str, highlights: list[tuple[int, int]]
+) -> None:
     segments = to_segments(text, highlights)
     assert all(segment.text for segment in segments)
     assert all(one.is_marked is not other.is_marked for one, other in pairwise(segments))
 
 
 @given(texts, spans)
-def test_html_is_well_formed_and_has_our_elements_only(text: str, highlights: list[tuple[int, int]]) -> None:
+def test_html_is_well_formed_and_has_our_elements_only(
+    text: str, highlights: list[tuple[int, int]]
+) -> None:
     html = to_html(text, highlights)
     strict = lxml.etree.fromstring(f"<div>{html}</div>")
     lenient = lxml.html.fragment_fromstring(html, create_parent="div")
@@ -69,10 +85,15 @@ def test_html_is_well_formed_and_has_our_elements_only(text: str, highlights: li
 
 
 @given(texts, spans)
-def test_html_says_the_same_with_and_without_highlights(text: str, highlights: list[tuple[int, int]]) -> None:
+def test_html_says_the_same_with_and_without_highlights(
+    text: str, highlights: list[tuple[int, int]]
+) -> None:
     marked = lxml.etree.fromstring(f"<div>{to_html(text, highlights)}</div>")
     bare = lxml.etree.fromstring(f"<div>{to_html(text)}</div>")
-    assert unicodedata.normalize("NFC", said(marked)).split() == unicodedata.normalize("NFC", said(bare)).split()
+    assert (
+        unicodedata.normalize("NFC", said(marked)).split()
+        == unicodedata.normalize("NFC", said(bare)).split()
+    )
 
 
 @given(texts)
@@ -94,7 +115,9 @@ def test_pieces_stay_within_the_text_and_text_pieces_are_the_raw_text(text: str)
 
 
 @given(texts, st.integers(0, 80), st.integers(1, 20))
-def test_every_printed_piece_a_highlight_covers_is_marked(text: str, start: int, length: int) -> None:
+def test_every_printed_piece_a_highlight_covers_is_marked(
+    text: str, start: int, length: int
+) -> None:
     segments = to_segments(text, [(start, start + length)])
     marked = "".join("".join(segment.text.split()) for segment in segments if segment.is_marked)
     covered = [
@@ -115,7 +138,8 @@ def _without_composition(text: str) -> str:
 
 
 plain_words = st.text(
-    st.characters(blacklist_characters="\\${}~`'-", blacklist_categories=("Cs", "Cc", "Cf", "Cn")), max_size=20
+    st.characters(blacklist_characters="\\${}~`'-", blacklist_categories=("Cs", "Cc", "Cf", "Cn")),
+    max_size=20,
 )
 CONVERTED = (r"$x^2$", r"\'e", r"\emph{", r"}", "$\\alpha$", "\\beta", "--", "``", "\\cite{a}")
 
@@ -132,7 +156,9 @@ def test_characters_outside_formulas_and_commands_all_appear_in_order(parts: lis
 
 
 @given(
-    st.text(st.characters(whitelist_categories=("L", "N")), max_size=60), st.integers(0, 60), st.integers(0, 60)
+    st.text(st.characters(whitelist_categories=("L", "N")), max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 60),
 )
 def test_plain_letters_are_cut_exactly_at_highlights(text: str, start: int, length: int) -> None:
     if not unicodedata.is_normalized("NFC", text):
@@ -143,4 +169,6 @@ def test_plain_letters_are_cut_exactly_at_highlights(text: str, start: int, leng
         Segment(text[start + length :], is_marked=False),
     )
     if expected[1].text:
-        assert to_segments(text, [(start, start + length)]) == tuple(part for part in expected if part.text)
+        assert to_segments(text, [(start, start + length)]) == tuple(
+            part for part in expected if part.text
+        )

@@ -11,7 +11,8 @@ def cut(text: str, *found: str) -> str:
     """The segments of a text with these parts highlighted, marked ones in brackets."""
     spans = [(text.index(part), text.index(part) + len(part)) for part in found]
     return "".join(
-        f"[{segment.text}]" if segment.is_marked else segment.text for segment in to_segments(text, spans)
+        f"[{segment.text}]" if segment.is_marked else segment.text
+        for segment in to_segments(text, spans)
     )
 
 
@@ -52,7 +53,9 @@ def test_highlights_beyond_the_text_or_turned_around_are_ignored() -> None:
         ("a\x00b", "\x00", "ab"),
     ],
 )
-def test_what_a_highlight_touches_is_marked_and_nothing_else(text: str, found: str, expected: str) -> None:
+def test_what_a_highlight_touches_is_marked_and_nothing_else(
+    text: str, found: str, expected: str
+) -> None:
     assert cut(text, found) == expected
 
 

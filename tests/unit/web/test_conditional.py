@@ -28,13 +28,23 @@ def test_bodies_have_one_weak_tag_exactly_if_they_are_equal(left: bytes, right: 
 
 
 @pytest.mark.parametrize(
-    "tags", [(ETAG,), (ETAG.removeprefix("W/"),), (f'"a", W/"b" ,{ETAG}',), ('"other"', ETAG), ("*",), (" * ",)]
+    "tags",
+    [
+        (ETAG,),
+        (ETAG.removeprefix("W/"),),
+        (f'"a", W/"b" ,{ETAG}',),
+        ('"other"', ETAG),
+        ("*",),
+        (" * ",),
+    ],
 )
 def test_a_tag_is_found_in_any_list_weak_or_strong(tags: tuple[str, ...]) -> None:
     assert has(*tags)
 
 
-@pytest.mark.parametrize("tags", [('"another"',), ("",), ('"*"',), (ETAG.removeprefix("W/").strip('"'),)])
+@pytest.mark.parametrize(
+    "tags", [('"another"',), ("",), ('"*"',), (ETAG.removeprefix("W/").strip('"'),)]
+)
 def test_another_tag_is_another_body_whatever_the_date_says(tags: tuple[str, ...]) -> None:
     assert not has(*tags, since=write_http_date(CHANGED + timedelta(days=1)))
 
@@ -42,7 +52,9 @@ def test_another_tag_is_another_body_whatever_the_date_says(tags: tuple[str, ...
 @given(st.timedeltas(timedelta(days=-400), timedelta(days=400)))
 def test_without_a_tag_whole_seconds_of_the_date_decide(difference: timedelta) -> None:
     since = CHANGED + difference
-    assert has(since=write_http_date(since)) == (since.replace(microsecond=0) >= CHANGED.replace(microsecond=0))
+    assert has(since=write_http_date(since)) == (
+        since.replace(microsecond=0) >= CHANGED.replace(microsecond=0)
+    )
 
 
 @given(MOMENTS)
@@ -51,7 +63,8 @@ def test_every_date_written_is_read_back(moment: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
+    "text",
+    ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"],
 )
 def test_all_three_forms_of_a_date_are_read(text: str) -> None:
     assert read_rfc_date(text) == datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)

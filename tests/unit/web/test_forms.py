@@ -16,8 +16,13 @@ from digest.web.guards import name_network
 
 FORM = "application/x-www-form-urlencoded"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
-BROKEN = [*b"\xc3\xa9=1 a=%ff a=%ed%a0%80 a=%00 %00=a a a=1&".split(b" "), b"a=1&" * MOST_FIELDS + b"a=1"]
-CONFIG = cast("Config", SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1", "10.0.0.5", "::1"))))
+BROKEN = [
+    *b"\xc3\xa9=1 a=%ff a=%ed%a0%80 a=%00 %00=a a a=1&".split(b" "),
+    b"a=1&" * MOST_FIELDS + b"a=1",
+]
+CONFIG = cast(
+    "Config", SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1", "10.0.0.5", "::1")))
+)
 NETWORKS = {
     "203.0.113.77": "203.0.113.0/24",
     "2001:db8:1:2::3": "2001:db8:1::/48",
@@ -35,8 +40,13 @@ ORIGINS = {
 }
 
 
-def make_request(body: bytes = b"", kind: str = FORM, peer: str = "", forwarded: tuple[str, ...] = ()) -> Request:
-    headers = [(b"content-type", kind.encode()), *((b"x-forwarded-for", line.encode()) for line in forwarded)]
+def make_request(
+    body: bytes = b"", kind: str = FORM, peer: str = "", forwarded: tuple[str, ...] = ()
+) -> Request:
+    headers = [
+        (b"content-type", kind.encode()),
+        *((b"x-forwarded-for", line.encode()) for line in forwarded),
+    ]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/", "headers": headers}
     return Request(scope | {"state": {"body": body}, "client": (peer, 1) if peer else None})
 
@@ -52,7 +62,11 @@ def test_what_a_browser_writes_is_read_as_it_was(fields: list[tuple[str, str]]) 
 
 def test_a_field_that_is_not_there_is_empty_and_boxes_of_one_name_are_all_there() -> None:
     form = read_form(make_request(b"kinds=new&kinds=replacement&q=", f"{FORM}; charset=UTF-8"))
-    assert (form.get("kinds"), form.get_all("kinds"), form.get("q")) == ("new", ["new", "replacement"], "")
+    assert (form.get("kinds"), form.get_all("kinds"), form.get("q")) == (
+        "new",
+        ["new", "replacement"],
+        "",
+    )
     assert (form.get("answer"), form.get_all("answer")) == ("", [])
 
 
@@ -62,7 +76,9 @@ def test_what_is_no_form_is_refused_in_words(body: bytes) -> None:
         read_form(make_request(body))
 
 
-@pytest.mark.parametrize("kind", ["", "text/plain", "multipart/form-data; boundary=x", "application/json"])
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "multipart/form-data; boundary=x", "application/json"]
+)
 def test_a_body_of_another_kind_is_refused(kind: str) -> None:
     with pytest.raises(UsageError, match="carries no form"):
         read_form(make_request(b"a=1", kind))
@@ -76,7 +92,9 @@ def test_a_network_is_what_asks_together() -> None:
     assert {peer: network(peer) for peer in NETWORKS} == NETWORKS
 
 
-def test_only_a_proxy_of_ours_says_who_asks_and_what_stands_left_of_that_is_the_clients_own() -> None:
+def test_only_a_proxy_of_ours_says_who_asks_and_what_stands_left_of_that_is_the_clients_own() -> (
+    None
+):
     assert network("198.51.100.1", "203.0.113.7") == "198.51.100.0/24"
     assert network("127.0.0.1", "203.0.113.7") == "203.0.113.0/24"
     assert network("::ffff:127.0.0.1", "2001:db8::1") == "2001:db8::/48"
@@ -101,6 +119,8 @@ def test_a_proxy_may_add_ports_brackets_and_quotes(hop: str, expected: str) -> N
     assert network("127.0.0.1", hop) == expected
 
 
-@pytest.mark.parametrize("forwarded", [(), ("",), ("10.0.0.5, ::1",), ("unknown",), ("203.0.113.7, _hidden",)])
+@pytest.mark.parametrize(
+    "forwarded", [(), ("",), ("10.0.0.5, ::1",), ("unknown",), ("203.0.113.7, _hidden",)]
+)
 def test_a_client_that_no_proxy_names_is_unknown(forwarded: tuple[str, ...]) -> None:
     assert network("127.0.0.1", *forwarded) == ""

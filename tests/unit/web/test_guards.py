@@ -39,9 +39,13 @@ async def _echo_length(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(str(len(read_body(Request(scope)))))(scope, receive, send)
 
 
-def post(pieces: Iterable[bytes], *, announced: int | None = None, method: str = "POST") -> tuple[int, bytes]:
+def post(
+    pieces: Iterable[bytes], *, announced: int | None = None, method: str = "POST"
+) -> tuple[int, bytes]:
     """Send a body piece by piece through the limit; return status and body of the answer."""
-    waiting: list[Message] = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+    waiting: list[Message] = [
+        {"type": "http.request", "body": piece, "more_body": True} for piece in pieces
+    ]
     waiting.append({"type": "http.request", "body": b"", "more_body": False})
     sent: list[Message] = []
 
@@ -55,7 +59,13 @@ def post(pieces: Iterable[bytes], *, announced: int | None = None, method: str =
         return PlainTextResponse("refused", status)
 
     headers = [] if announced is None else [(b"content-length", str(announced).encode())]
-    scope: Scope = {"type": "http", "method": method, "path": "/u/x", "headers": headers, "query_string": b""}
+    scope: Scope = {
+        "type": "http",
+        "method": method,
+        "path": "/u/x",
+        "headers": headers,
+        "query_string": b"",
+    }
     asyncio.run(BodyLimit(_echo_length, fail=fail)(scope, receive, send))
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 

@@ -31,10 +31,19 @@ def upgrade() -> None:
     op.add_column("subscriptions", unchecked)
     op.add_column("deliveries", sa.Column("refusal", sa.Text, nullable=True))
     op.add_column("deliveries", sa.Column("held_at", sa.DateTime(timezone=True), nullable=True))
-    _add_index("subscriptions", "ix_subscriptions_open", ["awaits_after"], "awaits_after IS NOT NULL")
+    _add_index(
+        "subscriptions", "ix_subscriptions_open", ["awaits_after"], "awaits_after IS NOT NULL"
+    )
     refused = ("refusal", "destination", "id")
-    _add_index("deliveries", "ix_deliveries_refused", refused, f"refusal IN ('place', 'account') AND {_IS_OPEN}")
-    _add_index("deliveries", "ix_deliveries_refused_account", ["id"], f"refusal = 'account' AND {_IS_OPEN}")
+    _add_index(
+        "deliveries",
+        "ix_deliveries_refused",
+        refused,
+        f"refusal IN ('place', 'account') AND {_IS_OPEN}",
+    )
+    _add_index(
+        "deliveries", "ix_deliveries_refused_account", ["id"], f"refusal = 'account' AND {_IS_OPEN}"
+    )
 
 
 def _add_index(table: str, name: str, columns: Sequence[str], which: str) -> None:
