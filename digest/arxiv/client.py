@@ -23,15 +23,7 @@ from digest.arxiv.exchange import (
 )
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.config.addresses import ChooseProxy
-from digest.model.clock import (
-    REQUEST_DEADLINE,
-    Clock,
-    Gate,
-    GateOutcome,
-    Grant,
-    RequestOutcome,
-    monotonic,
-)
+from digest.model.clock import Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -41,6 +33,7 @@ from digest.model.errors import (
     ArxivUnreadable,
     ConfigurationError,
 )
+from digest.model.pace import REQUEST_DEADLINE
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
 from digest.wire import Wire

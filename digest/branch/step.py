@@ -45,8 +45,8 @@ from digest.model.errors import (
     OutsideError,
     SchemaMismatch,
     StoreError,
-    count,
 )
+from digest.model.numbers import count
 from digest.store import MigrationReport, Store, migrate, open_store
 from digest.store.outbox import release_claims
 from digest.store.workers import keep_calling, lock_file

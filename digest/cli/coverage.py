@@ -13,7 +13,7 @@ from digest.cli.output import Part, answers, style, table
 from digest.inspect.coverage import Ledger, load_ledger
 from digest.inspect.here import Here
 from digest.model.clock import write_day
-from digest.model.errors import count
+from digest.model.numbers import count
 from digest.poll.rules import REQUESTS_A_DAY
 from digest.store.gaps import load_gaps
 from digest.store.runs import load_last_runs, load_quarantined, load_requests

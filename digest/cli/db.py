@@ -18,7 +18,8 @@ from digest.config import read_environment
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.here import Here
 from digest.model.clock import write_with_zone
-from digest.model.errors import UsageError, count
+from digest.model.errors import UsageError
+from digest.model.numbers import count
 from digest.plan.restored import Settled, settle
 from digest.store import lock_worker
 from digest.store.backups import (

@@ -43,7 +43,8 @@ from digest.inspect.findings import (
 )
 from digest.model.clock import Clock
 from digest.model.destinations import Destination, DestinationKind
-from digest.model.errors import ConfigurationError, DigestError, StoreError, UsageError, count
+from digest.model.errors import ConfigurationError, DigestError, StoreError, UsageError
+from digest.model.numbers import count
 from digest.serve.alarms import ping, send_test
 from digest.site import Site
 from digest.store import open_store

@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 from digest.cli.context import Installation, find_saved, opened_store, require_subscription
 from digest.cli.output import LARGEST_ID, echo, put
 from digest.deliver.feeds import load_matched
-from digest.model.errors import UnknownName, UsageError, count
+from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import FEED_ENTRIES
+from digest.model.numbers import count
 from digest.model.papers import ArxivId, Paper
 from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query

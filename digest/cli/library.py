@@ -39,8 +39,9 @@ from digest.interest.tables import (
     load_likes,
     save_like,
 )
-from digest.model.errors import ConfigurationError, OutsideError, UnknownName, count
+from digest.model.errors import ConfigurationError, OutsideError, UnknownName
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
+from digest.model.numbers import count
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import Subscription
 from digest.store.subscriptions import load_subscriptions

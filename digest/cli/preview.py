@@ -33,8 +33,9 @@ from digest.inspect.preview import (
     send_trial,
 )
 from digest.model.destinations import Destination
-from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
+from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError
 from digest.model.messages import DeliveryState, Digest, Links
+from digest.model.numbers import count
 from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.site import Site
 from digest.store.attempts import load_deliveries

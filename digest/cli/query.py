@@ -48,8 +48,9 @@ from digest.inspect.queries import (
     search_days,
 )
 from digest.model.clock import write_day, write_with_zone
-from digest.model.errors import QueryError, UsageError, count
+from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Digest
+from digest.model.numbers import count
 from digest.query import Or
 from digest.query.description import guess_person
 from digest.query.tree import Prefix, walk_conditions

@@ -27,8 +27,9 @@ from digest.inspect.status import (
 )
 from digest.inspect.subscriptions import Waiting, find_waiting
 from digest.model.clock import write_age, write_day, write_with_zone
-from digest.model.errors import AnotherWorker, OutsideError, UsageError, count
+from digest.model.errors import AnotherWorker, OutsideError, UsageError
 from digest.model.messages import DeliveryState
+from digest.model.numbers import count
 from digest.poll.record import PollReport, load_visible
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site

@@ -16,8 +16,8 @@ from digest.inspect.status import STATE_WORDS, Status, load_status
 from digest.inspect.subscriptions import SubscriptionStatus
 from digest.model.announcements import announcement_moment
 from digest.model.clock import write_age, write_day
-from digest.model.errors import count
 from digest.model.messages import DeliveryState
+from digest.model.numbers import count
 
 _LINES = 24
 """Lines of a terminal that the screen fits into."""

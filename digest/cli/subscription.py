@@ -28,7 +28,8 @@ from digest.inspect.subscriptions import (
 )
 from digest.model.cadences import choose_zone, read_pause_end
 from digest.model.destinations import Destination, normalise_address
-from digest.model.errors import UnknownName, UsageError, count
+from digest.model.errors import UnknownName, UsageError
+from digest.model.numbers import count
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,

@@ -12,7 +12,8 @@ from digest.cli.commands import CommandGroup
 from digest.cli.output import Part, answers, echo, labelled, say, style, table, writing_files
 from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
-from digest.model.errors import UnknownName, UsageError, count
+from digest.model.errors import UnknownName, UsageError
+from digest.model.numbers import count
 from digest.render.check import TemplateEntry, list_seen, list_templates, write_extension
 from digest.render.templates import Templates, find_shipped_templates
 

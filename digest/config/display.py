@@ -21,7 +21,7 @@ from digest.config.settings import (
     Setting,
 )
 from digest.config.values import ALL, read_days, read_retention, read_show
-from digest.model.errors import count
+from digest.model.numbers import count
 
 _ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
 """What keys of a subscription are called in code, if that is something else."""

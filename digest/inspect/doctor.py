@@ -46,9 +46,9 @@ from digest.model.errors import (
     OutsideError,
     QueryError,
     StoreBusy,
-    count,
 )
 from digest.model.libraries import ZOTERO
+from digest.model.numbers import count
 from digest.query import NoteKind, parse_query
 from digest.render import Renderer
 from digest.render.check import check_templates, find_unused, list_templates

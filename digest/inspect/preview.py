@@ -17,14 +17,23 @@ from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock
 from digest.model.destinations import Destination, DestinationKind
-from digest.model.errors import UnknownName, count
-from digest.model.messages import Coverage, Delivery, Digest, Links, Message, Occasion, Receipt
+from digest.model.errors import UnknownName
+from digest.model.messages import (
+    FIRST_DIGEST_PAPERS,
+    Coverage,
+    Delivery,
+    Digest,
+    Links,
+    Message,
+    Occasion,
+    Receipt,
+)
+from digest.model.numbers import count
 from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.slots import next_slot
 from digest.plan.step import Drafts, drop_excluded
-from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site

@@ -22,8 +22,8 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.clock import write_day
-from digest.model.errors import count
 from digest.model.messages import DayCount, DigestEntry
+from digest.model.numbers import count
 from digest.model.papers import Paper
 from digest.model.subscriptions import Subscription
 from digest.query import (

@@ -39,8 +39,9 @@ from digest.model.announcements import announcement_moment, next_announcement
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.destinations import Destination
-from digest.model.errors import PROBED, QueryError, count
+from digest.model.errors import PROBED, QueryError
 from digest.model.messages import Coverage, Delivery, DeliveryState
+from digest.model.numbers import count
 from digest.people.signups import is_refusing
 from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.poll.record import load_coverage

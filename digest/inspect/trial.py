@@ -26,8 +26,9 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.clock import write_day
-from digest.model.errors import DigestError, QueryError, count
+from digest.model.errors import DigestError, QueryError
 from digest.model.messages import DigestEntry
+from digest.model.numbers import count
 from digest.model.papers import Paper
 from digest.model.subscriptions import Grouping
 from digest.people.preferences import read_text

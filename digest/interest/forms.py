@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any, Final
 
 from digest.interest.entries import Entry, fold_name, list_dois, list_ids
-from digest.model.errors import count
+from digest.model.numbers import count
 
 _RIS: Final = {
     "TI": "title",

@@ -42,8 +42,9 @@ from digest.interest.tables import (
 )
 from digest.interest.zotero import fetch_zotero
 from digest.model.clock import Clock, monotonic, write_day
-from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
+from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError
 from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
+from digest.model.numbers import count
 from digest.model.papers import ArxivId
 from digest.poll.record import PollReport
 from digest.site import Site

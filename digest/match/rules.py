@@ -16,9 +16,9 @@ from typing import Any
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
+from digest.model.messages import FIRST_DIGEST_PAPERS
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
-from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, parse_query
 
 _SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}

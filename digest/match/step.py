@@ -31,8 +31,8 @@ from digest.match.rules import (
 )
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import CadenceKind
-from digest.model.errors import count
 from digest.model.messages import Occasion
+from digest.model.numbers import count
 from digest.model.polls import Source
 from digest.model.subscriptions import RETURNS_WITHIN
 from digest.query import PaperIndex

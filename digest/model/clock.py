@@ -32,15 +32,6 @@ _TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:POR
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """Linux's `CLOCK_MONOTONIC` stops while the machine is suspended, and leases do not."""
 
-SPACING = 3.0
-"""Seconds from the end of one request to the start of the next."""
-
-REQUEST_DEADLINE = 240.0
-"""Seconds one request may take in all, answer included."""
-
-LEASE = 270.0
-"""Seconds a grant holds the gate: longer than any request lives."""
-
 
 class Clock(Protocol):
     """Tells the time and waits.

@@ -36,11 +36,6 @@ _POINTED: Final = 30
 """Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """Write `1 paper`, `2 papers`, `1,000 papers`; what is not made with an s is given: `2 deliveries`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 class DigestError(Exception):
     """Something went wrong inside Digest."""
 

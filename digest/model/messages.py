@@ -17,6 +17,9 @@ from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
 NEAR_LIST = "near this list's library"
 """What others read in place of a title of somebody's library."""
 
+FIRST_DIGEST_PAPERS = 15
+"""How many papers a new saved query shows if its last days hold fewer."""
+
 FEED_ENTRIES = 200
 """How many papers a feed holds at most: readers fetch all of it each time."""
 

@@ -12,6 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.cadences import choose_zone
 from digest.model.destinations import Destination
 from digest.model.messages import (
+    FIRST_DIGEST_PAPERS,
     DeliveryPlan,
     Digest,
     DigestEntry,
@@ -24,7 +25,6 @@ from digest.model.messages import (
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import DueSubscription
 from digest.plan.order import KIND_ORDER, Precedence, arrange
-from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:

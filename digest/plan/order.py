@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from digest.model.announcements import Kind
 from digest.model.messages import NEAR_LIST, Form, Group
 from digest.model.papers import Field
-from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
+from digest.tex.places import find_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -24,7 +24,15 @@ from digest.model.announcements import (
 from digest.model.cadences import CadenceKind, leave_quiet
 from digest.model.destinations import Destination
 from digest.model.errors import DigestError, StoreBusy, StoreError
-from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
+from digest.model.messages import (
+    FIRST_DIGEST_PAPERS,
+    Coverage,
+    Digest,
+    DigestEntry,
+    EarlierDigest,
+    Occasion,
+    Seen,
+)
 from digest.model.subscriptions import (
     ActiveRevision,
     DueSubscription,
@@ -54,7 +62,6 @@ from digest.plan.slots import (
     first_due,
 )
 from digest.poll.record import load_coverage, load_unchecked
-from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
 from digest.store.backups import load_sent_until

@@ -36,8 +36,9 @@ from digest.model.announcements import (
     estimate_announcements,
     latest_announcement,
 )
-from digest.model.errors import ArxivError, ArxivRejected, ArxivUnreadable, count
+from digest.model.errors import ArxivError, ArxivRejected, ArxivUnreadable
 from digest.model.messages import Coverage
+from digest.model.numbers import count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
 from digest.model.subscriptions import UncheckedTurn

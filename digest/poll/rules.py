@@ -78,9 +78,6 @@ RETRY_AFTER_FAILURE = timedelta(minutes=10)
 LONGEST_RETRY = timedelta(hours=2)
 """A check that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
-FIRST_DIGEST_PAPERS = 15
-"""How many papers a new saved query shows if its last days hold fewer."""
-
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
 """When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
 

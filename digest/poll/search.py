@@ -22,6 +22,7 @@ from digest.model.errors import (
     ArxivShort,
     ArxivThrottled,
 )
+from digest.model.messages import FIRST_DIGEST_PAPERS
 from digest.model.polls import MOST_SEARCHED, LastChecks, Source
 from digest.poll import rules
 from digest.poll.record import (
@@ -113,7 +114,7 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
         else PaperIndex(())
     )
     found = zip(queries, stored.find(queries.values()), strict=True)
-    return [text for text, met in found if len(met) < rules.FIRST_DIGEST_PAPERS]
+    return [text for text, met in found if len(met) < FIRST_DIGEST_PAPERS]
 
 
 def _fetch_newest(

@@ -17,7 +17,7 @@ from digest.arxiv.client import IDS_LIMIT, Fetched
 from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
-from digest.model.errors import count
+from digest.model.numbers import count
 from digest.model.polls import Gap, Source
 from digest.poll import rules
 from digest.poll.record import (

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
-from digest.model.errors import count
 from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
+from digest.model.numbers import count
 from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions

@@ -15,7 +15,6 @@ from digest.model.announcements import Kind
 from digest.model.clock import write_day
 from digest.model.messages import DigestEntry, Form
 from digest.model.papers import Field
-from digest.model.places import Link, find_links, find_place
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.references import cut_name, write_names
@@ -43,6 +42,7 @@ from digest.render.text import (
     write_day_of_month,
 )
 from digest.tex import Segment
+from digest.tex.places import Link, find_links, find_place
 
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"

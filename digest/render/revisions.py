@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from digest.compare import find_differences
 from digest.model.papers import Paper
-from digest.model.places import find_place
 from digest.render.text import clean_text, shorten, show_plain
+from digest.tex.places import find_place
 
 _ONE_BY_ONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Scripts that put no blanks between words: each letter counts as one."""

@@ -24,7 +24,8 @@ from jinja2.utils import missing
 from markupsafe import Markup
 
 from digest import __version__
-from digest.model.errors import TemplateError, count
+from digest.model.errors import TemplateError
+from digest.model.numbers import count
 from digest.render.contexts import Context
 from digest.render.papers import mark_parts, star_parts, style_parts, write_mrkdwn
 from digest.render.terminal import cut_line

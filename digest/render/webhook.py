@@ -14,11 +14,11 @@ from typing import Any
 from digest.compare import find_differences
 from digest.model.messages import Delivery, Digest, Links, Sequel
 from digest.model.papers import Paper, Reason
-from digest.model.places import find_links, find_place
 from digest.render.contexts import AlarmContext
 from digest.render.digests import view_digest, view_papers
 from digest.render.papers import PaperView
 from digest.render.text import show_plain, write_moment
+from digest.tex.places import find_links, find_place
 
 VERSION = 1
 """Of the document's shape."""

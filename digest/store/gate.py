@@ -17,17 +17,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Double, Row, case, literal, or_, select, update
 
-from digest.model.clock import (
-    LEASE,
-    REQUEST_DEADLINE,
-    SPACING,
-    Clock,
-    GateOutcome,
-    Grant,
-    RequestOutcome,
-    monotonic,
-)
+from digest.model.clock import Clock, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
+from digest.model.pace import LEASE, REQUEST_DEADLINE, SPACING
 from digest.store import engine
 from digest.store.dialect import database_clock, later, metadata
 from digest.store.schema import gate

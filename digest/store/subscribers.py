@@ -25,8 +25,9 @@ from sqlalchemy import (
 )
 
 from digest.model.destinations import Destination, DestinationKind, mail_to, normalise_address
-from digest.model.errors import UsageError, count
+from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.numbers import count
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,

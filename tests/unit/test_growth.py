@@ -18,7 +18,6 @@ from digest.deliver.transports.smtp_connection import Stage, classify_reply
 from digest.inspect.findings import Finding, Verdict, hide
 from digest.inspect.trial import view_problem
 from digest.model.errors import QueryError
-from digest.model.places import find_links, find_place
 from digest.model.secrets import redact
 from digest.query import parse_query
 from digest.query.queries import find_reasons
@@ -28,6 +27,7 @@ from digest.render.revisions import compare_words
 from digest.render.sentences import choose_snippet
 from digest.render.terminal import lay_out_lines
 from digest.tex import parse_words, to_html
+from digest.tex.places import find_links, find_place
 from tests.patterns import GROWTH, fill, measure_growth
 from tests.unit.made_up import make_paper
 

@@ -24,8 +24,9 @@ from digest.demo import servers
 from digest.inspect.findings import build_mask
 from digest.interest import files
 from digest.interest.forms import TAGGED
-from digest.model import places, secrets
+from digest.model import secrets
 from digest.query import dialects, names, pasted, words
+from digest.tex import places
 from tests.patterns import (
     AnyPattern,
     Found,

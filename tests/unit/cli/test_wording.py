@@ -11,7 +11,7 @@ from digest.cli.output import cut
 from digest.config import load_config
 from digest.config.settings import Config
 from digest.model.clock import name_zone, write_moment, write_with_zone
-from digest.model.errors import count
+from digest.model.numbers import count
 
 MOMENT = datetime(2026, 11, 20, 8, 5, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from digest.model.papers import ArxivId, Paper
-from digest.model.places import Link, find_links, find_place
+from digest.tex.places import Link, find_links, find_place
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 PAPER = Paper(ArxivId.parse("2603.00001"), 2, "T", "", (), ("cs.PF",), DAY, DAY)
