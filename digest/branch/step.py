@@ -1,8 +1,9 @@
 """The state of an installation on its branch, as one process works on it.
 
-Reading fetches it. Whoever is about to write takes the lease first: a push that names the run and until when. What
-was written is pushed before anything is sent, and at the end, when the lease is given up. Nothing is sent
-that the last push did not hold as `sending`: who takes over a lease finds there what may have arrived.
+Reading fetches it. Whoever is about to write takes the lease first: a push that names the run and
+until when. What was written is pushed before anything is sent, and at the end, when the lease is
+given up. Nothing is sent that the last push did not hold as `sending`: who takes over a lease finds
+there what may have arrived.
 """
 
 from __future__ import annotations
@@ -53,9 +54,14 @@ from digest.store.workers import keep_calling, lock_file
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
-    "If the release here is the newer one, call `digest db migrate`, or start the workflow with it. If not,"
-    " install the one that requirements.txt names."
+    "If the release here is the newer one, call `digest db migrate`, or start the workflow with it."
+    " If not, install the one that requirements.txt names."
 )
+_IN_DOUBT = (
+    "Nothing more is sent. What was sent since the last push is in doubt: "
+    "the next run finds out, or sends a mail once more."
+)
+_PUSHES = 2
 _TRIES = 3
 """How often somebody who finds that the branch was moved meanwhile fetches it."""
 
@@ -70,9 +76,10 @@ _WATCH = 5.0
 
 
 class Branch:
-    """What a process has of the state: a database in a folder of its own, and the lease once it writes.
+    """What a process has of the state: a database in a folder of its own, and in time the lease.
 
-    If it `migrates`, a state of an older release is brought up here. The push that takes the lease carries it.
+    It takes the lease once it writes. If it `migrates`, a state of an older release is brought up
+    here. The push that takes the lease carries it.
     """
 
     store: Store
@@ -83,22 +90,29 @@ class Branch:
         self._key = config.store.state_key
         if not self._key:
             raise ConfigurationError(
-                f"the state on the branch {config.store.git_branch} is encrypted, and there is no key",
+                f"the state on the branch {config.store.git_branch} is encrypted, "
+                "and there is no key",
                 hint="Set DIGEST_STORE_STATE_KEY. `digest init --start github` made it.",
             )
-        self._clock, self._owner = clock, owner
+        self._clock = clock
+        self._owner = owner
         self._lag = {DestinationKind.SLACK: config.slack.ambiguous_wait}
         self._remote = Remote(config.folder, config.store.git_branch)
-        self._path, self._base = folder / "digest.db", folder / "snapshot.db"
+        self._path = folder / "digest.db"
+        self._base = folder / "snapshot.db"
         self._journal = Journal(0, 0, "", _NOBODY, "")
         self._old = Path(config.store.url.removeprefix("sqlite:///"))
         self._snapshot = ""
         self._began = (clock.now(), monotonic())
-        self._has_lease = self._is_lost = False
+        self._has_lease = False
+        self._is_lost = False
         self._pushing = threading.RLock()
 
     def fetch(self, *, create: bool, start_new: bool = False) -> None:
-        """Bring the state here; `create` it where no branch ever was, with `start_new` also where one was."""
+        """Bring the state here.
+
+        `create` it where no branch ever was, with `start_new` also where one was.
+        """
         for attempt in range(_TRIES):
             self._tip = self._remote.ask()
             if not self._tip.commit:
@@ -121,7 +135,8 @@ class Branch:
     def _begin(self, *, create: bool, start_new: bool) -> None:
         if self._tip.began and not start_new:
             raise StoreError(
-                f"the branch {self._remote.branch} is gone from origin: it was there, as the tag {BEGAN} says",
+                f"the branch {self._remote.branch} is gone from origin: "
+                f"it was there, as the tag {BEGAN} says",
                 hint="Push it back from a clone that has it. Or start new, with first digests:"
                 " `digest run --start-new`, the button of the workflow.",
             )
@@ -147,8 +162,10 @@ class Branch:
         made_in, content = unseal(self._key, SNAPSHOT, files[SNAPSHOT].content)
         if (generation, made_in) != (self._journal.generation, self._journal.snapshot):
             raise StoreError(
-                f"the branch {self._remote.branch} is torn: its snapshot and its journal do not belong together",
-                hint="Put back the branch as it was before somebody changed it. A clone may have it.",
+                f"the branch {self._remote.branch} is torn: "
+                "its snapshot and its journal do not belong together",
+                hint="Put back the branch as it was before somebody changed it. "
+                "A clone may have it.",
             )
         self._snapshot = files[SNAPSHOT].id
         self._base.write_bytes(lzma.decompress(content))
@@ -164,8 +181,8 @@ class Branch:
                 self.migrated = done if done.before != done.after else None
             opened = open_store(url, create=create)
         except SchemaMismatch as error:
-            told = error.message.replace(url, f"on the branch {self._remote.branch}")
-            raise SchemaMismatch(told, hint=_OTHER_RELEASE) from error
+            message = error.message.replace(url, f"on the branch {self._remote.branch}")
+            raise SchemaMismatch(message, hint=_OTHER_RELEASE) from error
         if hasattr(self, "store"):
             opened.close()
             self.store.reopen()
@@ -174,26 +191,27 @@ class Branch:
 
     def describe(self) -> str:
         """Say what there is at `origin`."""
-        pushes = (
-            f"pushed {count(self._journal.generation, 'time')}" if self._tip.commit else "none yet"
-        )
-        return f"on the branch {self._remote.branch} of origin, {pushes}"
+        where = f"on the branch {self._remote.branch} of origin"
+        if not self._tip.commit:
+            return f"{where}, none yet"
+        return f"{where}, pushed {count(self._journal.generation, 'time')}"
 
     def take_lease(self, *, accepts_clock: bool = False) -> None:
         """Become the one who may write and send; harmless if this process is.
 
-        What a run before named and did not end is `unknown` from this push on. Raise `LeaseHeld` if a run has it.
-        If it `accepts_clock`, a lease that begins in the future is none.
+        What a run before named and did not end is `unknown` from this push on. Raise `LeaseHeld` if
+        a run has it. If it `accepts_clock`, a lease that begins in the future is none.
         """
         with self._pushing:
             if self._has_lease:
                 return
             for _ in range(_TRIES):
                 self._journal.refuse_living(self._clock.now(), accepts_clock=accepts_clock)
-                self._began = (self._clock.now(), monotonic())
+                began_at = self._clock.now()
+                self._began = (began_at, monotonic())
                 with self.store.begin(is_allowed=True) as conn:
-                    release_claims(conn, self._began[0], settle=self._lag)
-                if self._replace(self._owner, self._began[0] + LEASE, is_first=True):
+                    release_claims(conn, began_at, settle=self._lag)
+                if self._replace(self._owner, began_at + LEASE, is_first=True):
                     self._has_lease = True
                     return
                 self.store.close()
@@ -206,9 +224,11 @@ class Branch:
 
     def has_time(self, needed: timedelta = timedelta(0)) -> bool:
         """Whether more than that is left of the lease, by the clock that went further."""
-        began, booted = self._began
-        gone = max(self._clock.now() - began, timedelta(seconds=monotonic() - booted))
-        return self._has_lease and not self._is_lost and LEASE - gone > needed
+        began_at, ticks = self._began
+        by_clock = self._clock.now() - began_at
+        by_machine = timedelta(seconds=monotonic() - ticks)
+        left = LEASE - max(by_clock, by_machine)
+        return self._has_lease and not self._is_lost and left > needed
 
     def watching(self, interrupt: Callable[[], None]) -> AbstractContextManager[None]:
         """Break off whatever waits for the outside world when the lease is almost over."""
@@ -224,7 +244,8 @@ class Branch:
     def rotate_key(self, key: bytes) -> None:
         """Encrypt all with another key from the next push on."""
         self.take_lease()
-        self._key, self._snapshot = key, ""
+        self._key = key
+        self._snapshot = ""
 
     def push(self) -> None:
         """Put the state as it is now on the branch, and keep the lease.
@@ -241,48 +262,63 @@ class Branch:
             self._has_lease = False
 
     def _replace(self, owner: str, until: datetime, *, is_first: bool = False) -> bool:
-        """Replace the commit. False if somebody else did, and this is the push that takes the lease."""
+        """Replace the commit on the branch.
+
+        Return False if somebody else did, and this is the push that takes the lease.
+        """
         with self._pushing:
-            journal = replace(
-                self._journal, generation=self._journal.generation + 1, owner=owner, until=until
-            )
-            changes = write_differences(self._path, self._base) if self._snapshot else None
-            content = write_journal(replace(journal, changes=(changes or "")[:_CHANGES_AT_ALL]))
+            generation = self._journal.generation + 1
+            journal = replace(self._journal, generation=generation, owner=owner, until=until)
+            content = self._write_changes(journal)
             snapshot: bytes | str = self._snapshot
-            if changes is None or len(changes) > _CHANGES_AT_ALL or len(content) > MOST_CHANGES:
-                journal = replace(journal, snapshot=journal.generation, changes="")
-                content, snapshot = write_journal(journal), self._write_snapshot(journal.generation)
-            files = {JOURNAL: self._seal(JOURNAL, journal.generation, content), SNAPSHOT: snapshot}
-            commit, blobs = self._remote.write(files)
-            for _ in range(2):
-                if self._remote.push(commit, self._tip):
-                    break
-                try:
-                    tip = self._remote.ask()
-                except DigestError as error:
-                    raise self._lose(error) from error
-                if tip.commit == commit:
-                    break
-                if tip != self._tip:
-                    if is_first:
-                        return False
-                    raise self._lose(OutsideError("another run has replaced the state meanwhile"))
-            else:
-                raise self._lose(self._remote.refusal or OutsideError("the push was refused"))
-            self._tip, self._journal = Tip(commit, self._tip.began or commit), journal
+            if content is None:
+                journal = replace(journal, snapshot=generation, changes="")
+                content = write_journal(journal)
+                snapshot = self._write_snapshot(generation)
+            sealed = self._seal(JOURNAL, generation, content)
+            commit, blobs = self._remote.write({JOURNAL: sealed, SNAPSHOT: snapshot})
+            if not self._push_stubbornly(commit, is_first=is_first):
+                return False
+            self._tip = Tip(commit, self._tip.began or commit)
+            self._journal = journal
             self._snapshot = blobs[SNAPSHOT]
             return True
+
+    def _write_changes(self, journal: Journal) -> bytes | None:
+        """Return the journal with what changed since the snapshot; None if that is too much."""
+        if not self._snapshot:
+            return None
+        changes = write_differences(self._path, self._base)
+        if changes is None or len(changes) > _CHANGES_AT_ALL:
+            return None
+        content = write_journal(replace(journal, changes=changes))
+        return content if len(content) <= MOST_CHANGES else None
+
+    def _push_stubbornly(self, commit: str, *, is_first: bool) -> bool:
+        """Push twice if the first push is refused though nobody has moved the branch.
+
+        Return False if somebody has, and this is the push that takes the lease.
+        """
+        for _ in range(_PUSHES):
+            if self._remote.push(commit, self._tip):
+                return True
+            try:
+                tip = self._remote.ask()
+            except DigestError as error:
+                raise self._lose(error) from error
+            if tip.commit == commit:
+                return True
+            if tip != self._tip:
+                if is_first:
+                    return False
+                raise self._lose(OutsideError("another run has replaced the state meanwhile"))
+        raise self._lose(self._remote.refusal or OutsideError("the push was refused"))
 
     def _lose(self, error: DigestError) -> OutsideError:
         """Give up: what was named in the last push is in doubt for the next process."""
         self._is_lost = True
-        return OutsideError(
-            f"the state could not be kept: {error.message}",
-            hint="Nothing more is sent. What was sent since the last push is in doubt: the next run finds out, or"
-            " sends a mail once more."
-            if self._has_lease
-            else error.hint,
-        )
+        hint = _IN_DOUBT if self._has_lease else error.hint
+        return OutsideError(f"the state could not be kept: {error.message}", hint=hint)
 
     def _write_snapshot(self, generation: int) -> bytes:
         fresh = self._base.with_suffix(".fresh")
@@ -297,9 +333,14 @@ class Branch:
 
 @contextmanager
 def _ending_like_ctrl_c(*signals: signal.Signals) -> Iterator[None]:
-    """Let signals end a command as Ctrl-C does: the lease is given up, and no database stays behind."""
-    is_main = threading.current_thread() is threading.main_thread()
-    before = {one: signal.signal(one, signal.default_int_handler) for one in signals if is_main}
+    """Let signals end a command as Ctrl-C does.
+
+    So the lease is given up, and no database stays behind.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for one in signals:
+            before[one] = signal.signal(one, signal.default_int_handler)
     try:
         yield
     finally:
@@ -326,7 +367,10 @@ def opened_branch(
     start_new: bool = False,
     migrates: bool = False,
 ) -> Iterator[Branch]:
-    """Fetch the state for one command; what the command writes is pushed at the end, even if an error ends it."""
+    """Fetch the state for one command.
+
+    What the command writes is pushed at the end, even if an error ends it.
+    """
     with (
         _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP),
         TemporaryDirectory(prefix=_FOLDER) as name,

@@ -30,7 +30,8 @@ from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, UsageError
 from digest.model.messages import DeliveryState
 from digest.model.numbers import count
-from digest.poll.record import PollReport, load_visible
+from digest.poll.coverage import load_visible
+from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store.gate import Breaker, load_breaker

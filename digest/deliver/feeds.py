@@ -18,7 +18,7 @@ from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
 from digest.model.subscriptions import DueSubscription
 from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
-from digest.poll.record import load_unchecked
+from digest.poll.coverage import load_unchecked
 from digest.site import Site
 from digest.store.changes import load_changes
 from digest.store.matches import load_feed_matches

@@ -6,8 +6,8 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
@@ -58,40 +58,62 @@ class DemoServer:
         app = Starlette(routes=[Route(path, answer, methods=["GET", "POST"])])
         server = WebServer(app, LOOPBACK, 0)
         server.start()
-        self.url, self.close = server.url, server.stop
+        self.url = server.url
+        self.close = server.stop
+
+
+class _Record(NamedTuple):
+    """A paper as it was from a day on (its datestamp): the record in OAI-PMH's XML."""
+
+    day: str
+    text: str
 
 
 class DemoArxiv(DemoServer):
-    """An arXiv of the papers in `papers.xml`: a record is public from the day of its datestamp (UTC) on."""
+    """An arXiv of the papers in `papers.xml`; a record is public from its datestamp (UTC) on."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__("/oai", self._answer)
         self._clock = clock
         text = (files("digest.demo") / "papers.xml").read_text(encoding="utf-8")
-        self._records = [(found["id"], found["day"], found[0]) for found in _RECORD.finditer(text)]
+        self._records: dict[str, list[_Record]] = {}
+        for found in _RECORD.finditer(text):
+            record = _Record(found["day"], found[0])
+            self._records.setdefault(found["id"], []).append(record)
 
     async def _answer(self, request: Request) -> Response:
         now = self._clock.now()
         token = request.query_params.get("resumptionToken", "")
-        since, _, skip = (token or request.query_params.get("from", "")).partition("+")
-        public = {
-            id_: (day, text) for id_, day, text in self._records if day <= now.date().isoformat()
-        }
-        listed = sorted(
-            (entry for entry in public.values() if entry[0] >= since), key=itemgetter(0)
-        )
-        end = int(skip or 0) + PAGE_SIZE
+        asked = token or request.query_params.get("from", "")
+        since, _, skip = asked.partition("+")
+        listed = self._list_changed(since, now.date().isoformat())
+        start = int(skip or 0)
+        end = start + PAGE_SIZE
         following = f"{since}+{end}" if len(listed) > end else ""
-        page = "".join(text for _, text in listed[end - PAGE_SIZE : end])
-        listing = f"<ListRecords>{page}<resumptionToken>{following}</resumptionToken></ListRecords>"
-        body = _PAGE.format(
-            moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing if page else _NOTHING
-        )
+        page = "".join(record.text for record in listed[start:end])
+        listing = _NOTHING
+        if page:
+            more = f"<resumptionToken>{following}</resumptionToken>"
+            listing = f"<ListRecords>{page}{more}</ListRecords>"
+        body = _PAGE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing)
         return Response(body, media_type="text/xml")
+
+    def _list_changed(self, since: str, today: str) -> list[_Record]:
+        """Return the last public record of each paper that was changed since a day."""
+        changed = []
+        for records in self._records.values():
+            public = [record for record in records if record.day <= today]
+            if public and public[-1].day >= since:
+                changed.append(public[-1])
+        changed.sort(key=attrgetter("day"))
+        return changed
 
 
 class DemoMail:
-    """A mail server on a free port, until it is closed. `mails` are the bytes it took, oldest first."""
+    """A mail server on a free port, until it is closed.
+
+    `mails` are the bytes it took, oldest first.
+    """
 
     def __init__(self) -> None:
         self.mails: list[bytes] = []

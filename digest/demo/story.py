@@ -1,7 +1,8 @@
 """`digest demo`: the real pipeline, over loopback HTTP, through two evenings of a made-up arXiv.
 
-The clock is simulated, so the three seconds between requests are kept but take no time. Everything else
-is as on a real installation: configuration file, SQLite, sockets, mail, Slack and, while somebody reads, pages.
+The clock is simulated, so the three seconds between requests are kept but take no time. Everything
+else is as on a real installation: configuration file, SQLite, sockets, mail, Slack and, while
+somebody reads, pages.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from digest.model.messages import Digest, Links
 from digest.plan.links import make_links
 from digest.render import Renderer
 from digest.serve.installation import open_site
-from digest.serve.steps import run_pass
+from digest.serve.steps import PassReport, run_pass
 from digest.site import Progress, Silent, Site
 from digest.web import WebServer, create_app
 
@@ -35,7 +36,7 @@ FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 """Monday afternoon, Eastern time: the installation is new and checks arXiv for the first time."""
 
 EVENING_BEFORE = datetime(2026, 11, 19, 3, 47, tzinfo=UTC)
-"""22:47 Eastern time of Wed 18 Nov: an ordinary check, so that the reader has seen a paper now replaced."""
+"""22:47 Eastern time of Wed 18 Nov: an ordinary check of a paper that is replaced later."""
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Thu 19 Nov: the announcement is out, and OAI-PMH shows it."""
@@ -44,7 +45,7 @@ NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
 """00:31: the next check; nothing has happened since."""
 
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
-"""22:47 of Sun 22 Nov: the next announcement is out. What matches in it is a new version of `REVISED` alone."""
+"""22:47 of Sun 22 Nov: the next announcement is out. It brings a new version of `REVISED` alone."""
 
 REVISED = "2611.15012"
 
@@ -119,7 +120,8 @@ def run_story(
 ) -> StoryOutcome:
     """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
 
-    `show` gets the evening's digest. Pages are served until `stay` returns; without it there are none.
+    `show` gets the evening's digest. Pages are served until `stay` returns; without it there are
+    none.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -136,15 +138,8 @@ def run_story(
         slack = stack.enter_context(closing(DemoSlack(clock)))
         port = find_port() if stay else 0
         web = _WEB.format(bind=f"{LOOPBACK}:{port}") if stay else ""
-        config_path = folder / "digest.toml"
         text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web)
-        config_path.write_text(text, encoding="utf-8")
-        site = open_site(
-            load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}),
-            clock,
-            owner="demo",
-            jitter=lambda: 0.0,
-        )
+        site = _open_site(folder / "digest.toml", text, clock)
         stack.callback(site.close)
         run_pass(site)
         clock.set(EVENING_BEFORE)
@@ -162,18 +157,11 @@ def run_story(
         night = run_pass(site)
         clock.set(SUNDAY)
         sunday = run_pass(site)
-        sent = [
-            (str(entry.paper.id), entry.kind)
-            for planned in sunday.plan.digests
-            for entry in planned.entries
-        ]
         with site.store.read() as conn:
             links = make_links(conn, site.config).links(_READER, digest)
         outcome = StoryOutcome(
-            was_quiet=night.deliver.total == 0
-            and not night.plan.digests
-            and not night.poll.failures,
-            was_only_replacement=sent == [(REVISED, Kind.REPLACEMENT)],
+            was_quiet=_was_quiet(night),
+            was_only_replacement=_list_sent(sunday) == [(REVISED, Kind.REPLACEMENT)],
             files=tuple(files),
             mail=folder / MAIL_SHOWN,
             home=links.home,
@@ -185,6 +173,26 @@ def run_story(
             pages.start()
             stay(outcome)
         return outcome
+
+
+def _open_site(config_path: Path, text: str, clock: ManualClock) -> Site:
+    config_path.write_text(text, encoding="utf-8")
+    config = load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN})
+    return open_site(config, clock, owner="demo", jitter=lambda: 0.0)
+
+
+def _was_quiet(report: PassReport) -> bool:
+    """Whether a pass came to its end, found nothing and sent nothing."""
+    has_sent = report.deliver.total > 0
+    return not has_sent and not report.plan.digests and not report.poll.failures
+
+
+def _list_sent(report: PassReport) -> list[tuple[str, Kind]]:
+    """Return the papers in the digests of a pass, and what is new about each."""
+    sent: list[tuple[str, Kind]] = []
+    for digest in report.plan.digests:
+        sent += [(str(entry.paper.id), entry.kind) for entry in digest.entries]
+    return sent
 
 
 def _write_files(

@@ -44,7 +44,7 @@ from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.numbers import count
 from digest.people.signups import is_refusing
 from digest.plan.slots import plan_starts, plan_starts_in_utc
-from digest.poll.record import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.query import parse_query
 from digest.store import Store
 from digest.store.alarms import (

@@ -20,7 +20,7 @@ from digest.model.messages import Occasion
 from digest.model.subscriptions import DueSubscription, SubscriptionState, TurnState
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
-from digest.poll.record import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.store.attempts import mark_taken_as_sent
 from digest.store.backups import load_sent_until, set_sent_until
 from digest.store.changes import load_changes

@@ -61,7 +61,7 @@ from digest.plan.slots import (
     decide_slot,
     first_due,
 )
-from digest.poll.record import load_coverage, load_unchecked
+from digest.poll.coverage import load_coverage, load_unchecked
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
 from digest.store.backups import load_sent_until

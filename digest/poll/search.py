@@ -1,7 +1,7 @@
-"""Asks arXiv's search: by choice, in place of a harvest that fails, and for the past of a new saved query.
+"""Asks arXiv's search: by choice, in place of a harvest that fails, and for a query's past.
 
-If very many saved queries are new at once, most are answered from what is stored, so a thousand of them cost no
-more of arXiv's time than sixty.
+If very many saved queries are new at once, most are answered from what is stored, so a thousand
+of them cost no more of arXiv's time than sixty.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from digest.model.errors import (
     ArxivThrottled,
 )
 from digest.model.messages import FIRST_DIGEST_PAPERS
+from digest.model.numbers import count
 from digest.model.polls import MOST_SEARCHED, LastChecks, Source
 from digest.poll import rules
-from digest.poll.record import (
+from digest.poll.novelty import (
     NoveltyRule,
     NoveltyRules,
-    PollReport,
-    RecordedRun,
     load_novelty_rules,
     make_novelty_rule,
     read_known_before,
 )
+from digest.poll.record import PollReport, RecordedRun
 from digest.query import PaperIndex, parse_query, to_arxiv
 from digest.site import Site
 from digest.store.changes import load_latest_changes
@@ -60,14 +60,17 @@ _FAILURES = 2
 """After that many failed searches no other is made now."""
 
 PAGE = 200
-"""Papers asked for at once for a saved query; arXiv drops pages of thousands more often than small ones."""
+"""Papers asked for at once for a saved query: arXiv drops pages of thousands more often."""
 
 WIDE_PAGE = 1000
 """Papers asked for at once if much is expected."""
 
 FALLBACK_DAYS = 4
-"""How far after the last complete harvest a search in its place reaches: what a Sunday evening's announcement
-brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
+"""How many days before the last complete harvest a search in its place reaches.
+
+What a Sunday evening's announcement brings was submitted from Thursday on. What was held for longer
+is met by the next harvest.
+"""
 
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 """A search for all of arXiv; a few papers carry dates from before its beginning."""
@@ -78,8 +81,9 @@ _RUNS_SEARCHED = 24
 def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first digest the store cannot fill.
 
-    First digests wait for all of them. What arXiv does not answer is noted in the report, and follows later. If
-    arXiv is searched for each saved query, its own first search is its first digest.
+    First digests wait for all of them. What arXiv does not answer is noted in the report, and
+    follows later. If arXiv is searched for each saved query, its own first search is its first
+    digest.
     """
     now = site.clock.now()
     with site.store.read() as conn:
@@ -99,37 +103,40 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     unanswered: list[str] = []
     while left and len(unanswered) < _FAILURES:
         text = left.pop(0)
-        unanswered += [] if _fetch_newest(site, report, pending[text], rule, len(left)) else [text]
+        if not _fetch_newest(site, report, pending[text], rule, len(left)):
+            unanswered.append(text)
     report.awaiting = frozenset((*unanswered, *left))
     report.is_cut_short = False  # whose papers were found need not wait any longer
 
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
-    """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
+    """Return the queries that match too few stored papers, and whose newest were not asked for."""
     asked = load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
-    stored = (
-        PaperIndex(change.paper for change in load_latest_changes(conn))
-        if queries
-        else PaperIndex(())
-    )
+    if not queries:
+        return []
+    stored = PaperIndex(change.paper for change in load_latest_changes(conn))
     found = zip(queries, stored.find(queries.values()), strict=True)
-    return [text for text, met in found if len(met) < FIRST_DIGEST_PAPERS]
+    return [text for text, papers in found if len(papers) < FIRST_DIGEST_PAPERS]
 
 
 def _fetch_newest(
     site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int
 ) -> bool:
-    """Ask for the newest papers of a query, before `left` others; return False if that may succeed later."""
-    text, name = look.revision.canonical, look.revision.name
-    site.progress.begin(
-        "poll", f"{name}: its newest papers, for a first digest{f'; {left} more' * bool(left)}"
-    )
+    """Ask for the newest papers of a query, before `left` others.
+
+    Return False if that may succeed later.
+    """
+    text = look.revision.canonical
+    what = f"{look.revision.name}: its newest papers, for a first digest"
+    if left:
+        what += f"; {left} more"
+    site.progress.begin("poll", what)
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, rule=rule)
-    pages = walk_search(
-        site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True
-    )
-    with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
+    query = to_arxiv(parse_query(text))
+    pages = walk_search(site.client, query, until=BEGINNING, size=PAPERS, asks_twice=True)
+    since = site.clock.now() - timedelta(days=look.days)
+    with run.recording(window_from=since.date()):
         run.store_page(next(pages))
     site.progress.end("poll", run.summary())
     return not run.stops_all
@@ -138,32 +145,33 @@ def _fetch_newest(
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
     """Ask for each saved query by a search of its own; all of them are one check.
 
-    For a new query it reaches as far back as any search does: what that does not meet is new when it comes.
+    For a new query it reaches as far back as any search does: what that does not meet is new when
+    it comes.
     """
     now = site.clock.now()
+    reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
         texts = sorted({revision.canonical for revision in active_revisions(conn)})
         last = load_last_checks(conn, Source.QUERY)
-        reaching = {
-            days: load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS
-        }
+        for days, _ in rules.SEARCH_LOOKBACKS:
+            reaching[days] = load_last_reaching(conn, Source.QUERY, days)
+    if not texts:
+        return
     has_new = not last.failures and any(text not in novelty.searched for text in texts)
-    if not texts or not (even_if_not_due or has_new or rules.is_poll_due(last, now)):
-        report.why_not = rules.describe_pause(last, now, site.config.zone) if texts else ""
+    is_due = even_if_not_due or has_new or rules.is_poll_due(last, now)
+    if not is_due:
+        report.why_not = rules.describe_pause(last, now, site.config.zone)
         return
     days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, reaching, now)
-    until = {
-        text: rules.search_until(
-            novelty.checked.get(text),
-            now,
-            days if text in novelty.searched else rules.LONGEST_LOOKBACK,
-        )
-        for text in texts
-    }
+    until = {}
+    for text in texts:
+        reach = days if text in novelty.searched else rules.LONGEST_LOOKBACK
+        until[text] = rules.search_until(novelty.checked.get(text), now, reach)
     earliest = min(until.values())
-    report.was_due, report.is_bootstrap = True, not novelty.checked
-    queries = "1 saved query" if len(texts) == 1 else f"{len(texts):,} saved queries"
+    report.was_due = True
+    report.is_bootstrap = not novelty.checked
+    queries = count(len(texts), "saved query", "saved queries")
     site.progress.begin("poll", f"{queries}, back to {earliest:%a} {earliest.day} {earliest:%b}")
     run = RecordedRun(
         site,
@@ -175,8 +183,9 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     )
     with run.recording(window_from=earliest.date()):
         if len(texts) > MOST_SEARCHED:
+            limit = f"arXiv's search is asked for {MOST_SEARCHED} at most"
             raise ArxivRejected(
-                f"there are {len(texts):,} saved queries, and arXiv's search is asked for {MOST_SEARCHED} at most",
+                f"there are {len(texts):,} saved queries, and {limit}",
                 hint='Write source = "harvest" under [arxiv].',
             )
         _search_each(site, report, run, until, novelty.searched)
@@ -190,7 +199,7 @@ def _search_each(
     until: Mapping[str, datetime],
     searched: Collection[str],
 ) -> None:
-    """Make one search for each query; after two in a row at which arXiv failed, no more are made."""
+    """Make one search for each query, until arXiv fails at two in a row."""
     has_failed = False
     for text, earliest in until.items():
         size = PAGE if text in searched else WIDE_PAGE
@@ -199,10 +208,12 @@ def _search_each(
             for page in walk_search(site.client, query, until=earliest, size=size, asks_twice=True):
                 run.store_page(page, text)
         except (ArxivRejected, ArxivFaulted, ArxivShort) as error:
-            if has_failed and not isinstance(error, ArxivRejected):
+            is_refusal = isinstance(error, ArxivRejected)
+            if has_failed and not is_refusal:
                 raise
-            has_failed = not isinstance(error, ArxivRejected)
-            report.refused |= set() if has_failed else {text}
+            has_failed = not is_refusal
+            if is_refusal:
+                report.refused.add(text)
             report.failures.append(error.message)
             run.note_shortfall(error.message, error.reader_message)
         else:
@@ -213,11 +224,11 @@ def _search_each(
 def stand_in_for_harvest(
     site: Site, report: PollReport, failure: ArxivError, last: LastChecks, novelty: NoveltyRules
 ) -> None:
-    """Search for what a harvest that keeps failing does not bring, once for each time that it was due.
+    """Search for what a harvest that keeps failing does not bring, once each time that it was due.
 
-    Everything of the last days is searched for, and what matches is decided here. Not if arXiv asks for a
-    pause: it means all of its interfaces. The harvest's cursor stays, so the next one meets everything again,
-    and knows it.
+    Everything of the last days is searched for, and what matches is decided here. Not if arXiv
+    asks for a pause: it means all of its interfaces. The harvest's cursor stays, so the next one
+    meets everything again, and knows it.
     """
     now = site.clock.now()
     poll_time = rules.latest_poll_time(now)
@@ -227,25 +238,23 @@ def stand_in_for_harvest(
     with site.store.read() as conn:
         harvests = load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
         before = load_last_runs(conn, Source.FALLBACK, 1)
-    failed = [
-        run
-        for run in takewhile(lambda run: not run.is_complete, harvests)
-        if run.failure != ABANDONED
-    ]
+    failed = []
+    for harvest in takewhile(lambda run: not run.is_complete, harvests):
+        if harvest.failure != ABANDONED:
+            failed.append(harvest)
     is_first = not before or before[0].started_at < poll_time
-    if not (failed and is_first and now - failed[-1].started_at >= rules.FALLBACK_AFTER):
+    has_failed_long = bool(failed) and now - failed[-1].started_at >= rules.FALLBACK_AFTER
+    if not is_first or not has_failed_long:
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
-    site.progress.begin(
-        "poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}"
-    )
+    since = f"{until:%a} {until.day} {until:%b}"
+    site.progress.begin("poll", f"the search in place of the harvest, back to {since}")
     run = RecordedRun(
         site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS
     )
+    pages = walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before)
     with run.recording(window_from=until.date()):
-        for page in walk_search(
-            site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before
-        ):
+        for page in pages:
             run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is None:

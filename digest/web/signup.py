@@ -35,7 +35,7 @@ from digest.people.preferences import (
 )
 from digest.people.signups import StoredSignup, load_signup
 from digest.plan.links import LinkMaker, remember_preferences
-from digest.poll.record import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.render.contexts import (
     ConfirmContext,
     LinkContext,

@@ -14,7 +14,7 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import StoreError
 from digest.model.papers import Paper
-from digest.poll.record import store_changes
+from digest.poll.novelty import store_changes
 from digest.store import open_store
 from digest.store.runs import start_run
 from tests.acceptance.made import START, made_up, told_ids

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from digest.poll.record import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store.gate import Breaker, load_breaker

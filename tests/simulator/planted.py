@@ -30,7 +30,7 @@ from digest.model.messages import Delivery, DeliveryState, Message, Receipt
 from digest.plan import slots
 from digest.plan.slots import next_due
 from digest.plan.step import Drafts
-from digest.poll import record
+from digest.poll import novelty, record
 from digest.serve.schedule import Jobs
 from digest.site import Site
 from digest.store import outbox
@@ -169,14 +169,14 @@ def _move_mark_after_matching() -> Iterator[None]:
 
 @contextmanager
 def _miss_late_papers() -> Iterator[None]:
-    original = record.store_changes
+    original = novelty.store_changes
 
     def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         order = select(papers_table.c.month, papers_table.c.number).where(
             papers_table.c.archive == ""
         )
         highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
-        compare = record._compare_by_rule
+        compare = novelty._compare_by_rule
 
         def compare_by_high_water(*given: Any) -> Any:  # noqa: ANN401 - passed on
             return tuple(
@@ -186,7 +186,7 @@ def _miss_late_papers() -> Iterator[None]:
                 for change in compare(*given)
             )
 
-        with patch.object(record, "_compare_by_rule", compare_by_high_water):
+        with patch.object(novelty, "_compare_by_rule", compare_by_high_water):
             return original(conn, papers, judge, **options)
 
     with patch.object(record, "store_changes", store_changes):

@@ -16,7 +16,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import QueryOutcome
-from digest.poll.record import store_changes
+from digest.poll.novelty import store_changes
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent
 from digest.store.backups import load_violations
