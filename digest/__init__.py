@@ -7,4 +7,4 @@ this package, and `digest.serve.steps` walks them in order.
 __version__ = "0.1.0"
 
 RELEASED_AS = ""
-"""How a package index names this version, as `preprint-digest==0.1.0`; "" as long as no index has it."""
+"""How a package index names this version, as `preprint-digest==0.1.0`; "" if none has it."""

@@ -8,7 +8,10 @@ import io
 import sys
 
 _THRESHOLD = 20_000
-"""New objects between two looks for garbage, of which Python's 700 would take a tenth of a command's start."""
+"""New objects between two looks for garbage.
+
+Python's 700 would take a tenth of a command's start.
+"""
 
 _IN_ASCII = {
     **dict(zip("✓✗–—−·“”’▁▂▃▄▅▆▇█", '+----|""\'..--==##', strict=True)),
@@ -20,12 +23,15 @@ _IN_ASCII = {
 
 
 def replace_signs(error: UnicodeError) -> tuple[str, int]:
-    """Write what an encoding lacks in ASCII, with a `?` for what is not our own: an error handler of codecs."""
+    """Write what an encoding lacks in ASCII, with a `?` for what is not our own.
+
+    It is an error handler of `codecs`.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(
-        _IN_ASCII.get(sign, "?") for sign in error.object[error.start : error.end]
-    ), error.end
+    lacking = error.object[error.start : error.end]
+    signs = [_IN_ASCII.get(sign, "?") for sign in lacking]
+    return "".join(signs), error.end
 
 
 codecs.register_error("digest", replace_signs)

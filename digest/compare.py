@@ -18,29 +18,37 @@ from digest.model.announcements import Change, Kind, KnownPaper
 from digest.model.papers import ArxivId, Paper
 
 LAG = timedelta(days=3)
-"""How far behind a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""
+"""How far behind a replica of arXiv's may be: a text that comes back sooner may be its past."""
 
 INDEX_LAG = timedelta(days=2)
 """How far arXiv's search may be behind its harvest: hours mostly, a day at times."""
 
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
-"""Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
+"""Compared fields, in the order they are reported.
+
+Categories and withdrawal have kinds of their own.
+"""
 
 _ONLY_HARVEST_HAS = ("report_no", "license")
-"""Fields that saved queries may ask for and the search API never carries: their absence there says nothing."""
+"""Fields that saved queries may ask for and the search API never carries.
+
+Their absence there says nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownBefore:
-    """What a source had already announced when Digest first checked arXiv: up to there, nothing is new.
+    """What a source had already announced when Digest first checked arXiv.
+
+    Up to there, nothing is new.
 
     Attributes:
         mark: `ArxivId.announcement_order` of the newest paper then; a never-stored first version is
             new only above it. (0, 0) if the source shows only what is recent anyway.
         since: a never-stored higher version is new only if submitted from this moment on (UTC); an
             older one was merely edited. None: never.
-        began_on: UTC day of that first check; what was last touched before it was public then, whatever its
-            id and whether or not the check met it. None if that is not known.
+        began_on: UTC day of that first check; what was last touched before it was public then,
+            whatever its id and whether or not the check met it. None if that is not known.
     """
 
     is_bootstrap: bool = False
@@ -57,14 +65,16 @@ def compare_papers(
 ) -> tuple[Change, ...]:
     """Hold papers against what is stored; return one change for each that differs, in id order.
 
-    A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an older
-    state than the stored one (see `is_outdated`) is no change. `as_of` is arXiv's own time of the page (UTC).
+    A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an
+    older state than the stored one (see `is_outdated`) is no change. `as_of` is arXiv's own time of
+    the page (UTC).
     """
-    changes = (
-        _compare_one(paper, known.get(paper.id), known_before, as_of)
-        for paper in keep_latest(papers)
-    )
-    return tuple(change for change in changes if change is not None)
+    changes = []
+    for paper in keep_latest(papers):
+        change = _compare_one(paper, known.get(paper.id), known_before, as_of)
+        if change is not None:
+            changes.append(change)
+    return tuple(changes)
 
 
 def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
@@ -80,56 +90,55 @@ def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
 def content_hash(paper: Paper) -> str:
     """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
 
-    The same text must hash alike however its accents were written. What the search does not have is filled
-    in from what is stored before.
+    The same text must hash alike however its accents were written. What the search does not have
+    is filled in from what is stored before.
     """
-    names = (*_TEXT_FIELDS, *_ONLY_HARVEST_HAS)
-    visible = [
-        *(_comparable(paper, name) for name in names),
-        sorted(paper.categories),
-        paper.is_withdrawn,
-    ]
-    return hashlib.sha256(
-        json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+    visible = [_comparable(paper, name) for name in (*_TEXT_FIELDS, *_ONLY_HARVEST_HAS)]
+    visible += [sorted(paper.categories), paper.is_withdrawn]
+    text = json.dumps(visible, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool:
     """Whether a paper as it came shows an older state than the stored one.
 
-    arXiv answers from replicas and caches, some of them hours behind, with today's date on the answer.
-    What decides: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
-    the same day, a text that was stored before and replaced since. The search has no datestamp and follows
-    the harvest with some delay, so for that long it is not asked about a version the harvest has brought.
+    arXiv answers from replicas and caches, some of them hours behind, with today's date on the
+    answer. What decides: the version; the harvest's datestamp of each paper; the time of the
+    answer; and, on one and the same day, a text that was stored before and replaced since. The
+    search has no datestamp and follows the harvest with some delay, so for that long it is not asked about a
+    version the harvest has brought.
     """
     stored = known.paper
     if paper.version != stored.version:
         return paper.version < stored.version
     if known.as_of is not None and as_of is not None and as_of < known.as_of:
         return True
-    if (
-        paper.datestamp is not None
-        and stored.datestamp is not None
-        and paper.datestamp != stored.datestamp
-    ):
-        return paper.datestamp < stored.datestamp
     seen_at = as_of or known.as_of
-    if paper.datestamp is None and stored.datestamp is not None and seen_at is not None:
-        return seen_at - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
+    if stored.datestamp is not None:
+        if paper.datestamp is not None and paper.datestamp != stored.datestamp:
+            return paper.datestamp < stored.datestamp
+        if paper.datestamp is None and seen_at is not None:
+            harvested_at = datetime.combine(stored.datestamp, time(), tzinfo=UTC)
+            return seen_at - harvested_at < INDEX_LAG
     if seen_at is None or known.as_of is None or seen_at - known.as_of >= LAG:
         return False
-    return (
-        _lost_categories_only(paper, stored)
-        or content_hash(_fill_from_stored(paper, stored)) in known.earlier
-    )
+    return _lost_categories_only(paper, stored) or _is_earlier_text(paper, known)
+
+
+def _is_earlier_text(paper: Paper, known: KnownPaper) -> bool:
+    """Whether a paper reads as the stored one did before it was changed."""
+    return content_hash(_fill_from_stored(paper, known.paper)) in known.earlier
 
 
 def _lost_categories_only(paper: Paper, stored: Paper) -> bool:
-    """Whether all that differs is a cross-list missing: arXiv adds them daily and hardly ever takes one back."""
+    """Whether all that differs is a cross-list missing.
+
+    arXiv adds them daily and hardly ever takes one back.
+    """
     lost = set(stored.categories) - set(paper.categories)
-    return bool(lost) and find_differences(stored, _fill_from_stored(paper, stored)) == (
-        "categories",
-    )
+    if not lost:
+        return False
+    return find_differences(stored, _fill_from_stored(paper, stored)) == ("categories",)
 
 
 def _compare_one(
@@ -137,37 +146,41 @@ def _compare_one(
 ) -> Change | None:
     if known is None:
         return Change(_classify_unseen(paper, known_before), paper)
-    merged = _fill_from_stored(paper, known.paper)
-    fields = find_differences(known.paper, merged) + _find_first_known(paper, known.paper)
-    kind = _classify_seen(merged, known.paper, fields)
+    stored = known.paper
+    merged = _fill_from_stored(paper, stored)
+    fields = find_differences(stored, merged) + _find_first_known(paper, stored)
+    kind = _classify_seen(merged, stored, fields)
     if kind is None or is_outdated(paper, known, as_of):
         return None
-    if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
-        return None  # the search words names and notes in its own way; the harvest's words are kept
-    return Change(
-        Kind.KNOWN if known_before.is_bootstrap and kind is Kind.METADATA else kind,
-        merged,
-        known,
-        fields,
-    )
+    if kind is Kind.METADATA:
+        if paper.datestamp is None and stored.datestamp is not None:
+            # The search words names and notes in its own way; the harvest's words are kept.
+            return None
+        if known_before.is_bootstrap:
+            kind = Kind.KNOWN
+    return Change(kind, merged, known, fields)
 
 
 def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Change, ...]:
-    """Hold a paper against what stays of one that matched nothing; what a search words in its own way is known."""
-    if paper.version < version or (
-        paper.version == version and content_hash(paper).startswith(begun_hash)
-    ):
+    """Hold a paper against what stays of one that matched nothing."""
+    if paper.version < version:
         return ()
-    changed = Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
-    kind = Kind.KNOWN if paper.version == version and paper.datestamp is None else changed
+    is_same_version = paper.version == version
+    if is_same_version and content_hash(paper).startswith(begun_hash):
+        return ()
+    kind = Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
+    if is_same_version and paper.datestamp is None:
+        # The search words names and notes in its own way.
+        kind = Kind.KNOWN
     return (Change(kind, paper, fields=("forgotten",)),)
 
 
 def _classify_unseen(paper: Paper, known_before: KnownBefore) -> Kind:
-    touched, began_on = paper.datestamp, known_before.began_on
-    if known_before.is_bootstrap or (
-        touched is not None and began_on is not None and touched < began_on
-    ):
+    if known_before.is_bootstrap:
+        return Kind.KNOWN
+    touched_on = paper.datestamp
+    began_on = known_before.began_on
+    if touched_on is not None and began_on is not None and touched_on < began_on:
         return Kind.KNOWN
     if paper.version == 1:
         return Kind.NEW if is_first_news(paper, known_before) else Kind.KNOWN
@@ -177,7 +190,7 @@ def _classify_unseen(paper: Paper, known_before: KnownBefore) -> Kind:
 
 
 def is_first_news(paper: Paper, known_before: KnownBefore) -> bool:
-    """Whether a first version that is not stored came out after a first check, as far back as that reached."""
+    """Whether a first version that is not stored came out after a first check."""
     return paper.id.announcement_order > known_before.mark
 
 
@@ -201,22 +214,32 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
 
 
 def _find_first_known(paper: Paper, stored: Paper) -> tuple[str, ...]:
-    """Return what only the harvest says of a paper that a search brought: saved queries may ask for it."""
-    if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
+    """Return what only the harvest says of a paper that a search brought.
+
+    Saved queries may ask for it.
+    """
+    is_first_harvest = paper.datestamp is not None and stored.datestamp is None
+    if not is_first_harvest or paper.version != stored.version:
         return ()
-    return tuple(
-        name for name in _ONLY_HARVEST_HAS if getattr(paper, name) != getattr(stored, name)
-    )
+    names = []
+    for name in _ONLY_HARVEST_HAS:
+        if getattr(paper, name) != getattr(stored, name):
+            names.append(name)
+    return tuple(names)
 
 
 def _differs(before: Paper, after: Paper, name: str) -> bool:
-    """Whether a field reads differently; what is written alike, as nearly all is, need not be read."""
-    is_alike = getattr(before, name) == getattr(after, name)
-    return not is_alike and _comparable(before, name) != _comparable(after, name)
+    """Whether a field reads differently."""
+    if getattr(before, name) == getattr(after, name):
+        return False  # as nearly all is: then it need not be read
+    return _comparable(before, name) != _comparable(after, name)
 
 
 def _comparable(paper: Paper, name: str) -> object:
-    r"""Return a field as readers see it: one interface sends `\\"o`, the other `ö`, for the same paper."""
+    r"""Return a field as readers see it.
+
+    For the same paper one interface sends `\\"o`, the other `ö`.
+    """
     if name == "authors":  # "P. -L. Lions" here is "P.-L. Lions" there
         return tuple(tex.to_plain(author.name).replace(". -", ".-") for author in paper.authors)
     value = getattr(paper, name)
@@ -224,14 +247,17 @@ def _comparable(paper: Paper, name: str) -> object:
 
 
 def _fill_from_stored(paper: Paper, stored: Paper) -> Paper:
-    missing: dict[str, Any] = {
-        name: getattr(stored, name) for name in _ONLY_HARVEST_HAS if not getattr(paper, name)
-    }
-    same_names = [a.name for a in paper.authors] == [a.name for a in stored.authors]
-    if same_names and not any(a.affiliations for a in paper.authors):
+    """Return a paper with what its source does not say, taken from the stored one."""
+    missing: dict[str, Any] = {}
+    for name in _ONLY_HARVEST_HAS:
+        if not getattr(paper, name):
+            missing[name] = getattr(stored, name)
+    names = [author.name for author in paper.authors]
+    has_affiliations = any(author.affiliations for author in paper.authors)
+    if not has_affiliations and names == [author.name for author in stored.authors]:
         missing["authors"] = stored.authors
     if paper.datestamp is None and paper.version == stored.version:
         missing["datestamp"] = stored.datestamp
-    if stored.is_withdrawn and paper.version == stored.version and paper.datestamp is None:
-        missing["is_withdrawn"] = True  # the search API has no mark for it
+        if stored.is_withdrawn:
+            missing["is_withdrawn"] = True  # the search API has no mark for it
     return replace(paper, **missing) if missing else paper

@@ -52,7 +52,7 @@ class Site:
     """One installation at work.
 
     Attributes:
-        open_transport: opens the transport of a kind of destination; called once for each kind in use.
+        open_transport: opens the transport of a kind of destination; called once for each in use.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         has_gate: the store keeps the gate that `client` asks; if not, another one does.
         branch: the branch that the store is kept on, if it is on one.
@@ -76,7 +76,10 @@ class Site:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Templates, the operator's before the shipped ones. Made when needed: most checks render nothing."""
+        """Templates, the operator's before the shipped ones.
+
+        It is made when needed: most checks render nothing.
+        """
         folders = [self.config.templates] if self.config.templates else []
         made: Renderer = import_module("digest.render").Renderer(folders)
         return made
@@ -89,17 +92,17 @@ class Site:
             return self._transports[kind]
 
     def hang_up(self) -> None:
-        """Break off whatever waits for the outside world, from another thread; harmless when done twice.
+        """Break off whatever waits for the outside world, from another thread; twice is harmless.
 
-        What waits for the answer to all that was said fails ambiguously, as a mail does after its final dot;
-        what comes before that, from finding a name's address on, fails safely.
+        What waits for the answer to all that was said fails ambiguously, as a mail does after its
+        final dot; what comes before that, from finding a name's address on, fails safely.
         """
         self.client.close()
         for transport in list(self._transports.values()):
             transport.close()
 
     def interrupt(self) -> None:
-        """Break off the outside world as `hang_up` does, and give up marks that the database does not take."""
+        """Break off the outside world as `hang_up` does, and marks that wait for the database."""
         with self._interrupting:
             self.interrupts += 1
             self._interrupting.notify_all()

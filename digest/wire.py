@@ -1,8 +1,9 @@
-"""Makes one exchange over HTTP: it ends in any case, and its error says whether the request was out.
+"""Makes one exchange over HTTP: it ends in any case; its error says if the request was out.
 
-Three limits hold: seconds of silence, seconds for the whole, however slowly an answer drips, and bytes of a
-body once unpacked. Each exchange has a connection of its own. Redirects are not followed. A proxy is asked
-if one is named, and certificates are checked against one store, for every server.
+Three limits hold: seconds of silence, seconds for the whole, however slowly an answer drips, and
+bytes of a body once unpacked. Each exchange has a connection of its own. Redirects are not
+followed. A proxy is asked if one is named, and certificates are checked against one store, for
+every server.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ CONNECT_SECONDS = 10.0
 # At INFO httpx logs addresses, and those of webhooks are secrets.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
-TRUST_HINT = "Does a company's own authority vouch for it? Name its certificate (a PEM file) in SSL_CERT_FILE."
+TRUST_HINT = (
+    "Does a company's own authority vouch for it? "
+    "Name its certificate (a PEM file) in SSL_CERT_FILE."
+)
 
 
 class ExchangeError(Exception):
@@ -64,7 +68,10 @@ class AnswerDamaged(ExchangeError):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back: `headers` by lower-case name, `body` unpacked and whole, and when, if it asks to wait."""
+    """What came back: `headers` by lower-case name, `body` unpacked and whole.
+
+    `came_at` says when, if the answer asks to wait.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -125,8 +132,8 @@ class Wire:
 
         Args:
             silence: seconds until connected, at most ten, and between two pieces of the answer.
-            check: called when the connection is made and the request is all that is left. If it raises, not a
-                byte has left, and its error is the caller's.
+            check: called when the connection is made and the request is all that is left. If it
+                raises, not a byte has left, and its error is the caller's.
             unread: statuses that say all there is to know. The body that follows one may never end.
 
         Raise `ExchangeError`: no whole answer came, or none that can be used.
@@ -171,14 +178,17 @@ class Wire:
                 self._under_way.discard(exchange)
 
     def hang_up(self) -> None:
-        """End all that is under way, from another thread; a thread that waits on it wakes up and fails."""
+        """End all that is under way, from another thread.
+
+        A thread that waits on it wakes up and fails.
+        """
         with self._lock:
             for exchange in self._under_way:
                 exchange.break_off("this process stopped the request")
 
 
 def ask_status(url: str, *, silence: float, choose_proxy: ChooseProxy = lambda _: None) -> int:
-    """Ask an address once, and return the status of its answer. What follows the status is not read."""
+    """Ask an address once, and return the status of its answer; what follows is not read."""
     wire = Wire({}, deadline=silence, limit=0, choose_proxy=choose_proxy)
     return wire.ask("GET", url, silence=silence, unread=range(1000)).status
 
@@ -211,15 +221,17 @@ class _Exchange:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def watch(self, event: str, info: Mapping[str, Any]) -> None:
-        """Follow httpcore: its trace shows the socket first, and is the last place before the request leaves."""
+        """Follow httpcore's trace.
+
+        It shows the socket first, and is the last place before the request leaves.
+        """
         if event == "connection.connect_tcp.complete":
             # A handle of our own: what secures a socket with TLS takes it from its holder.
             self._socket = info["return_value"].get_extra_info("socket").dup()
         elif event == "http11.send_request_headers.started":
             self._is_connected = True
-            if (
-                info["request"].method == b"CONNECT"
-            ):  # the request itself follows on the way the proxy opens
+            if info["request"].method == b"CONNECT":
+                # The request itself follows on the way the proxy opens.
                 return
             self._check()
             self.require_going_on()  # also if it was broken off during the check
@@ -236,12 +248,14 @@ class _Exchange:
         if isinstance(error, httpx.DecodingError):
             return AnswerDamaged(f"the packed body is damaged: {error}", was_out=True)
         distrust = _find_distrust(error)
-        reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+        said = re.sub(r"^\[Errno -?\d+\] ", "", str(error))
+        reason = said or type(error).__name__
         hint = f"The request goes through {self._proxy}. Check that proxy." if self._proxy else ""
         if self._cut_for:
             reason = self._cut_for
         elif isinstance(error, httpx.ProxyError):
-            reason = f"the proxy refuses: {reason.replace('407', '407, it wants a name and a password:')}"
+            wish = "407, it wants a name and a password:"
+            reason = f"the proxy refuses: {reason.replace('407', wish)}"
         elif distrust is not None:
             reason = f"the certificate can't be trusted: {distrust.verify_message}"
             hint = f"{TRUST_HINT} {hint}".strip()
@@ -256,16 +270,15 @@ class _Exchange:
 
 
 def _find_distrust(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    """Return what checking a certificate came to, if that is what an error of httpx goes back to."""
+    """Return what checking a certificate came to, if an error of httpx goes back to that."""
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _gather(reply: httpx.Response, limit: int) -> bytes:
-    if "," in reply.headers.get(
-        "content-encoding", ""
-    ):  # a kilobyte packed twice may hold a gigabyte
+    packings = reply.headers.get("content-encoding", "")
+    if "," in packings:  # a kilobyte packed twice may hold a gigabyte
         raise AnswerDamaged("the body is packed more than once", was_out=True)
     gathered = bytearray()
     for piece in reply.iter_bytes():
@@ -277,10 +290,10 @@ def _gather(reply: httpx.Response, limit: int) -> bytes:
 
 @cache
 def load_authorities(ca_file: Path | None = None) -> ssl.SSLContext:
-    """Return the one TLS context: it trusts the system's authorities and those that come with httpx.
+    """Return the one TLS context: it trusts the system's authorities and those of httpx.
 
-    The system's are those of SSL_CERT_FILE and SSL_CERT_DIR, if they are set. Reading all of them takes longer
-    than most answers: once is enough for a process.
+    The system's are those of SSL_CERT_FILE and SSL_CERT_DIR, if they are set. Reading all of them
+    takes longer than most answers: once is enough for a process.
 
     `ca_file`: certificates (PEM) to trust besides.
     """
@@ -296,8 +309,8 @@ def load_authorities(ca_file: Path | None = None) -> ssl.SSLContext:
 def read_retry_after(text: str, now: datetime | None) -> float | None:
     """Read a `Retry-After` header in seconds; None if it says nothing usable.
 
-    It holds seconds or a date (RFC 9110 §10.2.3). Less than a second is no wish to wait but a cache's default,
-    and counts as nothing. How long a wish may be is up to who is asked to wait.
+    It holds seconds or a date (RFC 9110 §10.2.3). Less than a second is no wish to wait but a
+    cache's default, and counts as nothing. How long a wish may be is up to who is asked to wait.
 
     `now`: what a date counts from: the time of who wrote it, else ours.
     """
