@@ -105,8 +105,8 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
     arXiv answers from replicas and caches, some of them hours behind, with today's date on the
     answer. What decides: the version; the harvest's datestamp of each paper; the time of the
     answer; and, on one and the same day, a text that was stored before and replaced since. The
-    search has no datestamp and follows the harvest with some delay, so for that long it is not asked about a
-    version the harvest has brought.
+    search has no datestamp and follows the harvest with some delay, so for that long it is not
+    asked about a version the harvest has brought.
     """
     stored = known.paper
     if paper.version != stored.version:
