@@ -30,7 +30,8 @@ class Verdict:
         """Return a goal and whether a figure meets it."""
         is_met = figure <= goal if at_most else figure >= goal
         self.is_met = self.is_met and is_met
-        return f", goal {'≤' if at_most else '≥'} {goal:,g}, {'met' if is_met else 'MISSED'}"
+        sign = "≤" if at_most else "≥"
+        return f", goal {sign} {goal:,g}, {'met' if is_met else 'MISSED'}"
 
     def tell(self, what: str, figure: float, unit: str, goal: float, *, at_most: bool) -> None:
         """Print one line: what was measured, the goal, and whether it was met."""
@@ -40,7 +41,7 @@ class Verdict:
 def measure_in_turns(
     contestants: Mapping[str, Callable[[], object]], rounds: int, prepare: Callable[[str], object]
 ) -> dict[str, float]:
-    """Return milliseconds of processor time, the median of some rounds in which each contestant has its turn.
+    """Return milliseconds of processor time: the median of rounds in which each has its turn.
 
     Args:
         contestants: what is measured, by name.
@@ -70,7 +71,7 @@ def opened(
 
     Args:
         url: the database.
-        clock: what it lives by; one that stands still in the evening of an announcement where none is given.
+        clock: what it lives by; else one that stands still in the evening of an announcement.
         arxiv: where the arXiv it asks listens.
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
@@ -79,8 +80,8 @@ def opened(
             arxiv, {}, store={"url": url}, web={"base_url": "https://digest.example.org"}
         )
         path.write_text(text, encoding="utf-8")
-        site = open_site(
-            load_config(path, {}), clock or ManualClock(EVENING), owner="bench", jitter=lambda: 0.5
-        )
+        config = load_config(path, {})
+        lived_by = clock or ManualClock(EVENING)
+        site = open_site(config, lived_by, owner="bench", jitter=lambda: 0.5)
         stack.callback(site.close)
         yield site

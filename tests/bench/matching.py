@@ -3,11 +3,12 @@
     python -m tests.bench.matching
 
 Papers are real where `DIGEST_REAL_DATA` names a folder of them, made up otherwise. Queries are what
-`tests.querying` takes for realistic, made of the words, names and categories of other papers than the day's. What
-is measured goes all the way: queries and papers are read, and the papers of each query are listed. Nothing is
-remembered of an earlier round. The evaluator reads the same queries and papers, and holds each paper against each
-query; of many queries it gets a sample, and what these take beyond reading the papers counts as often as there are
-queries. Times are processor time, medians of `ROUNDS` rounds in which each has its turn.
+`tests.querying` takes for realistic, made of the words, names and categories of other papers than
+the day's. What is measured goes all the way: queries and papers are read, and the papers of each
+query are listed. Nothing is remembered of an earlier round. The evaluator reads the same queries
+and papers, and holds each paper against each query; of many queries it gets a sample, and what
+these take beyond reading the papers counts as often as there are queries. Times are processor time,
+medians of `ROUNDS` rounds in which each has its turn.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def match_by_index(texts: Sequence[str], papers: Sequence[Paper]) -> list[list[i
 def match_plainly(texts: Sequence[str], papers: Sequence[Paper]) -> list[list[int]]:
     """Return the papers of each query, as the evaluator finds them."""
     ready = list(map(analyse, papers))
-    queries = map(parse_query, texts)
-    return [
-        [place for place, paper in enumerate(ready) if matches(query, paper)] for query in queries
-    ]
+    found = []
+    for query in map(parse_query, texts):
+        found.append([place for place, paper in enumerate(ready) if matches(query, paper)])
+    return found
 
 
 def report(texts: Sequence[str], day: Sequence[Paper], verdict: Verdict) -> None:
@@ -74,12 +75,10 @@ def report(texts: Sequence[str], day: Sequence[Paper], verdict: Verdict) -> None
         "analysing": lambda: match_plainly([_EVERYTHING], day),
     }
     times = measure_in_turns(contestants, ROUNDS, lambda _: forget())
-    plainly = times["analysing"] + (times["evaluator"] - times["analysing"]) * len(texts) / len(
-        sample
-    )
-    say(
-        f"{len(texts):,} queries: {times['index']:,.0f} ms, {times['reading']:,.0f} ms of it to read the papers"
-    )
+    of_sample = times["evaluator"] - times["analysing"]
+    plainly = times["analysing"] + of_sample * len(texts) / len(sample)
+    reading = f"{times['reading']:,.0f} ms of it to read the papers"
+    say(f"{len(texts):,} queries: {times['index']:,.0f} ms, {reading}")
     verdict.tell(
         "  the evaluator",
         plainly / times["index"],
@@ -91,11 +90,12 @@ def report(texts: Sequence[str], day: Sequence[Paper], verdict: Verdict) -> None
 
 def main() -> int:
     """Measure everything; return 1 where a goal was missed."""
-    made_of, day, others = load_day()
-    verdict, day = Verdict(), day[:PAPERS]
-    say(
-        f"Python {sys.version.split()[0]}; {len(day):,} {made_of}; medians of {ROUNDS} rounds, processor time"
-    )
+    made_of, whole_day, others = load_day()
+    verdict = Verdict()
+    day = whole_day[:PAPERS]
+    python = sys.version.split()[0]
+    how = f"medians of {ROUNDS} rounds, processor time"
+    say(f"Python {python}; {len(day):,} {made_of}; {how}")
     drawn = read_queries(QueryWriter(others, 1).write_realistic)
     texts = [query.text for query in islice(drawn, max(RATIOS))]
     for count in RATIOS:

@@ -1,8 +1,8 @@
 """The memory reading a page takes, over a process that does the same but for the reading.
 
-`python -m tests.bench.memory hold|parse|tree atom|oai FILE` prints the highest resident memory (bytes) of a
-process that holds the file's bytes, reads them with our reader, or builds lxml's whole tree of them: the
-tree is there to show that memory which Python does not manage is counted too.
+`python -m tests.bench.memory hold|parse|tree atom|oai FILE` prints the highest resident memory
+(bytes) of a process that holds the file's bytes, reads them with our reader, or builds lxml's whole
+tree of them: the tree is there to show that memory which Python does not manage is counted too.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ def is_measurable() -> bool:
 
 
 def measure_growth(interface: str, page: Path, doing: str = "parse") -> int:
-    """Return how many bytes more a process needs at its peak that reads a page than one that holds it."""
-    peaks = [_run(what, interface, str(page))[0] for what in (doing, "hold")]
-    return peaks[0] - peaks[1]
+    """Return how many bytes more a process needs that reads a page than one that holds it."""
+    reading = _run(doing, interface, str(page))
+    holding = _run("hold", interface, str(page))
+    return reading - holding
 
 
-def _run(*words: str) -> list[int]:
+def _run(*words: str) -> int:
     command = [sys.executable, "-m", "tests.bench.memory", *words]
     root = Path(__file__).parents[2]
     done = subprocess.run(  # noqa: S603 - ourselves
         command, cwd=root, check=True, capture_output=True, text=True
     )
-    return [int(figure) for figure in done.stdout.split()]
+    return int(done.stdout)
 
 
 def _read_status(name: str) -> int:

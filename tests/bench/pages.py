@@ -1,7 +1,7 @@
-"""Made-up papers, and pages of them as long as arXiv's longest, to measure with; and how real papers are read.
+"""Made-up papers to measure with, on pages as long as arXiv's longest; reads real papers, too.
 
-The fake arXiv writes them in arXiv's own formats; their abstracts are as long as real ones (1,320 characters in
-the mean).
+The fake arXiv writes them in arXiv's own formats; their abstracts are as long as real ones (1,320
+characters in the mean).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tests.fakes.oai import answer_oai
 from tests.fakes.search import write_page
 from tests.fakes.writing import Writer
 
-ATOM_SIZE, OAI_SIZE = 2_000, 2_500
+ATOM_SIZE = 2_000
+OAI_SIZE = 2_500
 REAL = os.environ.get("DIGEST_REAL_DATA", "")
 NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 
@@ -49,16 +50,18 @@ def _make_up() -> Iterator[DemoPaper]:
         if number % _TITLES_OF_A_WRITER == 0:
             writer = Writer(draw)  # which has no titles behind it that must not come again
         manuscript = writer.write()
-        more = (
-            [writer.write().abstract for _ in range(3)] if number % 2 else [manuscript.abstract] * 3
-        )
         moment = first + timedelta(minutes=number)
+        submitted = [moment]
+        abstracts = [manuscript.abstract] * 4
+        if number % 2:
+            submitted.append(moment + timedelta(hours=30))
+            abstracts[1:] = [writer.write().abstract for _ in range(3)]
         yield DemoPaper(
             id=f"2611.{number + 1:05d}",
             announced=moment + timedelta(days=1),
-            submitted=(moment, moment + timedelta(hours=30)) if number % 2 else (moment,),
+            submitted=tuple(submitted),
             submitter=manuscript.authors[-1].name,
-            **(manuscript._asdict() | {"abstract": " ".join((manuscript.abstract, *more))}),
+            **manuscript._replace(abstract=" ".join(abstracts))._asdict(),
         )
 
 
@@ -68,7 +71,8 @@ def read_kept(kept: dict[str, object]) -> Paper:
     def text(name: str) -> str:
         return " ".join(str(kept.get(name) or "").split())
 
-    authors, categories = kept["authors"], kept["categories"]
+    authors = kept["authors"]
+    categories = kept["categories"]
     assert isinstance(authors, list)
     assert isinstance(categories, list)
     return Paper(

@@ -1,4 +1,4 @@
-"""Papers to match with: real ones where `DIGEST_REAL_DATA` names a folder that has them, else made-up ones."""
+"""Papers to match with: real ones from the folder of `DIGEST_REAL_DATA`, else made-up ones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ def load_papers() -> tuple[str, list[Paper]]:
     """Return what they are, and the papers in the order of their ids."""
     if not REAL:
         return "made-up papers", [show(paper) for paper in made_up_papers(MADE_UP)]
-    with gzip.open(
-        Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8"
-    ) as lines:
-        return "real papers of 2016", [
-            read_kept(json.loads(line)) for line in lines if line.strip()
-        ]
+    file = Path(REAL, "data", "papers_2016-08_09.jsonl.gz")
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        papers = [read_kept(json.loads(line)) for line in lines if line.strip()]
+    return "real papers of 2016", papers
 
 
 def load_day() -> tuple[str, list[Paper], list[Paper]]:

@@ -1,8 +1,8 @@
 """Mails of real days on a phone and a desk: how many screens they take, and pictures of them.
 
-`python -m tests.bench.screens FOLDER` takes screens of 390 × 844 CSS pixels without a scroll bar, in two fonts:
-Liberation Sans, about as wide as what phones have, and DejaVu Sans, which is wider. It exits with 1 if a mail in
-one of them is longer than it may be.
+`python -m tests.bench.screens FOLDER` takes screens of 390 × 844 CSS pixels without a scroll bar,
+in two fonts: Liberation Sans, about as wide as what phones have, and DejaVu Sans, which is wider.
+It exits with 1 if a mail in one of them is longer than it may be.
 """
 
 from __future__ import annotations
@@ -50,17 +50,20 @@ def find_entries(first: date, *names: str) -> list[DigestEntry]:
     entries = []
     for paper in load_papers()[1]:
         day = paper.published.date()
-        ready = analyse(paper) if day >= first else None
-        found = (
-            {name: find_reasons(query, ready) for name, query in queries.items()} if ready else {}
-        )
-        if matched := tuple(name for name, reasons in found.items() if reasons):
-            reasons = tuple(
-                Reason(one.clause, one.spans, name) for name in matched for one in found[name]
-            )
-            entries.append(
-                DigestEntry(Kind.NEW, paper, "", matched, reasons, day + timedelta(days=1))
-            )
+        if day < first:
+            continue
+        ready = analyse(paper)
+        matched: list[str] = []
+        reasons: list[Reason] = []
+        for name, query in queries.items():
+            found = find_reasons(query, ready)
+            if found:
+                matched.append(name)
+                reasons += [Reason(one.clause, one.spans, name) for one in found]
+        if matched:
+            announced_on = day + timedelta(days=1)
+            entry = DigestEntry(Kind.NEW, paper, "", tuple(matched), tuple(reasons), announced_on)
+            entries.append(entry)
     return entries
 
 
@@ -72,9 +75,8 @@ def compose(
 ) -> Digest:
     """Make the digest of some papers as it is planned."""
     ordered, groups = arrange(entries, Grouping.KIND, list(QUERIES))
-    coverage = make_coverage(
-        len(entries), announcement=TUESDAY.date() - timedelta(days=1), new=615, checked_at=TUESDAY
-    )
+    monday = TUESDAY.date() - timedelta(days=1)
+    coverage = make_coverage(len(entries), announcement=monday, new=615, checked_at=TUESDAY)
     fields: dict[str, Any] = {
         "queries": tuple(QUERIES.items()),
         "planned_at": TUESDAY,
@@ -84,23 +86,23 @@ def compose(
 
 
 def list_digests() -> dict[str, Digest]:
-    """Return digests by name: of some papers, of a week, and of a week of which papers may be missing."""
-    day, narrow = (
-        find_entries(date(2016, 8, 6), *QUERIES),
-        find_entries(date(2016, 8, 1), "topology", "localization"),
-    )
+    """Return digests by name: of some papers, of a week, and of one whose papers may be missing."""
+    day = find_entries(date(2016, 8, 6), *QUERIES)
+    narrow = find_entries(date(2016, 8, 1), "topology", "localization")
     days: dict[str, Any] = {
         "since": date(2016, 8, 8),
         "announcement": date(2016, 8, 12),
         "announcements": 5,
     }
     late: dict[str, Any] = {"failure": "arXiv did not answer", "failing_since": TUESDAY}
-    return {
-        **{str(count): compose(narrow[:count], "Majorana and Weyl") for count in (1, 3)},
-        **{str(count): compose(day[:count], "Quantum group") for count in (14, 18, 63)},
-        "week": compose(narrow[:9], "Majorana and Weyl", "2016-W32", **days),
-        "catch-up": compose(day[:125], "Quantum group", **days, **late),
-    }
+    digests = {}
+    for count in (1, 3):
+        digests[str(count)] = compose(narrow[:count], "Majorana and Weyl")
+    for count in (14, 18, 63):
+        digests[str(count)] = compose(day[:count], "Quantum group")
+    digests["week"] = compose(narrow[:9], "Majorana and Weyl", "2016-W32", **days)
+    digests["catch-up"] = compose(day[:125], "Quantum group", **days, **late)
+    return digests
 
 
 def measure(browser: Browser, file: Path) -> list[float]:
@@ -111,9 +113,8 @@ def measure(browser: Browser, file: Path) -> list[float]:
         page.set_viewport_size({"width": width, "height": PHONE["height"]})
         for scheme in ("dark", "light"):
             page.emulate_media(color_scheme=scheme)
-            page.screenshot(
-                path=file.with_name(f"{file.stem}-{width}-{scheme}.png"), full_page=True
-            )
+            picture = file.with_name(f"{file.stem}-{width}-{scheme}.png")
+            page.screenshot(path=picture, full_page=True)
     screens = []
     for font in FONTS:
         page.add_style_tag(content=f"* {{ font-family: '{font}' !important }}")
@@ -127,23 +128,23 @@ def measure(browser: Browser, file: Path) -> list[float]:
 def main(*, folder: Path) -> None:
     """Write mails and their pictures into a folder, and print how many screens each takes."""
     folder.mkdir(parents=True, exist_ok=True)
-    papers, is_missed = MailPapers(Templates([], find_shipped_templates())), False
+    papers = MailPapers(Templates([], find_shipped_templates()))
+    is_missed = False
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(), args=[*FLAGS, "--hide-scrollbars"]
         )
         for name, digest in list_digests().items():
-            mail, file = render_mail_text(papers, digest, SAMPLE_LINKS), folder / f"{name}.html"
+            mail = render_mail_text(papers, digest, SAMPLE_LINKS)
+            file = folder / f"{name}.html"
             file.write_text(mail.html, "utf-8")
             file.with_suffix(".txt").write_text(f"{mail.subject}\n\n{mail.plain}", "utf-8")
             screens = measure(browser, file)
             is_missed |= max(screens) > GOALS.get(name, sys.maxsize)
-            told = ", ".join(
-                f"{number:.2f} in {font}" for number, font in zip(screens, FONTS, strict=True)
-            )
-            click.echo(
-                f"{name}: {len(digest.entries)} papers, {len(mail.html.encode()):,} bytes, screens: {told}"
-            )
+            by_font = zip(screens, FONTS, strict=True)
+            figures = ", ".join(f"{number:.2f} in {font}" for number, font in by_font)
+            size = len(mail.html.encode())
+            click.echo(f"{name}: {len(digest.entries)} papers, {size:,} bytes, screens: {figures}")
         browser.close()
     sys.exit(is_missed)
 

@@ -3,10 +3,11 @@
     python -m tests.bench.sentences FILE
     python -m tests.bench.sentences --fit FILE
 
-FILE has one abstract a line, as JSON: `title`, `sentences`, and `good`, the numbers (from 1) of the sentences
-that a reader accepts as the one under the title. The first form asks the product, which splits an abstract by
-itself. The second fits the weights anew and prints them for `WEIGHTS` in `digest/render/sentences.py`, with an
-estimate for abstracts nobody judged: five-fold, the mean of six draws with its spread.
+FILE has one abstract a line, as JSON: `title`, `sentences`, and `good`, the numbers (from 1) of the
+sentences that a reader accepts as the one under the title. The first form asks the product, which
+splits an abstract by itself. The second fits the weights anew and prints them for `WEIGHTS` in
+`digest/render/sentences.py`, with an estimate for abstracts nobody judged: five-fold, the mean of
+six draws with its spread.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = npt.NDArray[np.float64]
 
-DRAWS, FOLDS = 6, 5
+DRAWS = 6
+FOLDS = 5
 PENALTY = 200.0
 """Of the squares of the weights, for signals of spread 1; between 150 and 300 the estimate is the same."""
 
-_IN_A_ROW, _MANY = 5, 50
+_IN_A_ROW = 5
+_MANY = 50
 _LEAST_SPREAD = 0.1
 """A signal seldom given does not weigh more for it."""
 
@@ -56,44 +59,69 @@ def read_judged(path: Path) -> list[Judged]:
     return judged
 
 
-def try_product(judged: Sequence[Judged]) -> tuple[float, float, float]:
-    """Return the shares of abstracts with a good sentence shown, of one and of two, and of those split alike."""
+class Shares(NamedTuple):
+    """How often the product is right, each as a share of all abstracts.
+
+    Attributes:
+        one: the sentence shown is good.
+        two: one of two sentences shown is good.
+        alike: the abstract was split as readers did.
+    """
+
+    one: float
+    two: float
+    alike: float
+
+
+def try_product(judged: Sequence[Judged]) -> Shares:
+    """Return how often the product is right."""
     right = {1: 0, 2: 0}
     alike = 0
     for title, sentences, good in judged:
         abstract = " ".join(sentences)
-        alike += [abstract[slice(*place)] for place in split_sentences(abstract)] == sentences
+        split = [abstract[slice(*place)] for place in split_sentences(abstract)]
+        alike += split == sentences
+        accepted = [one for one, is_good in zip(sentences, good, strict=True) if is_good]
         for count in right:
             shown = "".join(part.text for part in choose_snippet(title, abstract, sentences=count))
-            right[count] += any(
-                _shares(shown, one) for one, is_good in zip(sentences, good, strict=True) if is_good
-            )
-    return right[1] / len(judged), right[2] / len(judged), alike / len(judged)
+            right[count] += any(_shares(shown, one) for one in accepted)
+    return Shares(right[1] / len(judged), right[2] / len(judged), alike / len(judged))
 
 
 def _shares(shown: str, sentence: str) -> bool:
-    """Return whether something of a sentence is shown; few have as many letters in common by chance."""
-    return any(sentence[at : at + _MANY] in shown for at in range(max(1, len(sentence) - _MANY)))
+    """Return whether something of a sentence is shown.
+
+    Few have so many letters in common by chance.
+    """
+    starts = range(max(1, len(sentence) - _MANY))
+    return any(sentence[at : at + _MANY] in shown for at in starts)
 
 
 def fit_weights(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
-    """Return a weight for each signal: a logistic regression, the squares of the weights held down."""
+    """Return a weight for each signal: a logistic regression with small weights."""
     import numpy as np  # noqa: PLC0415 - only who fits weights needs it
 
-    table, good = np.vstack(measured), np.concatenate([one.good for one in judged])
-    spread = np.maximum(table.std(0), _LEAST_SPREAD)
-    table = np.c_[(table - table.mean(0)) / spread, np.ones(len(table))]
+    raw = np.vstack(measured)
+    good = np.concatenate([one.good for one in judged])
+    spread = np.maximum(raw.std(0), _LEAST_SPREAD)
+    signals = (raw - raw.mean(0)) / spread
+    table = np.c_[signals, np.ones(len(raw))]
     penalty = np.r_[np.full(len(spread), PENALTY), 0]
     weights = np.zeros(len(penalty))
     for _ in range(12):  # Newton's steps
         chance = 1 / (1 + np.exp(-table @ weights))
-        bend = (table.T * (chance * (1 - chance))) @ table + np.diag(penalty)
-        weights -= np.linalg.solve(bend, table.T @ (chance - good) + penalty * weights)
+        steepness = chance * (1 - chance)
+        bend = (table.T * steepness) @ table + np.diag(penalty)
+        slope = table.T @ (chance - good) + penalty * weights
+        weights -= np.linalg.solve(bend, slope)
     return np.asarray(weights[:-1] / spread)
 
 
 def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
-    """Return for each draw the shares of abstracts whose best sentence, and one of whose best two, is good."""
+    """Return for each draw the shares of abstracts with a good sentence.
+
+    The first share is of those whose best sentence is good, the second of those with one of two.
+    """
     import numpy as np  # noqa: PLC0415 - only who fits weights needs it
 
     shares = []
@@ -105,9 +133,8 @@ def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
             known = [at for at in range(len(judged)) if at not in held]
             weights = fit_weights([measured[at] for at in known], [judged[at] for at in known])
             for at in held:
-                good = np.array(judged[at].good)[
-                    np.argsort(-(measured[at] @ weights), kind="stable")
-                ]
+                best_first = np.argsort(-(measured[at] @ weights), kind="stable")
+                good = np.array(judged[at].good)[best_first]
                 right.append((good[0], good[:2].max()))
         shares.append(np.mean(right, axis=0))
     return np.array(shares)
@@ -116,38 +143,43 @@ def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
 def main(arguments: Sequence[str]) -> int:
     """Ask the product, or fit the weights."""
     judged = read_judged(Path(arguments[-1]))
-    if "--fit" not in arguments:
-        began = process_time()
-        one, two, alike = try_product(judged)
-        took = (process_time() - began) / len(judged)
-        say(
-            f"{len(judged)} abstracts: right {one:.1%}, one of two {two:.1%}; split as readers did {alike:.1%}"
-        )
-        say(f"{took * 1e3:.2f} ms an abstract, chosen from twice")
+    if "--fit" in arguments:
+        report_weights(judged)
         return 0
+    began = process_time()
+    right = try_product(judged)
+    took = (process_time() - began) / len(judged)
+    shown = f"right {right.one:.1%}, one of two {right.two:.1%}"
+    say(f"{len(judged)} abstracts: {shown}; split as readers did {right.alike:.1%}")
+    say(f"{took * 1e3:.2f} ms an abstract, chosen from twice")
+    return 0
+
+
+def report_weights(judged: Sequence[Judged]) -> None:
+    """Fit the weights and print them, with the estimate."""
     import numpy as np  # noqa: PLC0415 - only who fits weights needs it
 
     signals = [measure_sentences(one.title, one.sentences) for one in judged]
-    names = list(
-        dict.fromkeys((*PHRASES, *(name for one in signals for told in one for name in told)))
-    )
-    measured = [
-        np.array([[told.get(name, 0.0) for name in names] for told in one]) for one in signals
-    ]
-    table = [
-        f'"{name}": {weight:.2f},'
-        for name, weight in zip(names, fit_weights(measured, judged), strict=True)
-    ]
+    names = dict.fromkeys(PHRASES)
+    for sentences in signals:
+        for found in sentences:
+            names |= dict.fromkeys(found)
+    measured = []
+    for sentences in signals:
+        rows = []
+        for found in sentences:
+            rows.append([found.get(name, 0.0) for name in names])
+        measured.append(np.array(rows))
+    table = []
+    for name, weight in zip(names, fit_weights(measured, judged), strict=True):
+        table.append(f'"{name}": {weight:.2f},')
     for at in range(0, len(table), _IN_A_ROW):
         say("    " + " ".join(table[at : at + _IN_A_ROW]))
     shares = estimate(measured, judged)
-    for what, mean, spread in zip(
-        ("right", "one of two"), shares.mean(0), shares.std(0), strict=True
-    ):
-        say(
-            f"# {what} {mean:.1%} ± {spread:.1%} of {len(judged)}, five-fold, {DRAWS} draws, {len(names)} signals"
-        )
-    return 0
+    of_what = f"of {len(judged)}, five-fold, {DRAWS} draws, {len(names)} signals"
+    lines = zip(("right", "one of two"), shares.mean(0), shares.std(0), strict=True)
+    for what, mean, spread in lines:
+        say(f"# {what} {mean:.1%} ± {spread:.1%} {of_what}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How long the live view of a query takes over 20,000 stored papers, against one evaluation of the same query.
+"""How long the live view of a query takes over 20,000 stored papers, against one evaluation of it.
 
     python -m tests.bench.trying
 
-The live view is all of it: how the query is read, its figures, what comes near it, ten papers with their reasons,
-and the part of the page. The evaluation holds the same papers, analysed beforehand, against the query. They take
-turns, and the median of each query's rounds counts. Real papers are read where `DIGEST_REAL_DATA` names a folder
-of them, made-up ones otherwise.
+The live view is all of it: how the query is read, its figures, what comes near it, ten papers with
+their reasons, and the part of the page. The evaluation holds the same papers, analysed beforehand,
+against the query. They take turns, and the median of each query's rounds counts. Real papers are
+read where `DIGEST_REAL_DATA` names a folder of them, made-up ones otherwise.
 """
 
 from __future__ import annotations
@@ -35,24 +35,28 @@ from tests.bench.installations import Verdict, opened, say
 from tests.bench.papers import load_papers
 from tests.stored_month import gather, store_month
 
-PAPERS, ROUNDS, RATIO, MEGABYTES = 20_000, 9, 3.0, 150.0
+PAPERS = 20_000
+ROUNDS = 9
+RATIO = 3.0
+MEGABYTES = 150.0
 QUERIES: Final = (
-    *(
-        "abs:GPU AND (cat:cs.DC OR cat:cs.PF)",
-        "tail latency",
-        "cat:cs.LG",
-        "learning",
-        'all:"machine learning"',
-    ),
-    *("trans* ANDNOT cat:cs.CV", 'author:"Wei Wang"', 'ti:"tail latency" AND cat:cs.PF'),
+    "abs:GPU AND (cat:cs.DC OR cat:cs.PF)",
+    "tail latency",
+    "cat:cs.LG",
+    "learning",
+    'all:"machine learning"',
+    "trans* ANDNOT cat:cs.CV",
+    'author:"Wei Wang"',
+    'ti:"tail latency" AND cat:cs.PF',
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_COMMON = "we model data show results paper method system time new problem field"
 
 
 def write_hostile() -> Iterator[str]:
     """Yield queries that are as long as they may be, and ask for as much as they can."""
     pairs = list(product(_LETTERS, repeat=2))
-    common = "we model data show results paper method system time new problem field".split()  # noqa: SIM905 - words
+    common = _COMMON.split()
     yield " OR ".join([f"{a}*" for a in _LETTERS] + [f"{a}{b}*" for a, b in pairs])
     yield " OR ".join(f'"{a} {b}"' for a, b in product(common, repeat=2))
     yield " OR ".join(f'au:"{a}*, {b}*"' for a, b in pairs)
@@ -62,11 +66,11 @@ def write_hostile() -> Iterator[str]:
 def choose_papers(now: datetime) -> tuple[str, list[Paper]]:
     """Return what they are, and papers of the four weeks before a moment; what is missing comes again."""
     made_of, papers = load_papers()
-    again = islice(cycle(papers), max(PAPERS - len(papers), 0))
-    more = [
-        replace(paper, id=ArxivId(now.year * 100 + now.month, 90_000 - n))
-        for n, paper in enumerate(again)
-    ]
+    missing = max(PAPERS - len(papers), 0)
+    month = now.year * 100 + now.month
+    more = []
+    for number, paper in enumerate(islice(cycle(papers), missing)):
+        more.append(replace(paper, id=ArxivId(month, 90_000 - number)))
     return made_of, gather((papers + more)[:PAPERS], now)
 
 
@@ -94,10 +98,14 @@ def compare(show: Callable[[str], object], ready: list[AnalysedPaper]) -> float:
     """Print how long each query's live view and evaluation take; return the median of the ratios."""
     ratios: list[float] = []
     for text in QUERIES:
-        runs = (partial(show, text), partial(evaluate, parse_query(text), ready))
-        live, plain = map(
-            median, zip(*([measure(run) for run in runs] for _ in range(ROUNDS)), strict=True)
-        )
+        query = parse_query(text)
+        shown = []
+        evaluated = []
+        for _ in range(ROUNDS):
+            shown.append(measure(partial(show, text)))
+            evaluated.append(measure(partial(evaluate, query, ready)))
+        live = median(shown)
+        plain = median(evaluated)
         ratios.append(live / plain)
         say(f"  {text}: {live:.0f} ms, evaluation {plain:.0f} ms")
     return median(ratios)
@@ -105,14 +113,17 @@ def compare(show: Callable[[str], object], ready: list[AnalysedPaper]) -> float:
 
 def main() -> int:
     """Measure everything; return 1 where a goal was missed."""
-    now, verdict = datetime.fromisoformat("2016-09-02T03:47:00+00:00"), Verdict()
+    now = datetime.fromisoformat("2016-09-02T03:47:00+00:00")
+    verdict = Verdict()
     made_of, papers = choose_papers(now)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="digest-bench-"))
         site = stack.enter_context(opened(f"sqlite:///{folder}/digest.db", ManualClock(now)))
         store_month(site.store, papers, now, first=date(2016, 8, 3))
-        desk, before, begun = QueryTrials(site), read_megabytes(), process_time()
-        while not desk.try_text("gpu").is_ready:
+        trials = QueryTrials(site)
+        before = read_megabytes()
+        begun = process_time()
+        while not trials.try_text("gpu").is_ready:
             sleep(0.5)
         say(f"{len(papers):,} {made_of}, read in {process_time() - begun:.1f} s of processor time")
         verdict.tell("memory for them", read_megabytes() - before, "MB", MEGABYTES, at_most=True)
@@ -121,7 +132,7 @@ def main() -> int:
             evaluate(parse_query(text), ready)
 
         def show(text: str) -> str:
-            return site.renderer.render_web("trial.html", TrialContext(desk.try_text(text)))
+            return site.renderer.render_web("trial.html", TrialContext(trials.try_text(text)))
 
         ratio = compare(show, ready)
         verdict.tell(
