@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[1]
 def run_process(
     folder: Path, environ: Mapping[str, str], *arguments: str, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end as a process of its own; after `timeout` seconds it counts as hanging."""
+    """Run one command to its end as a process of its own.
+
+    After `timeout` seconds it counts as hanging.
+    """
     return subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-m", "digest", *arguments],
         cwd=folder,

@@ -59,7 +59,10 @@ _KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
 
 
 class _Compiled(LRUCache[Any, Any]):
-    """Compiled statements by the kind of database: an engine would compile its own, and tests open thousands."""
+    """Compiled statements by the kind of database.
+
+    An engine would compile its own, and tests open thousands.
+    """
 
     def get(self, key: Any, default: Any = None) -> Any:  # noqa: ANN401 - SQLAlchemy's, the dialect first
         return super().get((key[0].name, *key[1:]), default)
@@ -83,7 +86,10 @@ _TEMPLATES: dict[tuple[object, ...], CodeType] = {}
 def _compile_once(
     self: jinja2.Environment, source: str, name: str | None = None, filename: str | None = None
 ) -> CodeType:
-    """Compile each template once: an installation would compile its own, and tests open hundreds."""
+    """Compile each template once.
+
+    An installation would compile its own, and tests open hundreds.
+    """
     key = (self.autoescape, self.finalize, source, name, filename)
     if key not in _TEMPLATES:
         _TEMPLATES[key] = _compile_template(self, source, name, filename)
@@ -97,7 +103,10 @@ _ask_over_http = RemoteClock._ask
 
 
 def _ask_clock(self: RemoteClock, query: str, method: str = "GET") -> datetime:
-    """Ask a clock of this process by a call: a command asks it a dozen times, and a thread would answer."""
+    """Ask a clock of this process by a call.
+
+    A command asks it a dozen times, and a thread would answer.
+    """
     arxiv = RUNNING.get(self._url)
     if arxiv is None:
         return _ask_over_http(self, query, method)
@@ -147,7 +156,10 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_log_left_to_the_next() -> Iterator[None]:
-    """Take back the place for log lines that a command run in this process set up: it is closed with its test."""
+    """Take back the place for log lines that a command run in this process set up.
+
+    It is closed with its test.
+    """
     root = logging.getLogger()
     level = root.level
     yield

@@ -93,7 +93,10 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _is_statement(node: ast.AST) -> bool:
-    """Whether a node is a statement that does something: docstrings, bare texts and `...` do not."""
+    """Whether a node is a statement that does something.
+
+    Docstrings, bare texts and `...` do not.
+    """
     if not isinstance(node, ast.stmt):
         return False
     return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

@@ -34,7 +34,10 @@ def list_weekdays(count: int) -> list[date]:
 def keep_digests(
     site: Site, days: int, papers: int, *, plans: tuple[DeliveryPlan, ...] = ()
 ) -> None:
-    """Store a digest a weekday for each subscription of the file, with so many papers; none had a delivery."""
+    """Store a digest a weekday for each subscription of the file, with so many papers.
+
+    None had a delivery.
+    """
     draw = random.Random(20_261_119)  # noqa: S311 - the same papers every time, and nothing secret
     sync_config(site)
     with site.store.begin() as conn:

@@ -1,4 +1,7 @@
-"""An installation kept open from pass to pass, as `digest serve` keeps its own: what is compiled stays so."""
+"""An installation kept open from pass to pass, as `digest serve` keeps its own.
+
+What is compiled stays so.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from digest.site import Site
 
 @dataclass
 class KeptSite:
-    """Opens an installation when it is first asked for; again for another folder, clock, or text of its file.
+    """Opens an installation when it is first asked for.
+
+    Again for another folder, clock, or text of its file.
 
     Close it before the database is replaced, and when done.
     """

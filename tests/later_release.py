@@ -1,4 +1,7 @@
-"""A made-up later release: one revision more than there is, which makes a database of today the older one."""
+"""A made-up later release.
+
+One revision more than there is, which makes a database of today the older one.
+"""
 
 from __future__ import annotations
 

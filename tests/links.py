@@ -53,7 +53,10 @@ class Link:
         self._rope.send(b"!")
 
     def mend(self, *, cut: bool) -> None:
-        """Pass on again. What was held back arrives late; with `cut`, what was open meanwhile is broken."""
+        """Pass on again. What was held back arrives late.
+
+        With `cut`, what was open meanwhile is broken.
+        """
         self._swallows = self._mutes = False
         self._cuts = self._cuts or cut
         self._rope.send(b"!")

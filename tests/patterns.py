@@ -1,7 +1,7 @@
 """Finds the regular expressions of the house, and texts that make a bad one slow.
 
-A pattern is found where the source calls `re`. The texts for it are made of its own parse tree: what it repeats,
-after what must come before, and then something that does not fit.
+A pattern is found where the source calls `re`. The texts for it are made of its own parse tree:
+what it repeats, after what must come before, and then something that does not fit.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ LARGE = 4_000
 """Letters of the first text of a kind."""
 
 QUICK = 0.001
-"""Seconds for `LARGE` letters below which a pattern is linear: a quadratic one takes several times more."""
+"""Seconds for `LARGE` letters below which a pattern is linear.
+
+A quadratic one takes several times more.
+"""
 
 PATIENCE = 0.1
 """Seconds of processor time after which one try is given up."""
@@ -133,7 +136,8 @@ class Slow:
 def find_patterns(modules: Iterable[ModuleType], made: Mapping[str, Made]) -> list[Found]:
     """Find all patterns of some modules.
 
-    `made` has those that only a run of the code makes, by module and source: `digest.wire: pattern`.
+    `made` has those that only a run of the code makes, by module and source: `digest.wire:
+    pattern`.
 
     Raises:
         LookupError: a pattern can't be found: `made` does not know it, or `re` has another name.
@@ -242,7 +246,10 @@ def _look_up(node: ast.AST, module: ModuleType) -> object:
 
 
 def find_slow(found: Found) -> Slow | None:
-    """Try a pattern in each way it is used on texts that grow; return the first that makes it too slow."""
+    """Try a pattern in each way it is used on texts that grow.
+
+    Return the first that makes it too slow.
+    """
     texts = list(dict.fromkeys(list_texts(found.pattern)))
     for way in found.list_ways():
         run = make_run(found.pattern, way)
@@ -272,7 +279,10 @@ def make_run(pattern: Any, way: str) -> Callable[[str], object]:  # noqa: ANN401
 
 
 def _scan(pattern: Any, text: Any, step: Any) -> None:  # noqa: ANN401 - the same
-    """Match at one place after the other, as a tokeniser does: after no match it goes on behind the word."""
+    """Match at one place after the other, as a tokeniser does.
+
+    After no match it goes on behind the word.
+    """
     place = 0
     while place < len(text):
         met = pattern.match(text, place) or step.match(text, place)
@@ -303,7 +313,10 @@ class _Overdue(BaseException):
 
 
 def time_run(run: Callable[[str], object], text: str) -> float:
-    """Return the seconds of processor time that a run takes, `PATIENCE` at most: a load changes nothing."""
+    """Return the seconds of processor time that a run takes, `PATIENCE` at most.
+
+    A load changes nothing.
+    """
     gc.disable()  # in a process of many tests it takes longer than what is measured
     began = thread_time()
     try:

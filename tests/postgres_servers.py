@@ -36,10 +36,12 @@ USER = "postgres"
 
 @contextmanager
 def quick_server() -> Iterator[Engine]:
-    """Run a PostgreSQL for a while, and yield who administers it; what is written need not reach the disk.
+    """Run a PostgreSQL for a while, and yield who administers it.
 
-    Its folder is not one of pytest's: the server may run under another account, and pytest closes its own
-    folders to all others whenever a session starts.
+    What is written need not reach the disk.
+
+    Its folder is not one of pytest's: the server may run under another account, and pytest closes
+    its own folders to all others whenever a session starts.
     """
     server = postgres_server.get_server(
         tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete"
@@ -147,7 +149,10 @@ class PostgresServer:
 
 @contextmanager
 def own_server(**settings: str) -> Iterator[PostgresServer]:
-    """Run a server for a while, which is crashed in the end; it has settings of its own, by name."""
+    """Run a server for a while, which is crashed in the end.
+
+    It has settings of its own, by name.
+    """
     with tempfile.TemporaryDirectory(prefix="digest-pg-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)
         server = PostgresServer(Path(name) / "server", 0, **settings)

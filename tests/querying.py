@@ -1,7 +1,7 @@
 """Saved queries by the thousand, made of the words, names and categories of given papers; seeded.
 
-`write_realistic` writes what people save, in the shares of `_REALISTIC`; `write_any` whatever the language
-has, nested and negated, short beginnings and stop words in phrases among it.
+`write_realistic` writes what people save, in the shares of `_REALISTIC`; `write_any` whatever the
+language has, nested and negated, short beginnings and stop words in phrases among it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _MOST_NESTED = 3
 
 
 class QueryWriter:
-    """Writes queries about what some papers are about. The same seed and papers give the same queries."""
+    """Writes queries about what some papers are about.
+
+    The same seed and papers give the same queries.
+    """
 
     def __init__(self, papers: Sequence[Paper], seed: int) -> None:
         self._draw = random.Random(seed)  # noqa: S311 - the same queries every time, and nothing secret
@@ -143,7 +146,10 @@ class QueryWriter:
         return self._draw.choice(_ANY)(self)
 
     def _write_raw_words(self) -> str:
-        """Return neighbouring words of a text as they stand there: TeX, signs, stop words and all."""
+        """Return neighbouring words of a text as they stand there.
+
+        TeX, signs, stop words and all.
+        """
         paper = self._pick_paper()
         prefix, text = self._draw.choice(
             (
@@ -239,7 +245,10 @@ _ANY = (
 
 
 def read_queries(write: Callable[[], str]) -> Iterator[Query]:
-    """Yield one readable query after the other; what is refused (a name that is none) is written anew."""
+    """Yield one readable query after the other.
+
+    What is refused (a name that is none) is written anew.
+    """
     while True:
         try:
             yield parse_query(write())

@@ -1,7 +1,7 @@
 """Made-up digests with everything that a digest may hold.
 
-No paper here exists. Among the odd ones: a title called "0", one longer than any screen, thousands of
-authors, right-to-left and Chinese text, and markup that must not come alive.
+No paper here exists. Among the odd ones: a title called "0", one longer than any screen, thousands
+of authors, right-to-left and Chinese text, and markup that must not come alive.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def sample_digest() -> Digest:
 
 
 def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN401 - the fields of Paper
-    """Return a replaced paper with the text its reader saw: comment, title, authors, DOI and abstract changed."""
+    """Return a replaced paper with the text its reader saw.
+
+    Comment, title, authors, DOI and abstract changed.
+    """
     paper = make_paper(number)
     before = replace(
         paper,
@@ -117,7 +120,10 @@ def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN40
 
 
 def revised_digest() -> Digest:
-    """Return a new paper, and what changed in others: much, little, or they were withdrawn; by saved query."""
+    """Return a new paper, and what changed in others.
+
+    Much, little, or they were withdrawn; by saved query.
+    """
     little = [
         make_entry(
             5,
@@ -149,7 +155,10 @@ def revised_digest() -> Digest:
 
 
 def near_digest(count: int = 27, near: str = "like “Queues that nobody waits in”") -> Digest:
-    """Return papers by a library and by queries read first and last; those of odd numbers are near."""
+    """Return papers by a library and by queries read first and last.
+
+    Those of odd numbers are near.
+    """
     entries = [
         make_entry(number, title=f"Paper {number}", abstract="Short.") for number in range(1, count)
     ]
@@ -178,7 +187,10 @@ def late_digest() -> Digest:
 
 
 def merged_digest() -> Digest:
-    """Return a week in one digest: papers were replaced or withdrawn since, and not all of it is shown."""
+    """Return a week in one digest.
+
+    Papers were replaced or withdrawn since, and not all of it is shown.
+    """
     revised, thursday = revised_entry(7), date(2026, 11, 19)
     entries = [make_entry(number, abstract="Short.") for number in (31, 32, 21, 11, 12)]
     if revised.before is not None:
@@ -244,7 +256,10 @@ def odd_entries() -> tuple[DigestEntry, ...]:
 
 
 def sample_trials() -> tuple[TrialView, ...]:
-    """Return trials of queries: one that brings papers, one that cannot be read, and some without figures."""
+    """Return trials of queries.
+
+    One that brings papers, one that cannot be read, and some without figures.
+    """
     bars = tuple(BarView(f"Day {number}", number, number + 1) for number in range(30))
     near = (VariantView("ti:gpu & <b>", "the words in the title", 9, "about 2 papers a day"),)
     brought = TrialView(

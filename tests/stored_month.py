@@ -52,7 +52,8 @@ def store_month(
 ) -> None:
     """Store papers that one complete harvest brought, and match them.
 
-    From `since` on everything is there (two months before, if it is None); `first` is the earliest announcement.
+    From `since` on everything is there (two months before, if it is None); `first` is the earliest
+    announcement.
     """
     with store.begin() as conn:
         window = since or (now - _LOOK_BACK).date()

@@ -29,14 +29,18 @@ def hold_dialogue(
     *arguments: str,
     typed: Iterable[tuple[str, str | Callable[[], str]]] = (),
 ) -> tuple[int, str]:
-    """Run one command on a terminal of 80 columns; return its exit code, and the screen without colours.
+    """Run one command on a terminal of 80 columns.
 
-    Of `typed`, each is what is waited for on the screen, and the line that is then typed, or what gives that line.
+    Return its exit code, and the screen without colours.
+
+    Of `typed`, each is what is waited for on the screen, and the line that is then typed, or what
+    gives that line.
     """
     pid, terminal = pty.fork()
     if not pid:  # pragma: no cover - the other process
         os.chdir(folder)
-        # Tests run in the background inherit a Ctrl-C that is ignored; a person's terminal never does.
+        # Tests run in the background inherit a Ctrl-C that is ignored; a person's terminal never
+        # does.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
         os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own

@@ -12,7 +12,10 @@ Result = TypeVar("Result")
 
 
 def do_together(each: Sequence[One], step: Callable[[One], Result]) -> list[Result]:
-    """Take a step with each, all at the same moment; return what came of it, or raise what went wrong."""
+    """Take a step with each, all at the same moment.
+
+    Return what came of it, or raise what went wrong.
+    """
     together = threading.Barrier(len(each))
 
     def act(one: One) -> Result:

@@ -1,4 +1,7 @@
-"""The batteries of real processes in small: those of `digest serve`, and runs without a server; all judged."""
+"""The batteries of real processes in small.
+
+Those of `digest serve`, and runs without a server; all judged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whatever happens in whatever order, wherever processes die: what was promised stays true, and is looked for."""
+"""Whatever happens in whatever order, wherever processes die.
+
+What was promised stays true, and is looked for.
+"""
 
 from __future__ import annotations
 

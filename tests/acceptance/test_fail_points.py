@@ -82,7 +82,8 @@ def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
     assert callable(find(path))
 
 
-# Slack refuses messages for their size: each comes once with fewer papers, whichever moment the process dies at.
+# Slack refuses messages for their size: each comes once with fewer papers, whichever moment the
+# process dies at.
 
 TOO_LITTLE = 400
 """Bytes that two of the day's papers fit into, and neither all four nor the message that lists their titles."""
@@ -124,7 +125,8 @@ def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
             assert load_violations(conn) == []
 
 
-# C15: PostgreSQL's power goes at the worst moments: what was committed is there after it, as after any death.
+# C15: PostgreSQL's power goes at the worst moments: what was committed is there after it, as after
+# any death.
 
 WORST_NAMES = ("C3", "C7", "C9, mail", "C11, mail", "C11, Slack", "C11, feed", "C13, mail")
 

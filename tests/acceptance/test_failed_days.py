@@ -1,4 +1,7 @@
-"""arXiv fails at a digest's hour: its papers come with the first complete check, and a day that failed is told."""
+"""arXiv fails at a digest's hour.
+
+Its papers come with the first complete check, and a day that failed is told.
+"""
 
 from __future__ import annotations
 

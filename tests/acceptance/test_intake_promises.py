@@ -1,4 +1,7 @@
-"""What the intake promises, where it was found to be broken once: nothing told falsely, nothing left out."""
+"""What the intake promises, where it was found to be broken once.
+
+Nothing told falsely, nothing left out.
+"""
 
 from __future__ import annotations
 

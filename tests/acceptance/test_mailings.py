@@ -1,4 +1,7 @@
-"""Announcements as they really come: late, in parts, twice a night, or not at all; and what is said of them."""
+"""Announcements as they really come: late, in parts, twice a night, or not at all.
+
+And what is said of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Digests without papers: when there is one, and what it says of an announcement that an earlier one stood for."""
+"""Digests without papers.
+
+When there is one, and what it says of an announcement that an earlier one stood for.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A query that can't be read for a while, or that the file misses for a while, loses nothing.
 
-Each story is lived through a week in March: a paper comes out each day, the file is spoilt on Wednesday and
-Thursday, and is on Friday as it was.
+Each story is lived through a week in March: a paper comes out each day, the file is spoilt on
+Wednesday and Thursday, and is on Friday as it was.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class World:
     digests: list[Digest] = field(default_factory=list)
 
     def live(self, day: int, *changes: str) -> None:
-        """Live the noon of a day, on which the file is changed; a paper comes out in the evening."""
+        """Live the noon of a day, on which the file is changed.
+
+        A paper comes out in the evening.
+        """
         text = self.text
         for before, after in zip(changes[::2], changes[1::2], strict=True):
             assert before in text

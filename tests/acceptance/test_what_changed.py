@@ -1,4 +1,7 @@
-"""What became of a paper: held against the text its reader had, through a pause, and within a week."""
+"""What became of a paper.
+
+Held against the text its reader had, through a pause, and within a week.
+"""
 
 from __future__ import annotations
 

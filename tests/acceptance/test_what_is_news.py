@@ -1,4 +1,7 @@
-"""What counts as news, whoever looks: nothing announced is lost, nothing old told, nothing unseen claimed."""
+"""What counts as news, whoever looks.
+
+Nothing announced is lost, nothing old told, nothing unseen claimed.
+"""
 
 from __future__ import annotations
 

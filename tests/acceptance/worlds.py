@@ -1,4 +1,7 @@
-"""What the stories are lived in: an arXiv as a process of its own, and an installation beside it."""
+"""What the stories are lived in.
+
+An arXiv as a process of its own, and an installation beside it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class StandIn:
         papers: files of papers, in that folder or with their whole paths.
         now: when it begins (UTC).
         options: its other options, by name.
-        log: where it complains of connections that a dead process leaves behind; None for our own stderr.
+        log: where it complains of connections that a dead process leaves behind; None for our own
+            stderr.
     """
 
     def __init__(

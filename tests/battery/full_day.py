@@ -1,4 +1,7 @@
-"""A full day as one mail: what `digest run` sends if 56 papers match, the nearest to a library first."""
+"""A full day as one mail.
+
+What `digest run` sends if 56 papers match, the nearest to a library first.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ ANNOUNCED = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
 
 _OTHERS = 90
-"""So many more papers are announced, which nobody here follows; the top tenth of all gets the dots."""
+"""So many more papers are announced, which nobody here follows.
+
+The top tenth of all gets the dots.
+"""
 
 
 def list_papers() -> list[dict[str, Any]]:

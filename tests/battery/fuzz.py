@@ -2,10 +2,10 @@
 
     python -m tests.battery.fuzz --inputs 1000000 --seed 1
 
-A reader gives a page or an `ArxivError`, or of a library a reading or a `ConfigurationError`. Anything else is a
-crash, more than `HANG` seconds a hang, and what counts as falsely accepted says `tests.battery.fuzz_oracle`.
-Input N of a seed is always the same bytes: `--input N` reads that one alone. Findings are kept with their bytes;
-the exit code is 1 where there are any.
+A reader gives a page or an `ArxivError`, or of a library a reading or a `ConfigurationError`.
+Anything else is a crash, more than `HANG` seconds a hang, and what counts as falsely accepted says
+`tests.battery.fuzz_oracle`. Input N of a seed is always the same bytes: `--input N` reads that one
+alone. Findings are kept with their bytes; the exit code is 1 where there are any.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What both fuzz batteries share: inputs by number, read in batches by several processes, under a watch."""
+"""What both fuzz batteries share.
+
+Inputs by number, read in batches by several processes, under a watch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ways to damage a page. Each takes a source of chance, a page and another page, and returns a third."""
+"""Ways to damage a page.
+
+Each takes a source of chance, a page and another page, and returns a third.
+"""
 
 from __future__ import annotations
 
@@ -250,7 +253,10 @@ def add_controls(draw: random.Random, body: bytes, _: bytes) -> bytes:
 
 
 def lose_entry(draw: random.Random, body: bytes, other: bytes) -> bytes:
-    """Leave a whole entry out, or let another one stand in its place: of this page, or of the other one."""
+    """Leave a whole entry out, or let another one stand in its place.
+
+    Of this page, or of the other one.
+    """
     entries = [match.span() for match in _ENTRY.finditer(body)]
     if not entries:
         return body

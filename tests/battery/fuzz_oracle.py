@@ -1,16 +1,19 @@
 """What a damaged page may be taken for, judged by a second reader: lxml, asked in the plainest way.
 
-"Falsely accepted as complete" means that a reader gives a page, and with it leave to go on, although
+"Falsely accepted as complete" means that a reader gives a page, and with it leave to go on,
+although
 
-- the body breaks off, or is not well-formed without the characters that XML forbids, or has a document type;
+- the body breaks off, or is not well-formed without the characters that XML forbids, or has a
+  document type;
 - entries are there, anywhere, that are neither among its papers nor put aside nor named as deleted;
 - a search's own total says that more different entries should have come;
 - a harvest's list has a token that is not given, or goes on from one and does not say that it ends,
   or holds what is neither entry nor token, or is said to be empty though there is a list;
 - what came out of it is no sound paper.
 
-Some damage nobody can see in a page alone. It is counted, and held by other means: days that overlap, gaps
-between ids, the size of the pages before, and what the next request with a wrong token is answered with.
+Some damage nobody can see in a page alone. It is counted, and held by other means: days that
+overlap, gaps between ids, the size of the pages before, and what the next request with a wrong
+token is answered with.
 """
 
 from __future__ import annotations
@@ -65,7 +68,8 @@ def assess(seed: Seed, body: bytes) -> Outcome:
     """Read a damaged page and judge what comes of it.
 
     Raises:
-        Exception: anything but an `ArxivError`, or a `ConfigurationError` for a library, is a crash.
+        Exception: anything but an `ArxivError`, or a `ConfigurationError` for a library, is a
+            crash.
     """
     try:
         page = READERS[seed.interface](body)
@@ -108,9 +112,11 @@ def _read_plainly(body: bytes) -> etree._Element:
         recover=True,
         encoding="utf-8",
     )
-    # Of the declaration only the encoding counts: a version such as 2.0 changes nothing for a reader.
+    # Of the declaration only the encoding counts: a version such as 2.0 changes nothing for a
+    # reader.
     root = etree.fromstring(_DECLARATION.sub(b"", drop_forbidden(body), count=1), parser)
-    # libxml2 also minds namespaces that are no addresses, which is no question of being well-formed.
+    # libxml2 also minds namespaces that are no addresses, which is no question of being
+    # well-formed.
     faults = [
         fault
         for fault in parser.error_log

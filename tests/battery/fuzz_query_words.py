@@ -1,4 +1,7 @@
-"""What queries are made of when they are made to be refused: each list is a few lines of pieces parted by bars."""
+"""What queries are made of when they are made to be refused.
+
+Each list is a few lines of pieces parted by bars.
+"""
 
 from __future__ import annotations
 

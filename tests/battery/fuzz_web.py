@@ -173,7 +173,10 @@ class Grammar:
         return "" if self.is_sound else draw.choice((*ADDRESSES, *VALUES.split(" "), *LONG, ""))
 
     def make_token(self, letter: str) -> str:
-        """Return a token for an address: a right one most often, or one of another purpose, or a damaged one."""
+        """Return a token for an address.
+
+        A right one most often, or one of another purpose, or a damaged one.
+        """
         roll, known = self.draw.random(), self.links.get(letter)
         others = [token for tokens in self.links.values() for token in tokens]
         if known and roll < 0.75:
@@ -196,7 +199,10 @@ class Grammar:
         return path.replace("{name:path}", f"2611.15000{suffix}")
 
     def make_form(self, path: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return an address and the fields for it: a page's own form with new values, or fields of our own."""
+        """Return an address and the fields for it.
+
+        A page's own form with new values, or fields of our own.
+        """
         draw = self.draw
         if self.forms and draw.random() < 0.6:
             path, given = draw.choice(self.forms[draw.choice(list(self.forms))])

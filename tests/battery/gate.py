@@ -1,8 +1,10 @@
-"""The poll gate under fire: several processes, one row, and everything that can happen to processes and links.
+"""The poll gate under fire.
 
-Kills, pauses, black holes (what is sent is acknowledged and swallowed, and perhaps delivered late), lost
-answers, cut links, and hosts whose clocks are ±90 s wrong. An arXiv notes each request: none may begin before
-the spacing since the end of the one before it is over.
+Several processes, one row, and everything that can happen to processes and links.
+
+Kills, pauses, black holes (what is sent is acknowledged and swallowed, and perhaps delivered late),
+lost answers, cut links, and hosts whose clocks are ±90 s wrong. An arXiv notes each request: none
+may begin before the spacing since the end of the one before it is over.
 
     .ci/battery gate --faults 300 --seed 1
 """
@@ -39,7 +41,10 @@ PLANTS = ("", "host-clock", "no-age")
 
 @dataclass(frozen=True)
 class Pace:
-    """One part of the battery: how fast it goes, and how long and how often something goes wrong."""
+    """One part of the battery.
+
+    How fast it goes, and how long and how often something goes wrong.
+    """
 
     name: str
     spacing: float

@@ -1,4 +1,7 @@
-"""An arXiv that notes when each request came and when it was done with: what the gate is judged by."""
+"""An arXiv that notes when each request came and when it was done with.
+
+What the gate is judged by.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ class NotingArxiv(LoopbackServer):
             usual = self._draw.random() >= self._slow
             seconds = self._draw.uniform(*(_USUAL if usual else _SLOW))
         time.sleep(seconds)
-        # It is done with before the answer leaves: what a loaded machine adds is never taken for haste.
+        # It is done with before the answer leaves: what a loaded machine adds is never taken for
+        # haste.
         with self._lock:
             who = request.headers.get("user-agent", "?").partition(" ")[0]
             self._served.append(Served(began, time.monotonic(), who))

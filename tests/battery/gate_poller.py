@@ -1,4 +1,6 @@
-"""One process that asks and asks, as fast as the gate lets it; killed, paused and cut off by `gate`.
+"""One process that asks and asks, as fast as the gate lets it.
+
+Killed, paused and cut off by `gate`.
 
 Run by itself: `python -m tests.battery.gate_poller SETTINGS`, a JSON text of `PollerSettings`.
 """

@@ -172,7 +172,10 @@ def _write_table(
 
 
 def run_planted(seed: int, tell: Callable[[str], object]) -> bool:
-    """Run one small battery without and one with each fault; return whether all came out as they should."""
+    """Run one small battery without and one with each fault.
+
+    Return whether all came out as they should.
+    """
     control = run_fault("", seed)
     are_right = [not control.verdict.findings]
     tell(f"{'no fault':>17}: {_describe_findings(control) or 'nothing found, as it should be'}")

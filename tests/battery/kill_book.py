@@ -104,7 +104,10 @@ class Book:
             ]
 
     def count_outcomes(self, *, after: int = 0) -> Counter[str]:
-        """Return how the attempts ended at deliveries above a number; a post found in the history is `found`."""
+        """Return how the attempts ended at deliveries above a number.
+
+        A post found in the history is `found`.
+        """
         found = select(attempts.c.outcome, attempts.c.detail).where(attempts.c.delivery_id > after)
         with self._store.read() as conn:
             return Counter(

@@ -1,4 +1,7 @@
-"""Hosts whose clocks are wrong: each process lives under libfaketime, and is ahead or behind from its start on."""
+"""Hosts whose clocks are wrong.
+
+Each process lives under libfaketime, and is ahead or behind from its start on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Starts `digest serve` with something changed on purpose: shorter leases for a try, or a planted fault."""
+"""Starts `digest serve` with something changed on purpose.
+
+Shorter leases for a try, or a planted fault.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lives a kill battery: steps of papers, while processes are killed and paused; then restarts, in good order."""
+"""Lives a kill battery: steps of papers, while processes are killed and paused.
+
+Then restarts, in good order.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ SHORTEST_LIFE = 3.0
 """Seconds a replica lives at least between two of its deaths."""
 
 _USUAL_LIFE, _LONG_LIFE, _LONG_LIVES = 8.0, 40.0, 0.25
-"""Seconds of work after which it dies at the latest, and how many are given longer: a look at arXiv keeps
+"""Seconds of work after which it dies at the latest, and how many are given longer.
+
+A look at arXiv keeps
 its pace, and one that dies over it is waited for as long as a worker may be silent."""
 
 _EARLY = 0.1
@@ -64,7 +69,8 @@ class Tally:
         feed_troubles: what was wrong with a feed while it was watched.
         feeds_read: how many feeds were read meanwhile.
         known_by: until when (simulated UTC) each paper had been found, at the latest.
-        helped: deliveries held that the operator sent again, having looked into the mail server's book.
+        helped: deliveries held that the operator sent again, having looked into the mail server's
+            book.
         restarted_after: the last delivery planned before the restarts.
         copies_before: copies too many before the restarts, by way out.
     """
@@ -162,11 +168,17 @@ class Life:
             self._wake(number)
 
     def _has_brought_all(self) -> bool:
-        """Whether there were as many deliveries as there are to be, and a late paper: few steps bring none."""
+        """Whether there were as many deliveries as there are to be, and a late paper.
+
+        Few steps bring none.
+        """
         return self._world.book.planned >= self._plan.deliveries and self._world.press.late > 0
 
     def _drain(self) -> None:
-        """Let everything come to its end, nobody being killed any more; the operator helps with what is held."""
+        """Let everything come to its end, nobody being killed any more.
+
+        The operator helps with what is held.
+        """
         self._world.slack.lossy = 0.0
         self._revive()
         self._flush()
@@ -265,7 +277,10 @@ class Life:
         self._doom(replica)
 
     def _doom(self, replica: Replica) -> None:
-        """Choose how long it lives: mostly for some seconds of work, now and then not until it works."""
+        """Choose how long it lives.
+
+        Mostly for some seconds of work, now and then not until it works.
+        """
         is_early = self._draw.random() < _EARLY and not self._plan.at_marks
         longest = _LONG_LIFE if self._draw.random() < _LONG_LIVES else _USUAL_LIFE
         seconds = math.inf if self._plan.at_marks else self._draw.uniform(0.2, longest)
@@ -346,7 +361,10 @@ class Life:
             self._draw.choice(awake).hasten()
 
     def _nudge(self) -> None:
-        """Move on by half an hour, but not past the next look: there papers would come out unseen."""
+        """Move on by half an hour, but not past the next look.
+
+        There papers would come out unseen.
+        """
         clock = self._world.clock
         clock.move_to(min(clock.now() + _NUDGE, next_poll_time(clock.now()) - timedelta(seconds=5)))
 

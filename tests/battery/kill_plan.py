@@ -68,8 +68,9 @@ class KillPlan:
         long_pauses: how many of the pauses last longer than a lease.
         lease: seconds a claim lasts; the product's own for anything that counts.
         lossy: the part of Slack's answers that is lost behind a message that was stored.
-        skew: seconds by which hosts' clocks are ahead or behind, each process under libfaketime; 0 for the test
-            clock, by which all live alike. Then nobody is told once a day, since hosts have different days.
+        skew: seconds by which hosts' clocks are ahead or behind, each process under libfaketime; 0
+            for the test clock, by which all live alike. Then nobody is told once a day, since hosts
+            have different days.
         daily: whether one reader in ten is told once a day only.
         at_marks: kill where a planted fault says that it is weakest, and nowhere else.
     """

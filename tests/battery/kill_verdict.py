@@ -18,7 +18,10 @@ MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""
 
 _LUCK = 6
-"""Copies beyond that which a few kills may bring: one may meet each connection behind the final dot."""
+"""Copies beyond that which a few kills may bring.
+
+One may meet each connection behind the final dot.
+"""
 
 
 @dataclass
@@ -72,7 +75,9 @@ def judge_feeds(
     feeds: Mapping[str, list[list[str]]],
     old: Container[str],
 ) -> None:
-    """Judge the feeds as every replica showed them at the end: all papers, each once, everywhere alike.
+    """Judge the feeds as every replica showed them at the end.
+
+    All papers, each once, everywhere alike.
 
     Args:
         verdict: takes what is wrong.
@@ -100,7 +105,10 @@ def judge_feeds(
 
 
 def _judge_ends(verdict: KillVerdict, rows: list[Row], arrivals: list[Arrival]) -> None:
-    """Each delivery is sent and has arrived; what is held has arrived, and waits for the operator's word."""
+    """Each delivery is sent and has arrived.
+
+    What is held has arrived, and waits for the operator's word.
+    """
     arrived = {(arrival.key, arrival.place) for arrival in arrivals}
     planned = {(row.key, row.place) for row in rows}
     states = Counter(row.state for row in rows)

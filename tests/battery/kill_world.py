@@ -1,4 +1,7 @@
-"""The world around a kill battery: a clock, an arXiv, a mail server, a Slack that loses answers, a database."""
+"""The world around a kill battery.
+
+A clock, an arXiv, a mail server, a Slack that loses answers, a database.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ from tests.fakes.slack import SlackReceiver
 from tests.postgres_servers import create_database, quick_server
 
 BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
-"""A Tuesday after the end of summer time; the battery's days follow it at the pace of real time, with jumps."""
+"""A Tuesday after the end of summer time.
+
+The battery's days follow it at the pace of real time, with jumps.
+"""
 
 _LONGEST_SLEEP = 2.0
 PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
@@ -43,8 +49,8 @@ _THINGS = (
 class PacedClock:
     """Simulated time that runs as fast as real time, and can be moved on. Sleeping takes real time.
 
-    A sleep ends early after a while: whoever still has reason to wait asks again, and a process that is
-    asked to stop is not kept.
+    A sleep ends early after a while: whoever still has reason to wait asks again, and a process
+    that is asked to stop is not kept.
 
     Attributes:
         followers: called whenever it was moved on.
@@ -111,7 +117,10 @@ class CountingMail(MailSink):
 
 
 def list_posts(slack: SlackReceiver) -> list[Arrival]:
-    """Return a Slack's messages. The channel's only lists titles: papers count where they stand, in its thread."""
+    """Return a Slack's messages. The channel's only lists titles.
+
+    Papers count where they stand, in its thread.
+    """
     names = {channel.id: channel.name for channel in slack.workspace.channels.values()}
     return [
         Arrival(
@@ -166,7 +175,10 @@ class Press:
         self.late = 0
 
     def publish(self, moment: datetime, *, holds_back: bool = True) -> list[DemoPaper]:
-        """Return the papers that are announced at a moment; those held back keep their lower ids."""
+        """Return the papers that are announced at a moment.
+
+        Those held back keep their lower ids.
+        """
         due = [paper_id for paper_id, wait in self._held if wait <= 0 or not holds_back]
         self._held = [(paper_id, wait - 1) for paper_id, wait in self._held if paper_id not in due]
         papers = [self._make(paper_id, moment, self._draw.choice(CATEGORIES)) for paper_id in due]

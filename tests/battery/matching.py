@@ -1,12 +1,14 @@
 """The index of papers against who answers them otherwise: the plain evaluator, and SQLite's FTS5.
 
-Three comparisons, each of whole sets of papers, so that what an index finds too much or too little counts alike:
+Three comparisons, each of whole sets of papers, so that what an index finds too much or too little
+counts alike:
 
 1. all queries against some papers, pair by pair, as the plain evaluator answers them;
 2. some of them against all papers, which are as many as a day brings;
 3. as many queries of the language that FTS5 shares, against all papers, as FTS5 answers them.
 
-Half of the queries are what people save, half are whatever the language has. The exit code is 1 for any mismatch.
+Half of the queries are what people save, half are whatever the language has. The exit code is 1 for
+any mismatch.
 """
 
 from __future__ import annotations
@@ -66,7 +68,10 @@ class Tally:
 
 
 def load_odd() -> list[Paper]:
-    """Return papers with odd texts and names, and with everything only a harvest tells; none without real data."""
+    """Return papers with odd texts and names, and with everything only a harvest tells.
+
+    None without real data.
+    """
     if not REAL:
         return []
     return [

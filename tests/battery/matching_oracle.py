@@ -1,8 +1,9 @@
 """SQLite's FTS5 as an oracle for the part of our query language it has, too.
 
-It is handed tokens, not texts: words cut, folded and stemmed, each written as letters and digits only, so that its
-own tokeniser changes nothing. From there on everything is its own: postings, phrases, beginnings, AND, OR and
-NOT. Not shared are phrases with gaps, several parts of one name, full names of a person, and dates.
+It is handed tokens, not texts: words cut, folded and stemmed, each written as letters and digits
+only, so that its own tokeniser changes nothing. From there on everything is its own: postings,
+phrases, beginnings, AND, OR and NOT. Not shared are phrases with gaps, several parts of one name,
+full names of a person, and dates.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ class Oracle:
 
 
 def _write(text: str) -> str:
-    """Return a token of letters and digits for a text; beginnings of the one are beginnings of the other."""
+    """Return a token of letters and digits for a text.
+
+    Beginnings of the one are beginnings of the other.
+    """
     return f"x{text.encode('utf-8', 'surrogatepass').hex()}"
 
 

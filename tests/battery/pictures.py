@@ -1,11 +1,11 @@
 """Pictures of mails in a real Chromium: `python -m tests.battery.pictures --to FOLDER`.
 
-Every mail is painted as it comes out on a phone and on a desk, in light, in dark, and darkened by a mail reader
-that obeys no style sheet: once as Chromium darkens pages by itself, once with all colours turned round. Nobody
-but you can say whether it is good: look at each. What can be said by a machine is checked on the way, and
-exits with 1: nothing is fetched, nothing is wider than the phone, and a screen reader is told headings in
-their order. `--readme` paints the README's phones instead, in light and in dark, and needs `pngquant` to keep them
-small. All papers are made up.
+Every mail is painted as it comes out on a phone and on a desk, in light, in dark, and darkened by a
+mail reader that obeys no style sheet: once as Chromium darkens pages by itself, once with all
+colours turned round. Nobody but you can say whether it is good: look at each. What can be said by a
+machine is checked on the way, and exits with 1: nothing is fetched, nothing is wider than the
+phone, and a screen reader is told headings in their order. `--readme` paints the README's phones
+instead, in light and in dark, and needs `pngquant` to keep them small. All papers are made up.
 """
 
 from __future__ import annotations

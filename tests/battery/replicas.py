@@ -14,7 +14,10 @@ from tests.battery.kill_clocks import HostClock
 
 ROOT = Path(__file__).parents[2]
 _STOPS_WITHIN = 60.0
-"""Seconds after which it hangs, however busy the machine is; how soon it should stop is for others to judge."""
+"""Seconds after which it hangs, however busy the machine is.
+
+How soon it should stop is for others to judge.
+"""
 
 _LOOK = 0.02
 
@@ -78,10 +81,12 @@ class Replica:
         self.starts += 1
 
     def kill(self, after: float = 0.0) -> None:
-        """End it, whatever it does, paused or not: at once, or have another process do it after so many seconds.
+        """End it, whatever it does, paused or not.
 
-        This one's threads take turns: whoever wants to kill gets his turn when a server here has just answered,
-        which is no moment like any other for whom it answered.
+        At once, or have another process do it after so many seconds.
+
+        This one's threads take turns: whoever wants to kill gets his turn when a server here has
+        just answered, which is no moment like any other for whom it answered.
         """
         if self._process is not None:
             if after:
@@ -108,7 +113,10 @@ class Replica:
         self._signal(signal.SIGTERM)
 
     def await_stop(self) -> int:
-        """Return how it ended after it was asked to; one that does not end is killed and counts as strange."""
+        """Return how it ended after it was asked to.
+
+        One that does not end is killed and counts as strange.
+        """
         assert self._process is not None
         try:
             code = self._process.wait(_STOPS_WITHIN)
@@ -156,7 +164,10 @@ def await_ready(replicas: list[Replica], seconds: float = 120.0) -> None:
 
 
 def count_complaints(replicas: list[Replica]) -> Counter[str]:
-    """Return how often each kind of error or traceback stands in the logs: for the curious, not the verdict."""
+    """Return how often each kind of error or traceback stands in the logs.
+
+    For the curious, not the verdict.
+    """
     counted: Counter[str] = Counter()
     for replica in replicas:
         if replica.log.exists():

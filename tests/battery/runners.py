@@ -68,9 +68,10 @@ class Fate:
 
     Attributes:
         at: when it is started.
-        signal: what strikes it: KILL, STOP, INT (a cancelled workflow, started again at once), or "" for nothing.
-        by: "git" or "message": before, after or (git) amid so many of them; "time": after a `share` of a run's;
-            "silence": when the mail server, which never says hello, is called.
+        signal: what strikes it: KILL, STOP, INT (a cancelled workflow, started again at once), or
+            "" for nothing.
+        by: "git" or "message": before, after or (git) amid so many of them; "time": after a `share`
+            of a run's; "silence": when the mail server, which never says hello, is called.
         away: how long a stopped one stays so, by the clock that all share.
         is_double: a second one is started with it.
         pushes: how each push in turn goes wrong: "", fail, lost or "late SECONDS".

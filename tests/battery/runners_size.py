@@ -1,4 +1,7 @@
-"""A year of 1,500 papers a day in the repository of a reader: what is pushed, and how large it gets."""
+"""A year of 1,500 papers a day in the repository of a reader.
+
+What is pushed, and how large it gets.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def _publish(day: date, texts: Sequence[Paper], number: int) -> Iterator[DemoPap
 
 
 def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verdict:
-    """Live through so many days with two starts each; what a whole year takes is carried on from the last half."""
+    """Live through so many days with two starts each.
+
+    What a whole year takes is carried on from the last half.
+    """
     made_of, texts = load_papers()
     tell(f"{A_DAY} papers a day, {made_of}, 365 days a year")
     clock, origin, verdict = (

@@ -42,8 +42,9 @@ class Evidence:
         held: destination and paper of what is held.
         lost: the keys of mails whose answer was lost.
         tried: the keys of mails that were handed to the server, kept or not.
-        one_in_hand: days on which a run died with one mail in its hand that the server never saw: while that did
-            not say hello, or between a push and the connection. Of one named alone nobody can say more.
+        one_in_hand: days on which a run died with one mail in its hand that the server never saw:
+            while that did not say hello, or between a push and the connection. Of one named alone
+            nobody can say more.
         lives: of each process its name, from when until when it lived, and what befell it.
         printed: what each process printed.
     """
@@ -132,7 +133,10 @@ def _judge_rows(seen: Evidence, copies: Mapping[tuple[str, str], object]) -> Non
 
 
 def judge_held(seen: Evidence) -> None:
-    """No mail is held that nobody tried: of a day's no more than runs that died with one in their hands."""
+    """No mail is held that nobody tried.
+
+    Of a day's no more than runs that died with one in their hands.
+    """
     held = defaultdict(list)
     for row in seen.rows.values():
         if (

@@ -1,4 +1,7 @@
-"""The world around a battery of runners: a repository, a git that fails on order, and what can be sent to."""
+"""The world around a battery of runners.
+
+A repository, a git that fails on order, and what can be sent to.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ class Trap:
 
 
 class SilentScript(Script):
-    """The script of a mail server that may keep silent where it should say hello; a trap springs then."""
+    """The script of a mail server that may keep silent where it should say hello.
+
+    A trap springs then.
+    """
 
     def __init__(self, trap: Trap) -> None:
         super().__init__()
@@ -146,7 +152,10 @@ class TrappedSlack(SlackReceiver):
 
 
 class Hooks:
-    """A program with a keyed webhook, and a channel's incoming webhook. Both lose a part of their answers."""
+    """A program with a keyed webhook, and a channel's incoming webhook.
+
+    Both lose a part of their answers.
+    """
 
     def __init__(self, trap: Trap, draw: random.Random) -> None:
         self._trap, self._draw, self.rate, self.arrivals = trap, draw, 0.0, list[Arrival]()
@@ -253,7 +262,10 @@ class Origin:
         self._git("-C", str(work), "push", "--quiet", self._path.as_uri(), "main")
 
     def clone(self, folder: Path) -> None:
-        """Check the repository out as a runner does: the newest commit of the default branch alone."""
+        """Check the repository out as a runner does.
+
+        The newest commit of the default branch alone.
+        """
         shallow = ("--depth", "1", "--single-branch", "--no-tags")
         self._git("clone", "--quiet", *shallow, self._path.as_uri(), str(folder))
 

@@ -268,7 +268,10 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
 @click.option("--visits", default=1_000, help="Visits of scanners.")
 @click.option("--seed", default=1, help="Makes the same requests again.")
 def main(requests: int, networks: int, pairs: int, visits: int, seed: int) -> None:
-    """Try it, and print what came of it: half of the requests within three hours, the others within 40 days."""
+    """Try it, and print what came of it.
+
+    Half of the requests within three hours, the others within 40 days.
+    """
     draw, verdict = random.Random(seed), Verdict()  # noqa: S311 - no secret
     click.echo(f"seed {seed}")
     for what, addresses in (("one address", 1), ("2,000 addresses", 2_000)):

@@ -1,9 +1,9 @@
 """Turns in every time zone, around every change of its clocks: `python -m tests.battery.zones`.
 
-For each zone that zoneinfo knows, each change of its offset from 2024 to 2037 and several times of day, the
-turns of some days around the change are held against a wall clock that is read every five minutes: no
-local date may have two turns, none may be left out that existed, and each turn must come when that clock
-first shows its time, or a later one where it skips it.
+For each zone that zoneinfo knows, each change of its offset from 2024 to 2037 and several times of
+day, the turns of some days around the change are held against a wall clock that is read every five
+minutes: no local date may have two turns, none may be left out that existed, and each turn must
+come when that clock first shows its time, or a later one where it skips it.
 """
 
 from __future__ import annotations

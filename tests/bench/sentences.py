@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 DRAWS = 6
 FOLDS = 5
 PENALTY = 200.0
-"""Of the squares of the weights, for signals of spread 1; between 150 and 300 the estimate is the same."""
+"""Of the squares of the weights, for signals of spread 1.
+
+Between 150 and 300 the estimate is the same.
+"""
 
 _IN_A_ROW = 5
 _MANY = 50

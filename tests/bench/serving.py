@@ -76,7 +76,10 @@ def read_pages(http: httpx.Client, archive: str, day: str) -> None:
 
 
 def live_through(world: World, process: Served, http: httpx.Client) -> list[float]:
-    """Live through all announcements; return the resident memory after each, in MB as `top` has them."""
+    """Live through all announcements.
+
+    Return the resident memory after each, in MB as `top` has them.
+    """
     made_of, papers = load_papers()
     moment = world.clock.now()
     figures: list[float] = []

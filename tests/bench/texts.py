@@ -8,8 +8,8 @@ microseconds can't be held against a machine that others slow down. Abstracts ar
 Hostile texts are 4 KB each of what a parser may choke on: nests, half-open groups, dollars, scripts
 of scripts, commands without arguments, and signs drawn at random; the slowest of them counts.
 
-Goals: 60 µs a title, 10 ms for a hostile text, either way. Real titles are read where `DIGEST_REAL_DATA`
-names a folder of them, made-up ones otherwise.
+Goals: 60 µs a title, 10 ms for a hostile text, either way. Real titles are read where
+`DIGEST_REAL_DATA` names a folder of them, made-up ones otherwise.
 """
 
 from __future__ import annotations

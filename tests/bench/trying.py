@@ -64,7 +64,10 @@ def write_hostile() -> Iterator[str]:
 
 
 def choose_papers(now: datetime) -> tuple[str, list[Paper]]:
-    """Return what they are, and papers of the four weeks before a moment; what is missing comes again."""
+    """Return what they are, and papers of the four weeks before a moment.
+
+    What is missing comes again.
+    """
     made_of, papers = load_papers()
     missing = max(PAPERS - len(papers), 0)
     month = now.year * 100 + now.month
@@ -95,7 +98,10 @@ def evaluate(query: Query, ready: list[AnalysedPaper]) -> int:
 
 
 def compare(show: Callable[[str], object], ready: list[AnalysedPaper]) -> float:
-    """Print how long each query's live view and evaluation take; return the median of the ratios."""
+    """Print how long each query's live view and evaluation take.
+
+    Return the median of the ratios.
+    """
     ratios: list[float] = []
     for text in QUERIES:
         query = parse_query(text)

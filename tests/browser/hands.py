@@ -48,7 +48,10 @@ class Mouse:
 
 
 class Keyboard:
-    """Tab, Enter, Space and letters. At every stop it looks whether it is marked, seen, and in order."""
+    """Tab, Enter, Space and letters.
+
+    At every stop it looks whether it is marked, seen, and in order.
+    """
 
     def __init__(self, page: Page) -> None:
         self._page, self._keys = page, page.keyboard

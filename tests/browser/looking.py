@@ -1,4 +1,7 @@
-"""What every page must be, whoever looks at it: axe's rules in four views, small, and without a complaint."""
+"""What every page must be, whoever looks at it.
+
+Axe's rules in four views, small, and without a complaint.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,10 @@ def describe(violation: dict[str, Any]) -> str:
 
 
 def check_page(page: Page) -> None:
-    """Assert that a page is good in all views. What its console says is checked when the test ends."""
+    """Assert that a page is good in all views.
+
+    What its console says is checked when the test ends.
+    """
     faults = list(find_faults(page))
     assert not faults, "\n".join((f"{page.title()} ({page.url})", *faults))
 

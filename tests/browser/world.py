@@ -40,7 +40,10 @@ TEAM = "perf-team"
 """A subscription of the operator's file that people may join; its digests are public."""
 
 _PASSES = (time(3, 47), time(8, 30))
-"""When everything due is done (UTC): when an announcement is out, and when it is past nine in Berlin."""
+"""When everything due is done (UTC).
+
+When an announcement is out, and when it is past nine in Berlin.
+"""
 
 _BY_CHANCE = 10
 """Papers of each announcement besides the two that stories wait for."""

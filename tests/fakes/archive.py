@@ -1,4 +1,7 @@
-"""What the fake arXiv knows, and from when on: the states of papers, each public with its announcement."""
+"""What the fake arXiv knows, and from when on.
+
+The states of papers, each public with its announcement.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,10 @@ class Archive:
         self.add(*papers)
 
     def add(self, *papers: DemoPaper) -> None:
-        """Take in papers, or later states of known ones; each becomes public when `announced` says."""
+        """Take in papers, or later states of known ones.
+
+        Each becomes public when `announced` says.
+        """
         with self._lock:
             for paper in papers:
                 states = self._states.setdefault(paper.id, [])

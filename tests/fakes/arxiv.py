@@ -24,8 +24,8 @@ RUNNING: dict[str, DemoArxiv] = {}
 class DemoArxiv:
     """An arXiv of made-up papers on a free port, while its context lasts.
 
-    Between two requests there must be `pace` seconds; what comes too soon is refused with 429 where `is_strict`,
-    else only kept in `violations`.
+    Between two requests there must be `pace` seconds; what comes too soon is refused with 429 where
+    `is_strict`, else only kept in `violations`.
     """
 
     def __init__(
@@ -78,7 +78,10 @@ class DemoArxiv:
 
     @property
     def clock_url(self) -> str:
-        """The clock, for `digest.model.clock.RemoteClock`: GET tells it, `POST ?advance=SECONDS` moves it."""
+        """The clock, for `digest.model.clock.RemoteClock`.
+
+        GET tells it, `POST ?advance=SECONDS` moves it.
+        """
         return f"{self.url}/_control/now"
 
     @property
@@ -109,7 +112,10 @@ class DemoArxiv:
         announced: datetime | None = None,
         **changes: Any,  # noqa: ANN401 - fields of DemoPaper, each of its own type
     ) -> DemoPaper:
-        """Give a paper a new version; by default it is handed in now, and announced when arXiv would."""
+        """Give a paper a new version.
+
+        By default it is handed in now, and announced when arXiv would.
+        """
         last = self._archive.last(paper_id)
         handed_in = submitted or self._clock.now()
         history = (*last.submitted, handed_in)

@@ -1,8 +1,10 @@
-"""Slack's limits on Block Kit, checked as Slack does: all complaints at once, each with a JSON pointer.
+"""Slack's limits on Block Kit, checked as Slack does.
 
-Limits: https://docs.slack.dev/reference/block-kit/blocks and …/composition-objects. The limit on the
-text of all blocks together is undocumented; the strictest value measured in public is used. Only the four kinds
-of block that we send are known here: whatever else Slack knows is refused.
+All complaints at once, each with a JSON pointer.
+
+Limits: https://docs.slack.dev/reference/block-kit/blocks and …/composition-objects. The limit on
+the text of all blocks together is undocumented; the strictest value measured in public is used.
+Only the four kinds of block that we send are known here: whatever else Slack knows is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ _BLOCK_ID = 255
 
 
 def check_blocks(blocks: object) -> list[str]:
-    """Return what is wrong with a message's blocks, as Slack words it; nothing where all is well."""
+    """Return what is wrong with a message's blocks, as Slack words it.
+
+    Nothing where all is well.
+    """
     if not isinstance(blocks, list):
         return [_complain("", "must be an array")]
     found = [

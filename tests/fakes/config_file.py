@@ -1,4 +1,7 @@
-"""A `digest.toml` as tests write it: what stands around an installation, saved queries and subscriptions."""
+"""A `digest.toml` as tests write it.
+
+What stands around an installation, saved queries and subscriptions.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ Table = Mapping[str, object]
 def write_config(
     url: str, queries: Mapping[str, str], subscriptions: Iterable[Table] = (), /, **tables: Table
 ) -> str:
-    """Return the text of a file; the tables `arxiv` and `mail` come on top of the usual lines of these."""
+    """Return the text of a file.
+
+    The tables `arxiv` and `mail` come on top of the usual lines of these.
+    """
     around: dict[str, Table] = {
         "arxiv": {
             "contact": "ops@example.org",

@@ -114,7 +114,8 @@ def answer_json(
 class LoopbackServer:
     """Serves `answer(request)` on a free port of 127.0.0.1 while its context lasts.
 
-    `answer` is called from one thread per connection, or is every answer; `visits` are the requests that came.
+    `answer` is called from one thread per connection, or is every answer; `visits` are the requests
+    that came.
     """
 
     def __init__(
@@ -193,7 +194,10 @@ class _Server(ThreadingHTTPServer):
             self._handling.discard(threading.current_thread())
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - socketserver's signature
-        """Say nothing of clients that went away; anything else is a mistake of ours and is printed."""
+        """Say nothing of clients that went away.
+
+        Anything else is a mistake of ours and is printed.
+        """
         if not isinstance(sys.exception(), OSError):
             traceback.print_exc()
 
@@ -306,8 +310,8 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending is Ending.HANG:
             self._stay_silent(answer.patience)
         elif answer.ending is Ending.RESET:
-            # Closing with a linger time of zero discards what is unsent and sends RST (socket(7)); the
-            # connection only closes with the last of its files.
+            # Closing with a linger time of zero discards what is unsent and sends RST (socket(7));
+            # the connection only closes with the last of its files.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.rfile.close()
             self.wfile.close()

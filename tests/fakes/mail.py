@@ -40,7 +40,10 @@ class ReceivedMail:
 
 
 class MailSink:
-    """A mail server on a free port, while its context lasts; with `login` it takes mail of nobody else."""
+    """A mail server on a free port, while its context lasts.
+
+    With `login` it takes mail of nobody else.
+    """
 
     def __init__(
         self,

@@ -28,8 +28,8 @@ class Step(StrEnum):
 class Cue:
     """One deviation from the ordinary course at a step whose argument contains `match`.
 
-    A reply of "" leaves the ordinary one; `is_stored` keeps a message though its sender is told otherwise.
-    `delay` is in seconds of real time.
+    A reply of "" leaves the ordinary one; `is_stored` keeps a message though its sender is told
+    otherwise. `delay` is in seconds of real time.
     """
 
     step: Step

@@ -17,7 +17,10 @@ _LONGEST_STRING = 255
 
 
 class NameServer:
-    """Answers over UDP while its context lasts. A name above or beside none of its records does not exist."""
+    """Answers over UDP while its context lasts.
+
+    A name above or beside none of its records does not exist.
+    """
 
     def __init__(self, records: Mapping[str, Sequence[str]], *, is_silent: bool = False) -> None:
         self.records = dict(records)

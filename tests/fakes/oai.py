@@ -1,4 +1,7 @@
-"""OAI-PMH as https://oaipmh.arxiv.org/oai speaks it in the format arXivRaw: days, tokens, 200 for errors."""
+"""OAI-PMH as https://oaipmh.arxiv.org/oai speaks it in the format arXivRaw.
+
+Days, tokens, 200 for errors.
+"""
 
 from __future__ import annotations
 

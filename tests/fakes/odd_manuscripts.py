@@ -1,7 +1,7 @@
 r"""Papers written by hand: the odd ones, which anything that shows papers has to get right.
 
-Accents, formulae, markup that is none, words that other programs would obey, very short and very long
-author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
+Accents, formulae, markup that is none, words that other programs would obey, very short and very
+long author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from tests.fakes.writing import FAMILY, GIVEN, Manuscript
 
 
 def sign(*names: str) -> tuple[Author, ...]:
-    """Read authors written as `Name` or `Name (affiliation)`; those who have an affiliation come first."""
+    """Read authors written as `Name` or `Name (affiliation)`.
+
+    Those who have an affiliation come first.
+    """
     parts = [name.removesuffix(")").partition(" (") for name in names]
     return tuple(Author(name, (place,) if place else ()) for name, _, place in parts)
 

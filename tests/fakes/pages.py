@@ -74,7 +74,10 @@ def atom_feed(
 
 
 def legacy_feed() -> bytes:
-    """Return a page as arXiv wrote them until November 2025: other order, hard breaks, classes as categories."""
+    """Return a page as arXiv wrote them until November 2025.
+
+    Other order, hard breaks, classes as categories.
+    """
     search = 'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"'
     arxiv = 'xmlns:arxiv="http://arxiv.org/schemas/atom"'
     return f"""<?xml version="1.0" encoding="UTF-8"?>

@@ -15,7 +15,10 @@ from tests.fakes.loopback import LOOPBACK
 
 
 class ForwardProxy(ThreadingTCPServer):
-    """Passes on what it is asked to; with a `refusal`, such as `403 Forbidden`, it answers that instead."""
+    """Passes on what it is asked to.
+
+    With a `refusal`, such as `403 Forbidden`, it answers that instead.
+    """
 
     daemon_threads = True
 

@@ -1,7 +1,7 @@
 """The search interface's decisions: which papers, in which order, which page, and which refusals.
 
-Refusals and their statuses are those of https://github.com/arXiv/arxiv-search, where some mistakes of
-the client are answered with 500.
+Refusals and their statuses are those of https://github.com/arXiv/arxiv-search, where some mistakes
+of the client are answered with 500.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _SORT_KEYS: dict[str, Callable[[Paper], datetime]] = {
 
 
 class SearchRefusal(Exception):
-    """The search interface answers with an error feed: status, sentence, and the page its id names."""
+    """The search interface answers with an error feed.
+
+    Status, sentence, and the page its id names.
+    """
 
     def __init__(self, message: str, *, status: int = 400, page: str = "") -> None:
         super().__init__(message)
@@ -44,8 +47,9 @@ def answer_search(
 ) -> bytes:
     """Return the page that was asked for, or raise `SearchRefusal`: the answer is an error feed.
 
-    `archive` gives the public states of one id, oldest first; for "", the current state of every paper.
-    Of the entries the part `keep` is really sent; a negative number denies that there are any.
+    `archive` gives the public states of one id, oldest first; for "", the current state of every
+    paper. Of the entries the part `keep` is really sent; a negative number denies that there are
+    any.
     """
     query, ids = params.get("search_query", "").strip(), params.get("id_list", "").strip()
     start, size = int(params.get("start", 0)), int(params.get("max_results", 10))

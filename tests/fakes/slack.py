@@ -46,7 +46,10 @@ SCOPES = {
     "conversations.join": "channels:join",
     "auth.test": "",
 }
-"""The methods there are and the scope each needs; of a private channel, the one in `PRIVATE_SCOPES`."""
+"""The methods there are and the scope each needs.
+
+Of a private channel, the one in `PRIVATE_SCOPES`.
+"""
 
 PRIVATE_SCOPES = {"channels:read": "groups:read", "channels:history": "groups:history"}
 """What stands in for a scope where a channel is private."""
@@ -60,8 +63,9 @@ _WEBHOOK_WORDS = {"not_in_channel": "action_prohibited", "is_archived": "channel
 class SlackReceiver:
     """A Slack workspace on a free port, while its context lasts.
 
-    `trouble` is what every call is refused with, such as `token_revoked`. There must be `pace` seconds between two
-    messages of a channel, and `history_lag` seconds pass until a message can be read back.
+    `trouble` is what every call is refused with, such as `token_revoked`. There must be `pace`
+    seconds between two messages of a channel, and `history_lag` seconds pass until a message can be
+    read back.
     """
 
     def __init__(

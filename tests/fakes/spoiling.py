@@ -49,7 +49,8 @@ def spoil_answer(
 ) -> Answer:
     """Return what a fault makes of a request.
 
-    `serve` makes the right answer with a part of a page's entries (a negative part denies that there are any).
+    `serve` makes the right answer with a part of a page's entries (a negative part denies that
+    there are any).
     """
     if fault.kind in _ENDINGS:
         return Answer(status=0, ending=_ENDINGS[fault.kind], patience=fault.seconds)

@@ -17,7 +17,8 @@ _TOLERANCE = 1e-6
 class Visit:
     """One request as it arrived.
 
-    `gap` is the seconds since the answer before it, by the clock; `status` is 0 where the connection broke.
+    `gap` is the seconds since the answer before it, by the clock; `status` is 0 where the
+    connection broke.
     """
 
     at: datetime
@@ -66,7 +67,8 @@ class Visits:
                     port=request.port,
                 )
             )
-            # Before the answer is on the wire: a simulated client may move the clock as soon as it is.
+            # Before the answer is on the wire: a simulated client may move the clock as soon as it
+            # is.
             self._answered = self._tell_time()
         return answer
 

@@ -1,6 +1,7 @@
 r"""Draws made-up papers from word lists: the hundreds that no saved query of the demo finds.
 
-Families and things are invented, every thing is a plural, every setting follows a noun; texts are raw TeX.
+Families and things are invented, every thing is a plural, every setting follows a noun; texts are
+raw TeX.
 """
 
 from __future__ import annotations
@@ -98,7 +99,10 @@ class Manuscript(NamedTuple):
 
 
 class Writer:
-    """Writes one manuscript after the other, no title twice. The same generator gives the same papers."""
+    """Writes one manuscript after the other, no title twice.
+
+    The same generator gives the same papers.
+    """
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw

@@ -265,7 +265,10 @@ def _read_mistake(text: str) -> QueryError:
 
 
 def _shorten(page: str) -> str:
-    """Leave out the style and the middle of three thousand made-up names: a golden file is there to be read."""
+    """Leave out the style and the middle of three thousand made-up names.
+
+    A golden file is there to be read.
+    """
     page = re.sub("<(style|script type).*?</(style|script)>\n", "", page, flags=re.DOTALL)
     before, first, rest = page.partition("<bdi>Given10 Family10</bdi>,\n")
     return (

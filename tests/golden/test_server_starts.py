@@ -1,4 +1,7 @@
-"""`digest init --start` on a machine of one's own: what is written and said, and whether other tools take it."""
+"""`digest init --start` on a machine of one's own.
+
+What is written and said, and whether other tools take it.
+"""
 
 from __future__ import annotations
 

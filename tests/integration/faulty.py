@@ -170,7 +170,8 @@ class World:
     def list_changes(self) -> list[Found]:
         """Return the changes that are news, in order.
 
-        A paper asked for by its id has no licence until a list brings it, as a change of its metadata alone.
+        A paper asked for by its id has no licence until a list brings it, as a change of its
+        metadata alone.
         """
         found = (
             select(changes.c.kind, papers.c.arxiv_id, versions.c.version)
@@ -278,7 +279,10 @@ TOLD = {"arXiv has not answered", "arXiv has sent nothing that can be read"}
 def assert_not_believed(
     world: World, because: str, *, outcome: str = "failed", source: str = ""
 ) -> PassReport:
-    """Make the pass that meets the fault: nothing is taken for complete, and everybody is told why."""
+    """Make the pass that meets the fault.
+
+    Nothing is taken for complete, and everybody is told why.
+    """
     before = world.cursors()
     mails = len(world.mail.mails)
     report = world.look()
@@ -307,7 +311,10 @@ def assert_not_believed(
 
 
 def assert_all_follows(world: World, *, after: timedelta = timedelta(hours=5)) -> PassReport:
-    """End the faults and move the clock on: one more pass has everything, and everything is told once."""
+    """End the faults and move the clock on.
+
+    One more pass has everything, and everything is told once.
+    """
     world.arxiv.mend()
     world.clock.advance(after)
     report = world.look()
@@ -335,6 +342,9 @@ def assert_all_there_once(world: World) -> None:
 
 
 def assert_told_once(world: World) -> None:
-    """Readers have every change once; a cross-list that brings a query nothing new is none for them."""
+    """Readers have every change once.
+
+    A cross-list that brings a query nothing new is none for them.
+    """
     wanted = {found for found in world.expected if found[0] != Kind.CROSS_LIST}
     assert sorted(world.tell()) == sorted(wanted)

@@ -108,7 +108,10 @@ STORY = tell_story()
 
 @dataclass
 class Pause:
-    """Time in which nobody looked: from a look in the morning of one day to the one after so many days away."""
+    """Time in which nobody looked.
+
+    From a look in the morning of one day to the one after so many days away.
+    """
 
     days: int
 
@@ -121,7 +124,10 @@ class Pause:
         return list(announcements_between(self.last_look, BACK))
 
     def find_changes(self) -> set[tuple[str, str, int]]:
-        """Return what is to be found afterwards: what came out, and what was revised, each as it is now."""
+        """Return what is to be found afterwards.
+
+        What came out, and what was revised, each as it is now.
+        """
         before, after = STORY.at(self.last_look), STORY.at(BACK)
         return {
             (
@@ -225,7 +231,10 @@ def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(
 
 
 def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
-    """Each announcement has its papers; over weeks an estimate may take one of a held paper's neighbours amiss."""
+    """Each announcement has its papers.
+
+    Over weeks an estimate may take one of a held paper's neighbours amiss.
+    """
     truth = pause.count_new()
     assert sum(counted.values()) == sum(truth.values())
     slack = 0 if pause.days < 10 else 1

@@ -1,4 +1,7 @@
-"""Messages that may have arrived, and faults nobody thought of: who is asked, and what goes on beside."""
+"""Messages that may have arrived, and faults nobody thought of.
+
+Who is asked, and what goes on beside.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
 
 
 def doubt(world: World, site: Site) -> None:
-    """Bring every post into doubt, long enough ago to be looked into; Slack does not answer that any more."""
+    """Bring every post into doubt, long enough ago to be looked into.
+
+    Slack does not answer that any more.
+    """
     assert isinstance(world.clock, ManualClock)
     world.slack.faults.add("drop_after", times=3, path="chat.post")
     deliver(site)

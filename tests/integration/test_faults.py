@@ -1,4 +1,7 @@
-"""What arXiv does on bad days, met by a whole pass: nothing wrong is stored or claimed, and all follows once."""
+"""What arXiv does on bad days, met by a whole pass.
+
+Nothing wrong is stored or claimed, and all follows once.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +172,10 @@ def test_rate_exceeded_in_one_search_spares_arxiv_the_searches_of_all_other_save
 
 
 def refuse_one(world: World, message: str, status: int) -> Callable[[], int]:
-    """Answer the search for one saved query with an error feed; return what counts how often it was made."""
+    """Answer the search for one saved query with an error feed.
+
+    Return what counts how often it was made.
+    """
     refused: list[Request] = []
 
     def bend(request: Request) -> Answer | None:

@@ -1,7 +1,8 @@
 """Answers from behind and with holes, met by a whole pass.
 
-What is covered of what arXiv was seen to do: replicas and caches hours or days behind, with today's date
-on them; a search whose index follows late; ids that lists and the index leave out and fill in later.
+What is covered of what arXiv was seen to do: replicas and caches hours or days behind, with today's
+date on them; a search whose index follows late; ids that lists and the index leave out and fill in
+later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Lists of a harvest that lack something or change while they are read, met by a whole pass.
 
-What is covered of what arXiv was seen to do, or is known to: pages of a list that come short or empty;
-rows that are touched between two pages, which pushes others out of the list; tokens that end at midnight
-UTC; an answer of nothing that a cache keeps until midnight.
+What is covered of what arXiv was seen to do, or is known to: pages of a list that come short or
+empty; rows that are touched between two pages, which pushes others out of the list; tokens that end
+at midnight UTC; an answer of nothing that a cache keeps until midnight.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def is_page(request: Request, number: int, counted: list[Request]) -> bool:
 
 
 def touch_before_page(world: World, number: int, *ids: str) -> None:
-    """Have arXiv touch papers, without changing a word, when a page is asked for: they move to the list's end."""
+    """Have arXiv touch papers, without changing a word, when a page is asked for.
+
+    They move to the list's end.
+    """
     counted: list[Request] = []
 
     def bend(request: Request) -> Answer | None:

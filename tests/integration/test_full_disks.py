@@ -1,4 +1,7 @@
-"""A disk that is full, read-only, or dead: a real one, small, mounted for the test. Nothing is lost or doubled."""
+"""A disk that is full, read-only, or dead.
+
+A real one, small, mounted for the test. Nothing is lost or doubled.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,18 @@ LATER = make_paper(
 )
 
 _SHUT_DOWN = 0x8004587D
-"""FS_IOC_SHUTDOWN (ioctl_fs(2), <linux/fs.h>): from then on everything on that file system is an I/O error."""
+"""FS_IOC_SHUTDOWN (ioctl_fs(2), <linux/fs.h>).
+
+From then on everything on that file system is an I/O error.
+"""
 
 
 @dataclass(frozen=True)
 class SlowTime:
-    """The world's time, in which waiting takes a moment of ours too: what waits for a disk lets it happen."""
+    """The world's time, in which waiting takes a moment of ours too.
+
+    What waits for a disk lets it happen.
+    """
 
     world: Clock
     is_simulated: bool = True

@@ -1,4 +1,7 @@
-"""What real servers refuse for the operator's sake is sent once that is mended: all of it, once, in order."""
+"""What real servers refuse for the operator's sake is sent once that is mended.
+
+All of it, once, in order.
+"""
 
 from __future__ import annotations
 

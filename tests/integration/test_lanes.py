@@ -1,4 +1,7 @@
-"""Ways out that do not wait for each other, and several mails at once: real servers, real databases."""
+"""Ways out that do not wait for each other, and several mails at once.
+
+Real servers, real databases.
+"""
 
 from __future__ import annotations
 

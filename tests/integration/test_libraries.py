@@ -345,7 +345,10 @@ def test_a_library_that_is_not_due_is_not_named_when_the_time_is_over(
 
 
 def test_other_threads_go_on_while_a_file_is_read() -> None:
-    """A page is served by another thread: it must not wait for a pattern that runs over a large file."""
+    """A page is served by another thread.
+
+    It must not wait for a pattern that runs over a large file.
+    """
     content = b"2101.00001 " * 300_000
     reader = Thread(target=read_apart, args=("lab.txt", content, 60.0))
     reader.start()

@@ -64,7 +64,10 @@ STRAIGHT = partial(choose_proxy, {}, "", "")
 
 
 def fail(way: str, url: str, choose: ChooseProxy = STRAIGHT) -> str:
-    """Return what is said if it fails, message and hint; of arXiv the message alone, as a run shows it."""
+    """Return what is said if it fails, message and hint.
+
+    Of arXiv the message alone, as a run shows it.
+    """
     with pytest.raises(DigestError) as caught:
         WAYS[way](url, choose)
     return (

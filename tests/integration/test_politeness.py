@@ -19,11 +19,17 @@ from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World
 
 ROWS, LISTED = 30, 25
-"""Rows of an announcement, and of an OAI-PMH page: as at arXiv, the former takes a little more than the latter."""
+"""Rows of an announcement, and of an OAI-PMH page.
+
+As at arXiv, the former takes a little more than the latter.
+"""
 
 
 def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
-    """Make up announcements: three rows of five are new papers, the others new versions of earlier ones."""
+    """Make up announcements.
+
+    Three rows of five are new papers, the others new versions of earlier ones.
+    """
     draw = random.Random(1)  # noqa: S311 - the same papers every time
     known: list[DemoPaper] = []
     for day in (first + timedelta(days=number) for number in range((last - first).days)):
@@ -52,7 +58,10 @@ def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
 def live_on(
     folder: Path, mail: MailSink, queries: int, days: float
 ) -> list[tuple[datetime, int, int]]:
-    """Look whenever a look is worth it, for some days; return when, with how many requests, and how far back."""
+    """Look whenever a look is worth it, for some days.
+
+    Return when, with how many requests, and how far back.
+    """
     clock = ManualClock(START)
     papers = list(fill_weeks(START.date() - timedelta(days=21), START.date() + timedelta(days=12)))
     with FaultyArxiv(papers, clock, page_size=LISTED) as arxiv:

@@ -1,4 +1,7 @@
-"""Searching in place of harvesting: one search for each saved query, nothing lost and nothing told twice."""
+"""Searching in place of harvesting.
+
+One search for each saved query, nothing lost and nothing told twice.
+"""
 
 from __future__ import annotations
 

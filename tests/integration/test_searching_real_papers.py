@@ -1,4 +1,7 @@
-"""Real papers of two months, beside a stand-in with arXiv's limits: searches tell what a harvest tells."""
+"""Real papers of two months, beside a stand-in with arXiv's limits.
+
+Searches tell what a harvest tells.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Slack refuses messages for their size: they come again with fewer papers, and count and link the others."""
+"""Slack refuses messages for their size.
+
+They come again with fewer papers, and count and link the others.
+"""
 
 from __future__ import annotations
 

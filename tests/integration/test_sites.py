@@ -1,4 +1,7 @@
-"""Folders that are sites: written by real runs, whole without a server, and made again from the database alone."""
+"""Folders that are sites.
+
+Written by real runs, whole without a server, and made again from the database alone.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def live_on(world: World) -> None:
 
 
 def check_links(folder: Path) -> int:
-    """Assert that pages load nothing and lead to what is there, or to arXiv; count the links within."""
+    """Assert that pages load nothing and lead to what is there, or to arXiv.
+
+    Count the links within.
+    """
     found = 0
     for path in folder.glob("*.html"):
         text = path.read_text(encoding="utf-8")

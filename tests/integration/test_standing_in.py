@@ -1,4 +1,7 @@
-"""Where harvests keep failing the search stands in; what can wait takes no more requests than are to spare."""
+"""Where harvests keep failing the search stands in.
+
+What can wait takes no more requests than are to spare.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What should have happened and has not: the operator hears of it, over real mail, Slack and HTTP."""
+"""What should have happened and has not.
+
+The operator hears of it, over real mail, Slack and HTTP.
+"""
 
 from __future__ import annotations
 

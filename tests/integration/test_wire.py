@@ -1,4 +1,7 @@
-"""One exchange over HTTP, over real connections: every way it can end, and whether the request was out."""
+"""One exchange over HTTP, over real connections.
+
+Every way it can end, and whether the request was out.
+"""
 
 from __future__ import annotations
 

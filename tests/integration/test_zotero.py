@@ -1,4 +1,7 @@
-"""Libraries at Zotero, over real connections: what is read, what is refused, and what Zotero asks for."""
+"""Libraries at Zotero, over real connections.
+
+What is read, what is refused, and what Zotero asks for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The wheel carries what the tree holds: the package, the templates and the migrations, nothing else."""
+"""The wheel carries what the tree holds.
+
+The package, the templates and the migrations, nothing else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The workflow that `digest init --start github` writes: its steps, word for word, from an empty repository."""
+"""The workflow that `digest init --start github` writes.
+
+Its steps, word for word, from an empty repository.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ def call(folder: Path, environ: Mapping[str, str], *command: str) -> str:
 
 
 def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> str:
-    """Do what GitHub does in one run: check out into a fresh folder, and run each step in a shell of its own."""
+    """Do what GitHub does in one run.
+
+    Check out into a fresh folder, and run each step in a shell of its own.
+    """
     call(origin, environ, "git", "clone", "--quiet", "--depth", "1", origin.as_uri(), str(folder))
     text, _, keep_alive = (
         (folder / ".github/workflows/digest.yml").read_text().partition("  keep-alive:")
@@ -79,7 +85,8 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
             *("--query", "ti:GPU", "--to", READER, "--smtp", add_login(server.url)),
             *("--from", LOGIN, "--when", "weekdays at 09:00 Europe/Berlin"),
         )  # fmt: skip
-        # As it will be once an index has the package: the pin is the only line that a release changes.
+        # As it will be once an index has the package: the pin is the only line that a release
+        # changes.
         (mine / "requirements.txt").write_text(
             f"preprint-digest=={Path(wheel).name.split('-')[1]}\n"
         )

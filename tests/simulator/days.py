@@ -58,7 +58,9 @@ _BRIEF = 0.3
 """Real seconds of a silence: long enough to be one."""
 
 _SPOILED = [kind for kind in FAULTS if kind not in ("redirect", "odd_entry", *THIN_PAGES)]
-"""A redirect is a mistake in the file, which nobody makes here. No look can store what a page leaves out, or what
+"""A redirect is a mistake in the file, which nobody makes here.
+
+No look can store what a page leaves out, or what
 nobody can read: the next one brings it, as test_faults_lists.py tells."""
 
 
@@ -272,7 +274,10 @@ def beginning(
 
 @contextmanager
 def working_folder() -> Iterator[Path]:
-    """Yield a folder in memory if there is one: who is killed leaves all it wrote to the kernel either way."""
+    """Yield a folder in memory if there is one.
+
+    Who is killed leaves all it wrote to the kernel either way.
+    """
     memory = Path("/dev/shm")  # noqa: S108 - the folder below it has a name of its own
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)

@@ -1,9 +1,11 @@
-"""Real processes that die at a named point: forked from one that has loaded all there is, so each costs little.
+"""Real processes that die at a named point.
 
-A death here is `kill -9`: nothing of ours runs afterwards, no `finally` gives anything back, the kernel
-closes what was open. That matters: an exception that is thrown through the product would let it release
-the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.simulator.deaths`
-it is the process that forks; it takes orders line by line.
+Forked from one that has loaded all there is, so each costs little.
+
+A death here is `kill -9`: nothing of ours runs afterwards, no `finally` gives anything back, the
+kernel closes what was open. That matters: an exception that is thrown through the product would let
+it release the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m
+tests.simulator.deaths` it is the process that forks; it takes orders line by line.
 """
 
 from __future__ import annotations
@@ -156,9 +158,12 @@ def _live(order: Mapping[str, Any]) -> None:
 
 
 def _keep_in_line() -> None:
-    """Let one lane go after the other, mail first: what stands where at a death is then the same every time.
+    """Let one lane go after the other, mail first.
 
-    What a death leaves of one delivery is the same beside others; the kill battery has deaths amid several.
+    What stands where at a death is then the same every time.
+
+    What a death leaves of one delivery is the same beside others; the kill battery has deaths amid
+    several.
     """
     deliver = find("digest.deliver.dispatch:deliver")
 
@@ -170,7 +175,8 @@ def _keep_in_line() -> None:
         return DeliverReport()
 
     replace_function("digest.deliver.dispatch:deliver", in_turn)
-    # Nor does it look for more while a mark is tried: what an outage meets does not depend on how fast we are.
+    # Nor does it look for more while a mark is tried: what an outage meets does not depend on how
+    # fast we are.
     dispatch = importlib.import_module("digest.deliver.dispatch")
     setattr(dispatch, "_ASK_AGAIN", math.inf)  # noqa: B010 - mypy knows that it is not ours to change
 
@@ -202,7 +208,10 @@ def find(path: str) -> Any:  # noqa: ANN401 - any function
 
 
 def replace_function(path: str, other: Callable[..., Any]) -> Callable[[], None]:
-    """Put another function in the place of one, wherever it was imported by name; return what undoes that."""
+    """Put another function in the place of one, wherever it was imported by name.
+
+    Return what undoes that.
+    """
     owner, name = _find_owner(path)
     original = getattr(owner, name)
     modules = [
@@ -241,8 +250,8 @@ def _strike(point: Point, site: Site, admin: str) -> None:
 def _take_database_away(site: Site, admin: str) -> Callable[[], None]:
     """Let the database take nothing any more; return what ends that.
 
-    SQLite's disk is full: the kernel lets this process write to no file. PostgreSQL ends every connection
-    and takes no other.
+    SQLite's disk is full: the kernel lets this process write to no file. PostgreSQL ends every
+    connection and takes no other.
     """
     if site.store.path is not None:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,13 +1,15 @@
-"""Where a process may die, and what each reader sees of it then: the table, and how it is looked at.
+"""Where a process may die, and what each reader sees of it then.
 
-Each medium goes through five moments: at death, at the next start (ten seconds later), once every claim
-has lapsed, twenty minutes and five hours after that. A path names what stands there at each, as
-`look_at` says it, the last for all that follow: `sending 1 > unknown 1 > sent 2` is a mail that was
-taken right before the death, so that its only reader gets it twice. Of feeds `4/0` are the papers served
-and those in the file.
+The table, and how it is looked at.
 
-On SQLite whoever starts next knows itself alone and goes on at once. On PostgreSQL nobody can tell a dead
-process from a slow one before its claims have lapsed.
+Each medium goes through five moments: at death, at the next start (ten seconds later), once every
+claim has lapsed, twenty minutes and five hours after that. A path names what stands there at each,
+as `look_at` says it, the last for all that follow: `sending 1 > unknown 1 > sent 2` is a mail that
+was taken right before the death, so that its only reader gets it twice. Of feeds `4/0` are the
+papers served and those in the file.
+
+On SQLite whoever starts next knows itself alone and goes on at once. On PostgreSQL nobody can tell
+a dead process from a slow one before its claims have lapsed.
 """
 
 from __future__ import annotations
@@ -104,7 +106,8 @@ def _die_looking(
 ) -> Row:
     """Return the row of a death while it looks at arXiv.
 
-    A replica leaves arXiv to another until that has been silent for a minute; the digest waits meanwhile.
+    A replica leaves arXiv to another until that has been silent for a minute; the digest waits
+    meanwhile.
     """
     other = {"mail": NOT_WHILE_IT_LOOKS, "Slack": NOT_WHILE_IT_LOOKS, "feed": feed}
     return Row(name, between, point, NOTHING_YET, NOTHING_YET, FEED_LATER, stored, other)
@@ -269,7 +272,10 @@ POINTS = (
     Point("digest.store.attempts:mark_sent"),
     Point("digest.store.attempts:mark_sent", after=True),
 )
-"""Every point at which a process dies somewhere: the table's, and the edges of each transaction besides."""
+"""Every point at which a process dies somewhere.
+
+The table's, and the edges of each transaction besides.
+"""
 
 
 @contextmanager
@@ -297,10 +303,12 @@ def live_on(life: Life, moments: tuple[timedelta, ...] = MOMENTS) -> dict[str, l
 
 
 def look_at(life: Life, medium: str) -> str:
-    """Say how a medium stands: its deliveries' states and how many copies came, such as `sending 1`.
+    """Say how a medium stands.
 
-    Of Slack only the message in the channel counts. Of a feed it says how many papers are served and how many
-    are in its file, such as `4/0`.
+    Its deliveries' states and how many copies came, such as `sending 1`.
+
+    Of Slack only the message in the channel counts. Of a feed it says how many papers are served
+    and how many are in its file, such as `4/0`.
     """
     with life.site.store.read() as conn:
         if medium == "feed":

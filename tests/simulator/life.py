@@ -1,7 +1,9 @@
-"""A whole installation being lived: what anybody may do to it, and what was done, for the oracle to know.
+"""A whole installation being lived.
 
-arXiv, the mail server and Slack are real servers on 127.0.0.1, the database is a real one, every pass is the
-product's own. A pass that is to die is a process of its own (see `deaths`).
+What anybody may do to it, and what was done, for the oracle to know.
+
+arXiv, the mail server and Slack are real servers on 127.0.0.1, the database is a real one, every
+pass is the product's own. A pass that is to die is a process of its own (see `deaths`).
 """
 
 from __future__ import annotations
@@ -141,10 +143,10 @@ class Left:
 class Life:
     """One installation from its first look on.
 
-    `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each pass read it,
-    `returned` which subscriptions somebody came back to, with how many passes there had been, `gone` those that
-    the file names no more. Slack refuses each place until a moment, the token as "", and each was last mended at
-    another; `report` is of the last whole pass.
+    `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each
+    pass read it, `returned` which subscriptions somebody came back to, with how many passes there
+    had been, `gone` those that the file names no more. Slack refuses each place until a moment, the
+    token as "", and each was last mended at another; `report` is of the last whole pass.
     """
 
     folder: Path
@@ -198,7 +200,10 @@ class Life:
         *,
         held_since: tuple[str, datetime] | None = None,
     ) -> None:
-        """Let a paper come out with the next announcement; one that was held, under the id it had long ago."""
+        """Let a paper come out with the next announcement.
+
+        One that was held, under the id it had long ago.
+        """
         id_, submitted = held_since or self._take_id()
         announced = plan_announcement(self.clock.now())
         fields = {"id": id_, "announced": announced, "abstract": f"We measure {word}."}
@@ -294,7 +299,10 @@ class Life:
         meanwhile: Callable[[], None] | None = None,
         wait: timedelta = _MINUTE,
     ) -> None:
-        """Live one pass after a while; something may happen at a point, or before a message is rendered."""
+        """Live one pass after a while.
+
+        Something may happen at a point, or before a message is rendered.
+        """
         self.clock.advance(wait)
         self.disturbed |= dict.fromkeys(self._edited, self.clock.now())
         self._edited.clear()
@@ -425,7 +433,10 @@ def living(
     old: int = 4,
     page_size: int = 5,
 ) -> Iterator[Life]:
-    """Begin a life in an empty folder, on an empty database: so many papers are known from its first look."""
+    """Begin a life in an empty folder, on an empty database.
+
+    So many papers are known from its first look.
+    """
     store = open_store(database, create=True)
     with store.begin() as conn:
         note_every_step(conn)

@@ -1,7 +1,9 @@
-"""What must always be true, held against a life after each step: by reading the database and what came out of it.
+"""What must always be true, held against a life after each step.
 
-Nothing here asks the product what ought to be: which paper matches, which turn has come, which state may
-follow which is said once more, from the wishes and the papers that the life made up.
+By reading the database and what came out of it.
+
+Nothing here asks the product what ought to be: which paper matches, which turn has come, which
+state may follow which is said once more, from the wishes and the papers that the life made up.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ class Broken(AssertionError):
 
 @dataclass
 class Watch:
-    """Holds one life to what was promised; what it saw before is kept, so that each thing is looked at once."""
+    """Holds one life to what was promised.
+
+    What it saw before is kept, so that each thing is looked at once.
+    """
 
     life: Life
     looks: int = 0
@@ -106,8 +111,9 @@ class Watch:
         """Look once more when all has had its time: nothing is owed to anybody."""
         self.look()
         with self.life.site.store.read() as conn:
-            # A mail that may have come twice already waits for the operator rather than come once more.
-            # What Slack refused for a week has failed: each such end is looked at when it comes.
+            # A mail that may have come twice already waits for the operator rather than come once
+            # more. What Slack refused for a week has failed: each such end is looked at when it
+            # comes.
             busy = ask(
                 conn,
                 "SELECT id, state, last_error FROM deliveries WHERE state NOT IN ('sent', 'suppressed') AND NOT"
@@ -147,7 +153,9 @@ class Watch:
                 fail("every attempt sends the same bytes", f"delivery {row.delivery}")
 
     def _look_at_order(self, row: Any) -> None:  # noqa: ANN401 - a row
-        """What was refused goes first, in its order: nothing newer for that place is sent before it.
+        """What was refused goes first, in its order.
+
+        Nothing newer for that place is sent before it.
 
         What may have arrived is held as well, but is never tried, and holds up nothing.
         """
@@ -308,7 +316,10 @@ class Watch:
             self._look_at_matches(conn, run.id, wishes, by_name, changes)
 
     def _find_missing(self, conn: Connection, at: datetime, file: File) -> dict[str, Wish]:
-        """Return the subscriptions that the file has named no more for a while: they must lose nothing."""
+        """Return the subscriptions that the file has named no more for a while.
+
+        They must lose nothing.
+        """
         ended = ask(conn, "SELECT name, ended_at FROM subscriptions WHERE state = 'ended'")
         since = {
             row.name: read_moment(row.ended_at) for row in ended if row.name not in file.wishes
@@ -377,7 +388,10 @@ class Watch:
             )
 
     def _look_at_digests(self, conn: Connection) -> None:
-        """A match is told in one digest, for good; a digest tells what was matched for it, in its turn."""
+        """A match is told in one digest, for good.
+
+        A digest tells what was matched for it, in its turn.
+        """
         rows = ask(conn, "SELECT * FROM matches ORDER BY match_run_id, subscription_id")
         now = {
             (row.match_run_id, row.subscription_id): (row.changes, row.digest_id) for row in rows
@@ -666,7 +680,10 @@ def choose(
     changes: dict[int, StoredChange],
     forgotten: set[str],
 ) -> set[int]:
-    """Say what of a query's outcome a subscription is told; a paper that was forgotten is not met first."""
+    """Say what of a query's outcome a subscription is told.
+
+    A paper that was forgotten is not met first.
+    """
     new, changed, gone = outcome
     chosen = set()
     for id_ in new:

@@ -57,7 +57,10 @@ def wanted(marker: Path) -> Path:
 
 
 class Weakness:
-    """The moment at which a fault shows: said through a file and waited in, as long as the battery asks for it."""
+    """The moment at which a fault shows.
+
+    Said through a file and waited in, as long as the battery asks for it.
+    """
 
     def __init__(self, marker: Path) -> None:
         self._marker = marker
@@ -73,7 +76,8 @@ class Weakness:
 class Fault:
     """A planted fault, in words, and the checks of which at least one must find it.
 
-    With `needs_death` it shows if a process dies at the wrong moment; `restarts` is how many starts it takes else.
+    With `needs_death` it shows if a process dies at the wrong moment; `restarts` is how many starts
+    it takes else.
     """
 
     what: str

@@ -1,6 +1,9 @@
-"""What becomes of each turn: an open one sends what comes, one that closed unchecked is told once, at the top.
+"""What becomes of each turn.
 
-Like the oracle, this asks the product nothing: turns and their names are said once more, by their phrases.
+An open one sends what comes, one that closed unchecked is told once, at the top.
+
+Like the oracle, this asks the product nothing: turns and their names are said once more, by their
+phrases.
 """
 
 from __future__ import annotations
@@ -61,7 +64,8 @@ def find_seen_from(when: str, turn: Turn) -> datetime:
 class TurnBook:
     """What is known of the turns of each subscription, noted after each pass that came to its end.
 
-    `left_open` holds the turns that a pass saw and nobody took; `owed` those of them that the next turn overtook.
+    `left_open` holds the turns that a pass saw and nobody took; `owed` those of them that the next
+    turn overtook.
     """
 
     left_open: dict[str, Turn] = field(default_factory=dict)

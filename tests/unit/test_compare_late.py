@@ -1,4 +1,7 @@
-"""arXiv answers from replicas and caches, some hours behind: what they show is the past, and no change."""
+"""arXiv answers from replicas and caches, some hours behind.
+
+What they show is the past, and no change.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,10 @@ STATES = st.lists(
 def test_replicas_behind_never_make_a_change_be_told_twice(
     states: list[tuple[str, ...]], looks: list[tuple[int, int]]
 ) -> None:
-    """One state a day, each adding to the last or replacing it; looks at any state up to two days behind."""
+    """One state a day, each adding to the last or replacing it.
+
+    Looks at any state up to two days behind.
+    """
     days = [
         replace(BEFORE, categories=("cs.PF", *extra), datestamp=DAY + timedelta(days=number))
         for number, extra in enumerate(states)

@@ -1,7 +1,9 @@
-"""What reads a stranger's text takes about twice as long for twice as much: patterns aside, see `test_patterns`.
+"""What reads a stranger's text takes about twice as long for twice as much.
 
-Lists that are searched again and again, texts that grow by a piece at a time, and loops that decode once more are
-quadratic as well. Each function gets texts that repeat what it looks for.
+Patterns aside, see `test_patterns`.
+
+Lists that are searched again and again, texts that grow by a piece at a time, and loops that decode
+once more are quadratic as well. Each function gets texts that repeat what it looks for.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ SPANS = [
     if " " not in span
 ]
 FAR = {("dead", "held"), ("sending", "suppressed")}
-"""Arrows of a whole pass of mails, and of a database that was restored: no event of one delivery."""
+"""Arrows of a whole pass of mails, and of a database that was restored.
+
+No event of one delivery.
+"""
 
 
 def test_the_rooms_are_the_layers_that_the_imports_keep_to() -> None:
@@ -51,7 +54,10 @@ def test_the_diagram_has_the_states_and_the_arrows_of_a_delivery() -> None:
 
 
 def write_list() -> str:
-    """Return the list of files: known lines as they are, a new module's from its docstring, none that is gone."""
+    """Return the list of files.
+
+    Known lines as they are, a new module's from its docstring, none that is gone.
+    """
     said, lines = (
         dict(re.findall(r"(?m)^- `(\S+)`: (.*)$", LIST)),
         defaultdict[str, list[str]](list),

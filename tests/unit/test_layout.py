@@ -1,4 +1,7 @@
-"""The house as seen from outside: what lies at the top, how long files are, what a help text costs."""
+"""The house as seen from outside.
+
+What lies at the top, how long files are, what a help text costs.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,10 @@ def list_nodes(path: Path) -> list[ast.AST]:
 
 @cache
 def find_strings(path: Path) -> list[tuple[bool, int, str]]:
-    """Return the strings of a file: whether each is a docstring, also one below a constant, its line and text."""
+    """Return the strings of a file.
+
+    Whether each is a docstring, also one below a constant, its line and text.
+    """
     prose = {id(node.value) for node in list_nodes(path) if isinstance(node, ast.Expr)}
     found = [one for one in list_nodes(path) if isinstance(one, ast.Constant)]
     return [

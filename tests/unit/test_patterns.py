@@ -1,7 +1,10 @@
-r"""Each regular expression is linear: whatever strangers write, twice as much takes about twice as long.
+r"""Each regular expression is linear.
 
-Python's `re` goes back and tries again. A pattern such as `\s+$` reads n blanks n times: 100 kB of blanks
-in one comment take seconds, and everything else waits. `tests.patterns` says how patterns and texts are found.
+Whatever strangers write, twice as much takes about twice as long.
+
+Python's `re` goes back and tries again. A pattern such as `\s+$` reads n blanks n times: 100 kB of
+blanks in one comment take seconds, and everything else waits. `tests.patterns` says how patterns
+and texts are found.
 """
 
 from __future__ import annotations

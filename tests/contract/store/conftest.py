@@ -1,7 +1,7 @@
 """An empty store for each test, on SQLite and on a real PostgreSQL.
 
-One database of each kind lasts the session and is emptied before each test; tests that change the schema
-ask for `own_url`.
+One database of each kind lasts the session and is emptied before each test; tests that change the
+schema ask for `own_url`.
 """
 
 from __future__ import annotations

@@ -117,7 +117,10 @@ class AlwaysDue:
 
 
 def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[str, int]:
-    """Make these the subscriptions of the file, with their saved queries; return their ids by name."""
+    """Make these the subscriptions of the file, with their saved queries.
+
+    Return their ids by name.
+    """
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
         sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, FILE, at)

@@ -1,4 +1,7 @@
-"""No feed is handed out as it was before a match run that was committed: on either database, from any desk."""
+"""No feed is handed out as it was before a match run that was committed.
+
+On either database, from any desk.
+"""
 
 from __future__ import annotations
 

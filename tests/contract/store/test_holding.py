@@ -1,4 +1,7 @@
-"""What is refused for a place or an account: who waits for whom, what is tried again, and in which order."""
+"""What is refused for a place or an account.
+
+Who waits for whom, what is tried again, and in which order.
+"""
 
 from __future__ import annotations
 

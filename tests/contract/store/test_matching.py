@@ -31,7 +31,10 @@ from tests.contract.store.made import NOW, make_paper, make_subscription, store_
 
 @pytest.fixture
 def site(store: Store, tmp_path: Path) -> Iterator[Site]:
-    """An installation on the store, with a subscription to what has `tail` in it; its first digest is owed."""
+    """An installation on the store, with a subscription to what has `tail` in it.
+
+    Its first digest is owed.
+    """
     file = tmp_path / "digest.toml"
     file.write_text(
         f'[arxiv]\ncontact = "ops@example.org"\n[store]\nurl = "sqlite:///{tmp_path}/other.db"\n'

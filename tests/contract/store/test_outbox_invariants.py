@@ -207,7 +207,8 @@ class Life:
             assert old.body is None or row.body == old.body or is_shorter, (
                 "every attempt sends the same bytes"
             )
-            # One that was refused for its size has no bytes until it is tried again; an operator may say it came.
+            # One that was refused for its size has no bytes until it is tried again; an operator
+            # may say it came.
             ends = () if row.share else (S.SENT,)
             assert row.body is not None or row.state not in (S.SENDING, S.UNKNOWN, *ends)
             if row.part and row.state in (S.CLAIMED, S.SENDING, S.SENT, S.UNKNOWN):

@@ -1,4 +1,7 @@
-"""People who subscribe by themselves: limits, letters, confirming, coming back, and what is left of them."""
+"""People who subscribe by themselves.
+
+Limits, letters, confirming, coming back, and what is left of them.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +162,10 @@ class Office:
         return found
 
     def like(self) -> None:
-        """Let the operator like a paper for the team and Ada one in all else; store the top tenth of a day."""
+        """Let the operator like a paper for the team and Ada one in all else.
+
+        Store the top tenth of a day.
+        """
         with self.store.begin() as conn:
             for due in load_subscriptions(conn):
                 paper = LibraryPaper(f"Liked in {due.subscription.title}", "", ArxivId(202611, 1))

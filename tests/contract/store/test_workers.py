@@ -1,4 +1,7 @@
-"""Who is at work, and at what: signs of life on the database's clock, and turns that one worker has alone."""
+"""Who is at work, and at what.
+
+Signs of life on the database's clock, and turns that one worker has alone.
+"""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def test_every_other_oai_answer_is_an_error_of_its_own_or_an_empty_list(name: st
 
 
 def test_author_lines_give_the_authors_arxiv_itself_reads_from_them() -> None:
-    # The page of the search and the page of the harvest were written from the same 503 papers; in both,
-    # the data has each backslash twice.
+    # The page of the search and the page of the harvest were written from the same 503 papers; in
+    # both, the data has each backslash twice.
     found = {
         paper.id: paper
         for paper in parse_atom(load(files("atom_current/*500entries*.xml")[0])).papers

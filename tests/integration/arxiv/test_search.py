@@ -17,7 +17,10 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Shelf:
-    """Papers of a search, the newest first and an hour between two; each request can be tampered with."""
+    """Papers of a search, the newest first and an hour between two.
+
+    Each request can be tampered with.
+    """
 
     def __init__(self, arxiv: ScriptedArxiv, count: int, total: int | None = None) -> None:
         self.papers = [(number, NEWEST - timedelta(hours=number)) for number in range(1, count + 1)]

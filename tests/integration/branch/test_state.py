@@ -1,4 +1,7 @@
-"""The state of an installation travels on a branch: who has it, what is in it, what if it is torn."""
+"""The state of an installation travels on a branch.
+
+Who has it, what is in it, what if it is torn.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An installation that has lived through a fortnight: lived through once, and copied for each test."""
+"""An installation that has lived through a fortnight.
+
+Lived through once, and copied for each test.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ FIRST_DIGEST = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 MORNINGS = [
     datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)
 ]
-"""Just after 09:00 in Berlin: the announcement of the evening before is there, and all digests are due."""
+"""Just after 09:00 in Berlin.
+
+The announcement of the evening before is there, and all digests are due.
+"""
 
 PAUSED_SINCE = MORNINGS[5]
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
@@ -130,7 +136,10 @@ def surrounded(folder: Path, now: datetime) -> Iterator[World]:
 
 
 def live_through(folder: Path) -> None:
-    """Live through the fortnight, in about two seconds; its database and feed are left in the folder."""
+    """Live through the fortnight, in about two seconds.
+
+    Its database and feed are left in the folder.
+    """
     with surrounded(folder, FIRST_DIGEST) as world:
         config = load_config(folder / "digest.toml", world.environ)
         with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:

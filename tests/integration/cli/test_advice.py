@@ -1,4 +1,7 @@
-"""What a screen advises can be pasted: each command is tried in the state that advises it, and helps."""
+"""What a screen advises can be pasted.
+
+Each command is tried in the state that advises it, and helps.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,10 @@ class Pasting:
         return answer
 
     def follow(self, screen: str, depth: int = 0) -> None:
-        """Call a screen, and in the state it leaves each command it advises; by night also what these advise."""
+        """Call a screen, and in the state it leaves each command it advises.
+
+        By night also what these advise.
+        """
         here = self._kept / str(depth)
         shutil.copytree(self._world.folder, here / "before")
         _, said = self.call(screen)

@@ -1,4 +1,7 @@
-"""Saved queries and subscriptions changed by command: what `digest.toml` says afterwards, and what is kept."""
+"""Saved queries and subscriptions changed by command.
+
+What `digest.toml` says afterwards, and what is kept.
+"""
 
 from __future__ import annotations
 

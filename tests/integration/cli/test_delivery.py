@@ -77,7 +77,10 @@ WHEN = "the next `digest run`, or at once if `digest serve` runs"
 
 
 def hold_two_by_a_typo(world: World, digest: Shell) -> None:
-    """Have two mails held, as a mistake in a template does; the mistake is mended when this returns."""
+    """Have two mails held, as a mistake in a template does.
+
+    The mistake is mended when this returns.
+    """
     world.mail.script.clear()
     template = world.folder / "templates" / "email" / "text.txt"
     template.parent.mkdir(parents=True)

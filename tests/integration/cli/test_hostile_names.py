@@ -1,4 +1,7 @@
-"""What strangers call their things: no control character of theirs reaches the terminal of the operator."""
+"""What strangers call their things.
+
+No control character of theirs reaches the terminal of the operator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""README and manual keep their word: commands run, blocks can be read, and tables hold what there is."""
+"""README and manual keep their word.
+
+Commands run, blocks can be read, and tables hold what there is.
+"""
 
 from __future__ import annotations
 

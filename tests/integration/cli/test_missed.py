@@ -45,7 +45,10 @@ class Outside:
         self.kept = self.folder / "state" / "digest" / "missed.db"
 
     def take_asked(self) -> list[str]:
-        """Return what was asked for since the last call: days, also those that tokens name, and ids."""
+        """Return what was asked for since the last call.
+
+        Days, also those that tokens name, and ids.
+        """
         asked = [dict(request.params) for request in self.arxiv.requests[self.seen :]]
         self.seen += len(asked)
         tokens = [parse_qs(unquote(one.get("resumptionToken", ""))) for one in asked]

@@ -1,4 +1,7 @@
-"""From one start to another: what `digest init --start` writes beside a digest.toml; where the history goes."""
+"""From one start to another: what `digest init --start` writes beside a digest.toml.
+
+Where the history goes.
+"""
 
 from __future__ import annotations
 

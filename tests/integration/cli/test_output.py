@@ -1,4 +1,7 @@
-"""Output that a full disk or a closed pipe does not take: a clear error, or none, and the work is done."""
+"""Output that a full disk or a closed pipe does not take.
+
+A clear error, or none, and the work is done.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def call(
     world: World, words: str, out: int | Path, err: int | Path = subprocess.PIPE
 ) -> tuple[int, str]:
-    """Run a command as a process with standard output and error led somewhere; return its code and its errors."""
+    """Run a command as a process with standard output and error led somewhere.
+
+    Return its code and its errors.
+    """
     leads = [one if isinstance(one, int) else os.open(one, os.O_WRONLY) for one in (out, err)]
     try:
         done = subprocess.run(  # noqa: S603 - our own command

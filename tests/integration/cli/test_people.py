@@ -44,7 +44,10 @@ def ask(site: Site, address: str, wish: SignupRequest) -> None:
 
 @pytest.fixture
 def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The installation with two people more, and a third who did not confirm: their letters wait."""
+    """The installation with two people more, and a third who did not confirm.
+
+    Their letters wait.
+    """
     monkeypatch.setenv("DIGEST_WEB_SIGNUP", "open")
     world.edit_config('when = "daily at 07:30', 'joinable = true\nwhen = "daily at 07:30')
     world.mail.script.reply(

@@ -1,4 +1,7 @@
-"""Digests in every shape, before they are sent and long after; and one sent to the operator alone."""
+"""Digests in every shape, before they are sent and long after.
+
+And one sent to the operator alone.
+"""
 
 from __future__ import annotations
 

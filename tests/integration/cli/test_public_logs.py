@@ -1,4 +1,7 @@
-"""What a workflow on GitHub prints can be read by all: it holds nobody's address and nobody's query."""
+"""What a workflow on GitHub prints can be read by all.
+
+It holds nobody's address and nobody's query.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ COMMANDS = (
 
 
 def prepare(world: World, seed: int) -> tuple[dict[str, str], list[str]]:
-    """Write a configuration of drawn texts; return the variables of its workflow, and what no log may hold."""
+    """Write a configuration of drawn texts.
+
+    Return the variables of its workflow, and what no log may hold.
+    """
     draw = random.Random(seed)  # noqa: S311 - no secrets
 
     def name() -> str:

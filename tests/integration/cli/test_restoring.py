@@ -1,4 +1,7 @@
-"""Backups, what a restored database takes as sent, and how it goes on: real mails, a real Slack, no double."""
+"""Backups, what a restored database takes as sent, and how it goes on.
+
+Real mails, a real Slack, no double.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Slack: the manifest holds what the client calls and no more; a check says what Slack says, and posts nothing."""
+"""Slack: the manifest holds what the client calls and no more.
+
+A check says what Slack says, and posts nothing.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ def inspect(slack: SlackReceiver, *to: str, token: str = "") -> list[Finding]:
 
 
 def use_all(slack: SlackReceiver, clock: ManualClock, channel: str) -> None:
-    """Do whatever the client ever does with a channel: look it up, post, answer in the thread, look back."""
+    """Do whatever the client ever does with a channel.
+
+    Look it up, post, answer in the thread, look back.
+    """
     transport = SlackTransport(token=slack.token, url=slack.url)
     id_ = transport.resolve(Destination.parse(f"slack:#{channel}"))
     post = make_post(channel=id_)

@@ -1,6 +1,9 @@
-"""A database of the release before, as a killed process left it: each start refuses it, is upgraded, and goes on.
+"""A database of the release before, as a killed process left it.
 
-The release that comes is made up. Its mail server is a new one, so that all mails counted came after the upgrade.
+Each start refuses it, is upgraded, and goes on.
+
+The release that comes is made up. Its mail server is a new one, so that all mails counted came
+after the upgrade.
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ EVENING = datetime(2026, 12, 2, 3, 47, tzinfo=UTC)
 """It is out."""
 
 OWED = dict.fromkeys(STATES, 0) | dict.fromkeys(("ready", "claimed", "sending", "unknown"), 1)
-"""Mails of the digest that was under way, by state: what may have arrived comes once more under its Message-ID."""
+"""Mails of the digest that was under way, by state.
+
+What may have arrived comes once more under its Message-ID.
+"""
 ALL = dict.fromkeys(STATES, 1) | {"suppressed": 0}
 
 

@@ -1,4 +1,7 @@
-"""The workbench around a query: how much it brings, what another wording changes, and why a paper matches."""
+"""The workbench around a query.
+
+How much it brings, what another wording changes, and why a paper matches.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     Words = tuple[str, ...]
 
 CHOSEN, FEWEST_PAPERS = 20, 3
-"""How many words, and how many phrases; and in how many papers each stands beside a formula, at least."""
+"""How many words, and how many phrases.
+
+And in how many papers each stands beside a formula, at least.
+"""
 
 NO_TEXT = re.compile(
     r"\\(?:begin|end|label|eqref|ref|cite[a-z]*|hspace|vspace)\*?\{[^}]*\}|\S*\\[\"'`^~=.]\S*"
@@ -59,7 +62,10 @@ def list_beside_formulas(text: str) -> Iterator[Words]:
 
 
 def choose(texts: list[str]) -> list[Words]:
-    """Return words and pairs of tokens that stand beside formulas; none is a command, or only holds a place."""
+    """Return words and pairs of tokens that stand beside formulas.
+
+    None is a command, or only holds a place.
+    """
     papers: defaultdict[Words, int] = defaultdict(int)
     for text in texts:
         for words in set(list_beside_formulas(text)):

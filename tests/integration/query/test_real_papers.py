@@ -122,7 +122,10 @@ def own_queries(paper: AnalysedPaper) -> Iterator[str]:
 
 
 def is_typed(word: str) -> bool:
-    """Whether people search for a word: neither a stop word nor one with the edge of a formula marked."""
+    """Whether people search for a word.
+
+    Neither a stop word nor one with the edge of a formula marked.
+    """
     return not is_stop_word(word) and EDGE not in word
 
 
@@ -147,7 +150,8 @@ def show_marked(paper: Paper, span: Span) -> str:
 def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPaper]) -> None:
     """Words side by side are asked for as a phrase, across line ends, formulas and accents.
 
-    Where two words are one thing to TeX, such as a formula, all of it is marked: then it must hold the phrase.
+    Where two words are one thing to TeX, such as a formula, all of it is marked: then it must hold
+    the phrase.
     """
     wrong, checked, wider = [], 0, 0
     for paper in odd:
@@ -166,7 +170,8 @@ def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPape
                 wider += sum(found != sought for found in shown)
                 if not spans or any(not _holds(found, sought) for found in shown):
                     wrong.append((str(paper.paper.id), pair, shown))
-    # A phrase is read with its formulas all joined or all apart: `b\bar b\to\gamma \gamma` mixes both.
+    # A phrase is read with its formulas all joined or all apart: `b\bar b\to\gamma \gamma` mixes
+    # both.
     assert wrong == [("1005.2809", ("bb̄", "γ"), [])]
     assert checked > 2_000
     assert wider < checked / 50

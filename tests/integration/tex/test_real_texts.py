@@ -66,7 +66,10 @@ def texts() -> tuple[str, ...]:
 
 
 def leave_words(text: str) -> str:
-    """Return what of a text is neither mathematics nor a command; of one with an odd dollar only the ends."""
+    """Return what of a text is neither mathematics nor a command.
+
+    Of one with an odd dollar only the ends.
+    """
     if len(re.findall(r"(?<!\\)\$", text)) % 2:
         text = f"{text[: text.find('$')]} {text[text.rfind('$') + 1 :]}"
     text = COMMANDS.sub(" ", FACES.sub(" ", MATHEMATICS.sub(" ", text)))

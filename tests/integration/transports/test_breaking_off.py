@@ -1,4 +1,7 @@
-"""A send is broken off from another thread before anything was handed over: at once, and nothing is in doubt."""
+"""A send is broken off from another thread before anything was handed over.
+
+At once, and nothing is in doubt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Slack's, Discord's and signed webhooks over real connections: what is posted, and what each answer means."""
+"""Slack's, Discord's and signed webhooks over real connections.
+
+What is posted, and what each answer means.
+"""
 
 from __future__ import annotations
 

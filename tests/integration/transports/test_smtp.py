@@ -110,7 +110,8 @@ def test_a_connection_lost_within_the_mails_body_delivered_nothing(open_mail: Op
     with WireServer(reads=200) as server:
         transport = open_mail(f"smtp://{server.address}")
         with pytest.raises(DeliveryError) as caught:
-            # More than the sockets' buffers hold, so that the cut is felt while the body is on its way.
+            # More than the sockets' buffers hold, so that the cut is felt while the body is on its
+            # way.
             transport.send(make_mail("x" * 70 + "\r\n" + ("y" * 70 + "\r\n") * 200_000), READER)
     assert not caught.value.ambiguous
     assert server.bodies == []

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 READER = Destination(DestinationKind.MAIL, "reader@example.org")
 CERTIFICATES = Path(__file__).parent / "certificates"
-"""A made-up authority, and a certificate of its for `elsewhere.example.org`. Both last a century."""
+"""A made-up authority, and a certificate of its for `elsewhere.example.org`.
+
+Both last a century.
+"""
 
 needs_openssl = pytest.mark.skipif(
     not has_openssl(), reason="the mail sink makes its certificate with openssl"

@@ -16,12 +16,13 @@ class WireServer:
     Args:
         offers: what EHLO lists.
         verdict: the reply to the final dot; None says nothing, and waits for the client to go.
-        weary: what it says to the next command after a mail it took, before it closes; "" for not a word.
+        weary: what it says to the next command after a mail it took, before it closes; "" for not a
+            word.
         reads: bytes of a mail's body read before the connection is cut; None for all.
         replies: how a command begins → what is said instead of yes; "" cuts the connection.
         context: TLS from the first byte.
-        dribbles: where it begins to send small pieces of an answer that never ends, and the piece: the greeting,
-            a command, `TLS` for the handshake, or `END` for the verdict.
+        dribbles: where it begins to send small pieces of an answer that never ends, and the piece:
+            the greeting, a command, `TLS` for the handshake, or `END` for the verdict.
     """
 
     def __init__(
@@ -87,7 +88,10 @@ class WireServer:
                     self._talk(cast("BinaryIO", stream))
 
     def _dribble(self, stream: BinaryIO, place: str) -> None:
-        """Begin here what never ends, if it is the place for it: until the client leaves, or the test is over."""
+        """Begin here what never ends, if it is the place for it.
+
+        Until the client leaves, or the test is over.
+        """
         if not self._dribbles[0] or not place.upper().startswith(self._dribbles[0]):
             return
         while not self._is_over:

@@ -82,7 +82,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture
 def desk(shared: Desk, tmp_path: Path) -> Iterator[Desk]:
-    """One for whoever changes something: a copy of the shared one's database, and a world of its own."""
+    """One for whoever changes something.
+
+    A copy of the shared one's database, and a world of its own.
+    """
     with (
         sqlite3.connect(shared.world.folder / "digest.db") as source,
         sqlite3.connect(tmp_path / "digest.db") as copy,

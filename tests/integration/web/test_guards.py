@@ -1,4 +1,7 @@
-"""The checklist of security, one test each: what must hold for every address there is or will be."""
+"""The checklist of security, one test each.
+
+What must hold for every address there is or will be.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def tokens(desk: Desk) -> dict[str, str]:
 
 
 def secret_paths(desk: Desk, token: str, but: str = "") -> Iterator[str]:
-    """Return the addresses at which a token is tried: all that begin with one letter, but those of a letter."""
+    """Return the addresses at which a token is tried.
+
+    All that begin with one letter, but those of a letter.
+    """
     for route in find_routes(create_app(desk.site)):
         if re.match(r"/\w/\{", route.path) and route.path[1] != but:
             yield route.path.replace("{token}", token).replace("{name}", f"{token}.atom")

@@ -499,7 +499,10 @@ def test_what_a_reader_wants_less_of_comes_later_and_as_before_once_it_is_undone
     ((_, text),) = house.live(hours=1)
 
     def read_order(day: int) -> list[str]:
-        """Let an announcement come with a paper on tail latency and two others; return their titles as sent."""
+        """Let an announcement come with a paper on tail latency and two others.
+
+        Return their titles as sent.
+        """
         titles = (
             f"Stopwatches ({day})",
             f"Sundials ({day})",

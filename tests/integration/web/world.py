@@ -1,4 +1,7 @@
-"""A small installation to be served: an arXiv of three papers, a mailbox, a Slack, and a digest.toml."""
+"""A small installation to be served.
+
+An arXiv of three papers, a mailbox, a Slack, and a digest.toml.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""Pages bent in every way: each reader gives a page or an `ArxivError`, and never a page that is not whole.
+"""Pages bent in every way.
 
-The ways, and what counts as whole, are those of `tests.battery.fuzz`, which does the same by the million.
+Each reader gives a page or an `ArxivError`, and never a page that is not whole.
+
+The ways, and what counts as whole, are those of `tests.battery.fuzz`, which does the same by the
+million.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A search cut by dates of submission: nothing lies between two parts, and nothing outside of all."""
+"""A search cut by dates of submission.
+
+Nothing lies between two parts, and nothing outside of all.
+"""
 
 from __future__ import annotations
 

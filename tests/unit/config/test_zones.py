@@ -1,4 +1,7 @@
-"""A sample of `.ci/battery zones`: turns around every change of the clocks, held against the wall clock itself."""
+"""A sample of `.ci/battery zones`.
+
+Turns around every change of the clocks, held against the wall clock itself.
+"""
 
 from zoneinfo import available_timezones
 

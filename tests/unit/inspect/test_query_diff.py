@@ -1,4 +1,7 @@
-"""Two wordings of a query held against each other: what is gained, lost and kept, and through which clause."""
+"""Two wordings of a query held against each other.
+
+What is gained, lost and kept, and through which clause.
+"""
 
 from __future__ import annotations
 

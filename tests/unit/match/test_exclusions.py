@@ -1,4 +1,7 @@
-"""What a subscription never hears of: papers by id, and what a query brings, as if each query ended in ANDNOT."""
+"""What a subscription never hears of.
+
+Papers by id, and what a query brings, as if each query ended in ANDNOT.
+"""
 
 from __future__ import annotations
 

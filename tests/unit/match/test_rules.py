@@ -1,4 +1,7 @@
-"""What entered a saved query, what changed in it, what left it; and what of that a subscription is told."""
+"""What entered a saved query, what changed in it, what left it.
+
+And what of that a subscription is told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A feed follows from what was matched and when: what moves its dates, its texts and its ids, and what not."""
+"""A feed follows from what was matched and when.
+
+What moves its dates, its texts and its ids, and what not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The shape of a digest: one order, whatever came first, every paper in it once, and headings that fit the day."""
+"""The shape of a digest.
+
+One order, whatever came first, every paper in it once, and headings that fit the day.
+"""
 
 from __future__ import annotations
 

@@ -400,7 +400,10 @@ def decide_early(
     awaited: bool = False,
     quiet: str = "",
 ) -> SlotDecision:
-    """Decide over a turn on announcement: Wednesday's was not taken, and Thursday's announcement is on its way."""
+    """Decide over a turn on announcement.
+
+    Wednesday's was not taken, and Thursday's announcement is on its way.
+    """
     hours = QuietHours.parse(quiet) if quiet else None
     coverage = replace(INCOMPLETE, is_awaited=awaited)
     waiting = subscribe("on announcement", quiet_hours=hours)

@@ -1,4 +1,7 @@
-"""Weeks of one subscription: whatever is changed and whatever breaks off, each match is told once and in time."""
+"""Weeks of one subscription.
+
+Whatever is changed and whatever breaks off, each match is told once and in time.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +195,10 @@ class Reader:
 
     @property
     def limit(self) -> timedelta:
-        """How long a match may wait when nothing shakes the subscription: nights and waits come on top."""
+        """How long a match may wait when nothing shakes the subscription.
+
+        Nights and waits come on top.
+        """
         return self.period + (11 + 13 * bool(self.subscription.quiet_hours)) * HOUR
 
 

@@ -1,8 +1,11 @@
-"""arXiv's search in small, from its documentation alone: what a text brings there, of a few made-up papers.
+"""arXiv's search in small, from its documentation alone.
 
-It shares nothing with `digest.query`: its own reader, from the right and without precedence; its own words,
-stemmed in titles and abstracts and never folded there; its own names, categories by their letters, DOIs by
-their case. What arXiv knows and its interfaces don't say (owners, submitters, ORCID) it doesn't know either.
+What a text brings there, of a few made-up papers.
+
+It shares nothing with `digest.query`: its own reader, from the right and without precedence; its
+own words, stemmed in titles and abstracts and never folded there; its own names, categories by
+their letters, DOIs by their case. What arXiv knows and its interfaces don't say (owners,
+submitters, ORCID) it doesn't know either.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Queries as people write them: read as they are meant, noted if that is not sure, or refused with what works."""
+"""Queries as people write them.
+
+Read as they are meant, noted if that is not sure, or refused with what works.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Forms of other tools, as people of three fields write them: refused with ours, read as ours, or remarked on.
+"""Forms of other tools, as people of three fields write them.
+
+Refused with ours, read as ours, or remarked on.
 
 Rows of `REFUSED` are what is typed, and the hint's query; "" if the only advice is to leave it out.
 """
@@ -358,7 +360,8 @@ REMARKED = [
 ]
 
 UNKNOWN = [
-    # a name that nobody knows before a colon, with a blank after it or without, and the text that can be quoted
+    # a name that nobody knows before a colon, with a blank after it or without, and the text that
+    # can be quoted
     ("BERT: Pre-training of Deep Transformers", '"BERT: Pre-training of Deep Transformers"'),
     ("object:M31", '"object:M31"'),
     ("gripper: robot AND cat:cs.RO", '"gripper: robot"'),

@@ -1,4 +1,7 @@
-"""What a query means to a paper: tables of single conditions, and a plain evaluator to agree with."""
+"""What a query means to a paper.
+
+Tables of single conditions, and a plain evaluator to agree with.
+"""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,7 @@
-"""Queries the way people write and paste them: what each is read as, and what its author is told."""
+"""Queries the way people write and paste them.
+
+What each is read as, and what its author is told.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""One person by full name: which printed names are theirs, how the name is spelled, what arXiv is asked."""
+"""One person by full name.
+
+Which printed names are theirs, how the name is spelled, what arXiv is asked.
+"""
 
 import pytest
 from hypothesis import example, given

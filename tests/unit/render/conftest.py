@@ -71,7 +71,10 @@ def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> 
 
 
 def plan_digest(count: int, abstracts: Abstracts = Abstracts.SHORT, **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Paper
-    """Plan a digest of some papers of eight categories; two of them were found by two saved queries."""
+    """Plan a digest of some papers of eight categories.
+
+    Two of them were found by two saved queries.
+    """
     entries = [
         make_entry(
             number,

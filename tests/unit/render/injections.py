@@ -1,7 +1,8 @@
 r"""Texts that would do harm if a renderer let them through, all made up.
 
-They are strangers' titles, names and comments, and an operator's queries: what comes alive in HTML, XML, mrkdwn,
-mail headers, MIME, templates, terminals, TeX, BibTeX, RIS and JSON, and letters that hide or turn others.
+They are strangers' titles, names and comments, and an operator's queries: what comes alive in HTML,
+XML, mrkdwn, mail headers, MIME, templates, terminals, TeX, BibTeX, RIS and JSON, and letters that
+hide or turn others.
 """
 
 from __future__ import annotations

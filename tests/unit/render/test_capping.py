@@ -1,4 +1,7 @@
-"""Over the cap: counted and linked, whatever the medium and the digest; nothing is silently left out."""
+"""Over the cap: counted and linked, whatever the medium and the digest.
+
+Nothing is silently left out.
+"""
 
 from __future__ import annotations
 

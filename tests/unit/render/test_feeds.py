@@ -1,4 +1,7 @@
-"""Feeds hold to their formats whatever papers say: the grammar of RFC 4287, and that of JSON Feed 1.1."""
+"""Feeds hold to their formats whatever papers say.
+
+The grammar of RFC 4287, and that of JSON Feed 1.1.
+"""
 
 import json
 from collections.abc import Sequence

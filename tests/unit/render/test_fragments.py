@@ -36,7 +36,10 @@ def templates() -> Counting:
 
 
 def _again(entry: DigestEntry) -> DigestEntry:
-    """Return an entry as another reading of the database gives it: equal, and another object throughout."""
+    """Return an entry as another reading of the database gives it.
+
+    Equal, and another object throughout.
+    """
     return replace(
         entry, paper=replace(entry.paper), reasons=tuple(replace(one) for one in entry.reasons)
     )

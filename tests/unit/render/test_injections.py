@@ -162,7 +162,10 @@ def _headed() -> Iterator[Digest]:
 
 
 def _alone() -> Iterator[Digest]:
-    """Yield a digest for each text: one paper per field with the text there alone, and in all of the digest."""
+    """Yield a digest for each text.
+
+    One paper per field with the text there alone, and in all of the digest.
+    """
     for text in INJECTIONS:
         entries = [make_entry_of(number, {name: text}) for number, name in enumerate(FIELDS, 1)]
         yield make_digest(entries, title=text, queries=((text, text),))

@@ -1,7 +1,10 @@
-"""Every piece of text of a mail can be read: in light, in dark, and where a mail reader turns our colours round.
+"""Every piece of text of a mail can be read.
 
-Contrast is WCAG 2.2's ratio of relative luminances (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio); AA
-asks for 4.5 and lets large text have less, of which no use is made.
+In light, in dark, and where a mail reader turns our colours round.
+
+Contrast is WCAG 2.2's ratio of relative luminances
+(https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio); AA asks for 4.5 and lets large text have less,
+of which no use is made.
 """
 
 from __future__ import annotations
@@ -77,7 +80,10 @@ def turn_channels(color: Color) -> Color:
 
 
 def turn_lightness(color: Color) -> Color:
-    """Turn a colour's lightness round (L* of CIELAB), as Outlook and Gmail do: hue and saturation about stay."""
+    """Turn a colour's lightness round (L* of CIELAB), as Outlook and Gmail do.
+
+    Hue and saturation about stay.
+    """
     luminance = measure_luminance(color)
     lightness = 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
     wanted = ((116 - lightness) / 116) ** 3 if lightness < 92 else (100 - lightness) / 903.3
@@ -103,7 +109,10 @@ def read_rules(css: str) -> dict[str, Styles]:
 
 
 def read_dark_rules(css: str) -> dict[str, Styles]:
-    """Return what dark mode says of each selector; every declaration there beats those in elements."""
+    """Return what dark mode says of each selector.
+
+    Every declaration there beats those in elements.
+    """
     block = re.search(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}", css, re.DOTALL)
     assert block
     assert block[1].count("!important") == block[1].count(";")

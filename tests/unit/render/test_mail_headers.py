@@ -1,6 +1,7 @@
 """Every rule of a digest's header fields, asserted on the bytes that are sent.
 
-Parsing them back would hide what mail readers choke on: Python's own parser undoes what its serialiser did wrong.
+Parsing them back would hide what mail readers choke on: Python's own parser undoes what its
+serialiser did wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a reader has of a mail: with eyes, with ears, as text, however many papers there are, and unobserved."""
+"""What a reader has of a mail.
+
+With eyes, with ears, as text, however many papers there are, and unobserved.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ DIGESTS = {
 
 @pytest.fixture(scope="module")
 def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Read:
-    """Renders a digest and reads it back: the message, its text with soft line breaks undone, its HTML."""
+    """Renders a digest and reads it back.
+
+    The message, its text with soft line breaks undone, its HTML.
+    """
 
     def read_mail(digest: Digest, links: Links = SAMPLE_LINKS) -> tuple[EmailMessage, str, str]:
         raw = renderer.render(digest, deliver("mailto:reader@example.org"), links, identity).body

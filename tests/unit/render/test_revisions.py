@@ -47,7 +47,10 @@ def show(before: str, after: str) -> str:
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[str, str]:
-    """Draw a text and what became of it: words put in, taken out or put in another's place, at its ends too."""
+    """Draw a text and what became of it.
+
+    Words put in, taken out or put in another's place, at its ends too.
+    """
     words = draw(st.lists(st.sampled_from(SOME), min_size=3, max_size=20))
     changed = list(words)
     for place in draw(st.lists(st.integers(0, len(words)), min_size=1, max_size=3)):

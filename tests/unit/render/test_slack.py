@@ -189,7 +189,10 @@ def test_changes_are_told_once_and_whole(
 
 
 def _paragraphs(source: str) -> list[str]:
-    """Divide a template where it may be divided: between its blocks, each with its own conditions and loops."""
+    """Divide a template where it may be divided.
+
+    Between its blocks, each with its own conditions and loops.
+    """
     pieces, depth, lines = [], 0, list[str]()
     for line in source.split("\n"):
         lines.append(line)

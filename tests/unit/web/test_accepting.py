@@ -1,4 +1,7 @@
-"""Who gets a page at the address of a feed: browsers. Each Accept field is that of a real program."""
+"""Who gets a page at the address of a feed.
+
+Browsers. Each Accept field is that of a real program.
+"""
 
 from __future__ import annotations
 
