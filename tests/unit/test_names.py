@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -24,12 +25,16 @@ GUIDES = [ROOT / "digest/README.md", *(ROOT / ".github").glob("*.md")]
 TEXTS = [*TEMPLATES, *(ROOT / "digest/manual").glob("*.md"), ROOT / "README.md"]
 FILES = [*SOURCES, *TEXTS, *GUIDES, *(ROOT / ".github").rglob("*.yml")]
 
-QUOTED = re.compile(
-    r"Bauer|CET|DIGEST_WEB_PORT|DocumentMapping.json|III|IN|INTEGER|Lindquell_K|M_ARENA_MAX|Piani|Páez|Schr[oö]dinger|Xue"
-    r"|YYMM.number|YYYYMM|ben|beta_s|controllers/\S+|cdm|cs.(LG|PL|PX|lg)|CS.pf|digest.toml|english|gener|generative|h0|jp"
-    r"|getrusage|holes|lambda|lambdacdm|music|musr|nbody|oper|(demo/)?papers.xml|postgresql_where|pyproject.toml|ruff|serre"
-    r"|services/\S+|smith_j|standard|uvx|x_a|xiao|xiaoming|xᵅ|xᵋ|Λ|₂"
+_QUOTED = (
+    *("Bauer", "CET", "DIGEST_WEB_PORT", "DocumentMapping.json", "III", "IN", "INTEGER", "jp"),
+    *("Lindquell_K", "M_ARENA_MAX", "Piani", "Páez", "Schr[oö]dinger", "Xue", "YYMM.number"),
+    *("YYYYMM", "ben", "beta_s", r"controllers/\S+", "cdm", "cs.(LG|PL|PX|lg)", "CS.pf", "ruff"),
+    *("digest.toml", "english", "gener", "generative", "h0", "getrusage", "holes", "lambda"),
+    *("lambdacdm", "music", "musr", "nbody", "oper", "(demo/)?papers.xml", "postgresql_where"),
+    *("pyproject.toml", "serre", r"services/\S+", "smith_j", "standard", "uvx", "x_a", "xiao"),
+    *("xiaoming", "xᵅ", "xᵋ", "Λ", "₂"),
 )
+QUOTED = re.compile("|".join(_QUOTED))
 """What docstrings quote as an example, and what is arXiv's, a database's or a machine's."""
 
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -55,111 +60,148 @@ def list_nodes(path: Path) -> list[ast.AST]:
     return [*ast.walk(read_tree(path))]
 
 
-@cache
-def find_strings(path: Path) -> list[tuple[bool, int, str]]:
-    """Return the strings of a file.
+class Text(NamedTuple):
+    """A string in code: its line, and whether it is a docstring, also one below a constant."""
 
-    Whether each is a docstring, also one below a constant, its line and text.
-    """
+    line: int
+    text: str
+    is_prose: bool
+
+
+@cache
+def find_strings(path: Path) -> list[Text]:
+    """Return the strings of a file."""
     prose = {id(node.value) for node in list_nodes(path) if isinstance(node, ast.Expr)}
-    found = [one for one in list_nodes(path) if isinstance(one, ast.Constant)]
-    return [
-        (id(one) in prose, one.lineno, one.value) for one in found if isinstance(one.value, str)
-    ]
+    texts = []
+    for node in list_nodes(path):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(Text(node.lineno, node.value, id(node) in prose))
+    return texts
 
 
 def find_prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the docstrings and comments of a file, or the comments of a template, each with its line."""
+    """Yield the docstrings and comments of a file, or the comments of a template, with lines."""
     text = path.read_text()
     if path in GUIDES:
         yield from enumerate(text.split("\n"), 1)
     elif path in TEMPLATES:
-        found = re.finditer(r"\{#.*?#\}", text, re.DOTALL)
-        yield from ((text[: one.start()].count("\n") + 1, one[0]) for one in found)
+        for comment in re.finditer(r"\{#.*?#\}", text, re.DOTALL):
+            line = text[: comment.start()].count("\n") + 1
+            yield line, comment[0]
     else:
-        yield from ((line, text) for is_doc, line, text in find_strings(path) if is_doc)
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        yield from ((one.start[0], one.string) for one in tokens if one.type == tokenize.COMMENT)
+        for found in find_strings(path):
+            if found.is_prose:
+                yield found.line, found.text
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
 
 
 def find_owned(node: ast.AST) -> Iterator[str]:
     """Yield what a module or a class holds, and the attributes that its methods set."""
     for one in getattr(node, "body", ()):
         yield getattr(one, "name", "")
-        inside = (
-            ast.walk(one)
-            if not isinstance(one, _DEFINITIONS) or isinstance(node, ast.ClassDef)
-            else ()
-        )
-        yield from (str(getattr(part, "id", getattr(part, "attr", ""))) for part in inside)
+        if isinstance(one, _DEFINITIONS) and not isinstance(node, ast.ClassDef):
+            continue
+        for part in ast.walk(one):
+            yield str(getattr(part, "id", getattr(part, "attr", "")))
+
+
+class Names:
+    """Each name in code, short strings, templates and the manual, and pairs with a point between."""
+
+    def __init__(self) -> None:
+        self.words = {*dir(builtins), *sys.stdlib_module_names, "self"}
+        self.pairs: set[tuple[str, str]] = set()
+
+    def add_source(self, path: Path) -> None:
+        parts = [part for part in list_parts(path) if part != "__init__"]
+        self.words.update(parts)
+        self.pairs.update(pairwise(parts))
+        for found in find_strings(path):
+            if not found.is_prose:
+                self.add_string(found.text)
+        for node in list_nodes(path):
+            self.add_node(node, parts[-1])
+
+    def add_string(self, text: str) -> None:
+        if " " not in text:
+            self.words.update(re.findall(_WORD, text))
+        self.pairs.update(_PAIR.findall(text))
+
+    def add_node(self, node: ast.AST, module: str) -> None:
+        for part in ("id", "attr", "arg", "name", "asname", "module"):
+            found = getattr(node, part, None)
+            if isinstance(found, str):
+                self.words.update(found.split("."))
+        if isinstance(node, ast.Attribute):
+            owner = node.value.func if isinstance(node.value, ast.Call) else node.value
+            name = getattr(owner, "id", "") or getattr(owner, "attr", "")
+            self.pairs.add((name, node.attr))
+        elif isinstance(node, (ast.ClassDef, ast.Module)):
+            name = getattr(node, "name", module)
+            self.pairs.update((name, owned) for owned in find_owned(node))
+
+    def add_text(self, path: Path) -> None:
+        pattern = _TAG if path in TEMPLATES else _SPAN
+        code = "\n".join(pattern.findall(path.read_text()))
+        self.words.update((path.stem, *re.findall(_WORD, code)))
+        self.pairs.update(_PAIR.findall(code))
 
 
 @cache
-def list_names(*, with_tests: bool) -> tuple[set[str], set[tuple[str, str]]]:
-    """Return each name in code, short strings, templates and the manual, and what is written after which point."""
-    names, pairs = {*dir(builtins), *sys.stdlib_module_names, "self"}, set[tuple[str, str]]()
+def list_names(*, with_tests: bool) -> Names:
+    names = Names()
     for path in SOURCES if with_tests else OURS:
-        parts = [part for part in list_parts(path) if part != "__init__"]
-        names.update(parts)
-        pairs.update(pairwise(parts))
-        for text in (text for is_doc, _, text in find_strings(path) if not is_doc):
-            names.update(re.findall(_WORD, text) if " " not in text else ())
-            pairs.update(_PAIR.findall(text))
-        for node in list_nodes(path):
-            found = [
-                getattr(node, part, None)
-                for part in ("id", "attr", "arg", "name", "asname", "module")
-            ]
-            names.update(word for one in found if isinstance(one, str) for word in one.split("."))
-            if isinstance(node, ast.Attribute):
-                before = node.value.func if isinstance(node.value, ast.Call) else node.value
-                pairs.add((getattr(before, "id", "") or getattr(before, "attr", ""), node.attr))
-            elif isinstance(node, (ast.ClassDef, ast.Module)):
-                pairs.update((getattr(node, "name", parts[-1]), name) for name in find_owned(node))
+        names.add_source(path)
     for path in TEXTS:
-        code = "\n".join((_TAG if path in TEMPLATES else _SPAN).findall(path.read_text()))
-        names.update((path.stem, *re.findall(_WORD, code)))
-        pairs.update(_PAIR.findall(code))
-    return names, pairs
+        names.add_text(path)
+    return names
 
 
 def is_known(span: str, *, with_tests: bool) -> bool:
     """Whether what stands between backticks is no name, or one that exists."""
-    if QUOTED.fullmatch(span) or _FILE.fullmatch(span):
-        return QUOTED.fullmatch(span) is not None or any(
-            str(path).endswith(f"/{span}") for path in FILES
-        )
-    names, pairs = list_names(with_tests=with_tests)
+    if QUOTED.fullmatch(span):
+        return True
+    if _FILE.fullmatch(span):
+        return any(str(path).endswith(f"/{span}") for path in FILES)
+    if not _NAME.fullmatch(span):
+        return True
+    names = list_names(with_tests=with_tests)
     parts = span.removesuffix("()").split(".")
-    if not _NAME.fullmatch(span) or pairs.issuperset(pairwise(parts)):
-        return not _NAME.fullmatch(span) or parts[0] in names
-    return (
-        parts[0] not in {path.stem for path in OURS}
-        and importlib.util.find_spec(parts[0]) is not None
-    )
+    if names.pairs.issuperset(pairwise(parts)):
+        return parts[0] in names.words
+    is_ours = parts[0] in {path.stem for path in OURS}
+    return not is_ours and importlib.util.find_spec(parts[0]) is not None
 
 
 @pytest.mark.parametrize(
     "paths", [OURS, SOURCES[len(OURS) :], TEMPLATES, GUIDES], ids=lambda paths: paths[0].name
 )
 def test_what_a_docstring_a_comment_or_a_guide_names_is_there(paths: list[Path]) -> None:
-    lines = [(f"{path}:{line}", text) for path in paths for line, text in find_prose(path)]
-    spans = [(place, span) for place, text in lines for span in _SPAN.findall(text)]
-    assert [found for found in spans if not is_known(found[1], with_tests=paths is not OURS)] == []
+    with_tests = paths is not OURS
+    unknown = []
+    for path in paths:
+        for line, text in find_prose(path):
+            for span in _SPAN.findall(text):
+                if not is_known(span, with_tests=with_tests):
+                    unknown.append((f"{path}:{line}", span))
+    assert unknown == []
 
 
 def test_no_module_goes_by_another_name_where_it_is_imported() -> None:
     modules = {".".join(list_parts(path)).removesuffix(".__init__") for path in SOURCES}
-    nodes = [(path, node) for path in SOURCES for node in list_nodes(path)]
-    imports = [
-        (path, node) for path, node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    renamed = [(path, node, one) for path, node in imports for one in node.names if one.asname]
-    names = [
-        (path, f"{getattr(node, 'module', '')}.{one.name}".lstrip("."))
-        for path, node, one in renamed
-    ]
-    assert [(path, name) for path, name in names if name in modules] == []
+    renamed = []
+    for path in SOURCES:
+        for node in list_nodes(path):
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            origin = getattr(node, "module", "")
+            for one in node.names:
+                name = f"{origin}.{one.name}".lstrip(".")
+                if one.asname and name in modules:
+                    renamed.append((path, name))
+    assert renamed == []
 
 
 def test_modules_are_named_by_nouns_not_by_what_is_done_in_them() -> None:
@@ -170,13 +212,13 @@ def test_constants_come_before_the_first_function_or_class_unless_they_need_it()
     for path in OURS:
         body = read_tree(path).body
         needed = {node.name for node in body if isinstance(node, _DEFINITIONS)}
-        first = next(
-            (place for place, node in enumerate(body) if isinstance(node, _DEFINITIONS)), len(body)
-        )
-        for node in (one for one in body[first:] if isinstance(one, (ast.Assign, ast.AnnAssign))):
+        places = [at for at, node in enumerate(body) if isinstance(node, _DEFINITIONS)]
+        first = places[0] if places else len(body)
+        for node in body[first:]:
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+                continue
             found = {one.id: one.ctx for one in ast.walk(node) if isinstance(one, ast.Name)}
             names = [name for name, context in found.items() if isinstance(context, ast.Store)]
-            assert needed & {*found} or not names[0].strip("_")[:1].isupper(), (
-                f"{path}:{node.lineno}: {names}"
-            )
+            is_constant = bool(names) and names[0].strip("_")[:1].isupper()
+            assert needed & {*found} or not is_constant, f"{path}:{node.lineno}: {names}"
             needed.update(names)

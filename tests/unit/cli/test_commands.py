@@ -58,7 +58,7 @@ def test_every_listing_can_be_had_as_json() -> None:
     listings = [command for path, command in COMMANDS.items() if path[-1:] == ("list",)]
     assert len(listings) == 5
     for command in listings:
-        assert "--json" in {name for one in command.params for name in one.opts}
+        assert any("--json" in parameter.opts for parameter in command.params)
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(
@@ -76,10 +76,10 @@ def test_each_commands_help_fits_80_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert run_cli([*path, "--help"]) == 0
+    if path == ("init",):
+        return  # its example is one long line
     shown = capsys.readouterr().out
-    assert max(map(len, shown.splitlines())) <= 80 or path == ("init",), (
-        "whose example is one long line"
-    )
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("line", "\n".join(EXAMPLES.values()).splitlines())
@@ -90,35 +90,45 @@ def test_each_example_can_be_read(line: str) -> None:
     while isinstance(command, click.Group):
         name, found, arguments = command.resolve_command(context, arguments)
         assert found is not None
-        context, command = click.Context(found, info_name=name, parent=context), found
+        context = click.Context(found, info_name=name, parent=context)
+        command = found
     command.parse_args(context, arguments)
 
 
 def read_calls(text: str) -> set[tuple[str, ...]]:
     """Return the words of each call of ours in backticks; what is filled in later is `X`."""
     joined = re.sub(r'"\s+f?"', "", text)
-    return {
-        tuple(re.sub(r"{[^}]*}", "X", call).split())
-        for call in re.findall(r"`digest ([a-z][^`]*)`", joined)
-    }
+    calls = set()
+    for call in re.findall(r"`digest ([a-z][^`]*)`", joined):
+        filled = re.sub(r"{[^}]*}", "X", call)
+        calls.add(tuple(filled.split()))
+    return calls
 
 
 def test_every_call_that_is_named_anywhere_is_a_command_that_exists_with_its_options() -> None:
-    root, unknown = Path(digest.__file__).parents[1], []
-    pages = [one for kind in ("*.py", "*.md") for one in (root / "digest").rglob(kind)]
-    pages += [
-        one for one in [*(root / "templates").rglob("*"), root / "README.md"] if one.is_file()
-    ]
+    root = Path(digest.__file__).parents[1]
+    pages = [*(root / "digest").rglob("*.py"), *(root / "digest").rglob("*.md")]
+    pages += [path for path in (root / "templates").rglob("*") if path.is_file()]
+    pages.append(root / "README.md")
+    unknown = []
     for page in pages:
         for words in read_calls(page.read_text(encoding="utf-8")):
-            path = next(words[:end] for end in range(len(words), -1, -1) if words[:end] in COMMANDS)
-            options = {"--help", *(name for one in COMMANDS[path].params for name in one.opts)}
-            flags = {word.partition("=")[0] for word in words if word.startswith("--")}
-            if (
-                not is_leaf(path) and words[len(path) :] not in {(), ("--help",), ("…",)}
-            ) or flags - options:
+            if not can_be_called(words):
                 unknown.append((page.name, " ".join(words)))
     assert unknown == []
+
+
+def can_be_called(words: tuple[str, ...]) -> bool:
+    """Whether words name a command with options that it has, or a group and nothing else."""
+    starts = [words[:end] for end in range(len(words), -1, -1)]
+    path = next(start for start in starts if start in COMMANDS)
+    if not is_leaf(path) and words[len(path) :] not in {(), ("--help",), ("…",)}:
+        return False
+    options = {"--help"}
+    for parameter in COMMANDS[path].params:
+        options.update(parameter.opts)
+    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+    return flags <= options
 
 
 def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
@@ -127,16 +137,17 @@ def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
 
 def test_an_unknown_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["run", "--dry-runn"]) == 2
-    assert "Did you mean --dry-run?" in capsys.readouterr().err.replace(
-        "'", ""
-    )  # as click's release has it
+    said = capsys.readouterr().err.replace("'", "")  # some releases of click write them
+    assert "Did you mean --dry-run?" in said
 
 
 @pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
 def test_each_replacement_is_a_command_that_exists_with_its_options(instead: str) -> None:
     words = [word for word in instead.split() if not word.isupper()]
     path = tuple(word for word in words if not word.startswith("-"))
-    options = {name for one in COMMANDS[path].params for name in one.opts}
+    options: set[str] = set()
+    for parameter in COMMANDS[path].params:
+        options.update(parameter.opts)
     assert {word for word in words if word.startswith("-")} <= options
 
 

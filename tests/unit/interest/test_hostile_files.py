@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from time import process_time
 
 import pytest
@@ -14,56 +15,75 @@ from digest.model.errors import ConfigurationError
 
 ENTRY = "@article{a,\n title = {Queues},\n year = 2020\n}\n"
 ITEM = '[{"title": "a", "abstract_inverted_index": {"a": '
-Repeat = Callable[[int], str]
 
-REPETITIVE: dict[str, Repeat] = {
-    "blank lines between entries": lambda size: f"{ENTRY}{chr(10) * size}{ENTRY}",
-    "blanks before a line": lambda size: " " * size + ENTRY,
-    "blank lines, then TeX": lambda size: f"{chr(10) * size}\\",
-    "lines with a blank": lambda size: " \n" * size,
-    "a long kind": lambda size: "@" + "a" * size,
-    "many kinds": lambda size: "@a" * size,
-    "kinds on lines": lambda size: "@a,\n\n" * size,
-    "kinds after braces": lambda size: "}@a" * size,
-    "kinds in parentheses": lambda size: ")@a(" * size,
-    "a long command": lambda size: "@misc{k, title = {{\\" + "a" * size + "{}}}}",
-    "nested commands": lambda size: "@misc{k, title = {" + "{\\a{" * size + "}" * (2 * size) + "}}",
-    "open commands": lambda size: "@misc{k, title = {" + "\\a {{}" * size + "}" * size + "}}",
-    "nested indices": lambda size: "@misc{k, title = {" + "_{a{}" * size + "}" * size + "}}",
-    "dollars": lambda size: "@misc{k, title = {" + "$" * (size + 1) + "}}",
-    "joined texts": lambda size: "@misc{k, title = " + '"x" # ' * size + '"y"}',
-    "joined macros": lambda size: "@string{a = " + "b # " * size + "c}" + ENTRY,
-    "open entries": lambda size: "@misc{k, title = {" * size,
-    "open fields": lambda size: "@misc{k,\n title = {" + "\na = {" * size,
-    "open quotes": lambda size: '@misc{k, title = "' + '{"' * size,
-    "closed braces": lambda size: "}" * size + ENTRY,
-    "fields": lambda size: "@misc{k, " + "a = 1, " * size + "}",
-    "commas": lambda size: "@misc{" + "," * size,
-    "commas on lines": lambda size: "@misc{k, a = {b}" + ",\n" * size,
-    "a key of words": lambda size: "@misc{" + "k " * size + "}",
-    "blanks before =": lambda size: "@misc{k" + " " * size + "= ",
-    "records that go on": lambda size: "TY  - JOUR\nTI  - x\n" + "more\n" * size,
-    "tags": lambda size: "TY  - JOUR\n" + "TI  - x\n" * size,
-    "records": lambda size: "TY  - JOUR\nER  - \n" * (size // 10),
-    "blanks after a type": lambda size: "TY" + " " * size,
-    "rows": lambda size: "title,doi\n" + "a\n" * (size // 10),
-    "open cells": lambda size: "title,doi\n" + '"\n' * size,
-    "odd cells": lambda size: "title,doi\n" + '"x"y\n' * (size // 10),
-    "a long cell": lambda size: 'title,doi\n"' + "a" * size,
-    "columns": lambda size: "title" + ",doi" * size,
-    "open lists": lambda size: "[" * size,
-    "items": lambda size: '{"title": "a"}\n' * (size // 10),
-    "a long title": lambda size: '[{"title": "' + "a" * size + '"}]',
-    "a long index": lambda size: ITEM + f"{[*range(size)]}}}}}]",
-    "ids": lambda size: "2101.00001 " * size,
-    "digits": lambda size: "2101.0000" * size,
-    "parts of an address": lambda size: "a." * size + "arxiv.org/abs/x",
-    "slashes": lambda size: "a-" * size + "/1234567/" * size,
-    "addresses": lambda size: "arxiv.org/abs/" * size,
-    "DOIs": lambda size: "doi:10.1000/" + "." * size,
-    "blanks after doi": lambda size: ("doi" + " " * 20) * size,
-    "marks of web pages": lambda size: "@misc{k, title = {" + "<p " * size + "}}",
-    "open marks": lambda size: "<" * size,
+
+@dataclass(frozen=True)
+class Repetition:
+    """A text that repeats a unit, and then its `closing` as often; of a long unit a `share` is enough."""
+
+    unit: str
+    before: str = ""
+    closing: str = ""
+    after: str = ""
+    share: int = 1
+
+    def __call__(self, size: int) -> str:
+        times = size // self.share
+        return self.before + self.unit * times + self.closing * times + self.after
+
+
+def write_long_index(size: int) -> str:
+    return ITEM + f"{[*range(size)]}}}}}]"
+
+
+REPETITIVE: dict[str, Callable[[int], str]] = {
+    "blank lines between entries": Repetition("\n", before=ENTRY, after=ENTRY),
+    "blanks before a line": Repetition(" ", after=ENTRY),
+    "blank lines, then TeX": Repetition("\n", after="\\"),
+    "lines with a blank": Repetition(" \n"),
+    "a long kind": Repetition("a", before="@"),
+    "many kinds": Repetition("@a"),
+    "kinds on lines": Repetition("@a,\n\n"),
+    "kinds after braces": Repetition("}@a"),
+    "kinds in parentheses": Repetition(")@a("),
+    "a long command": Repetition("a", before="@misc{k, title = {{\\", after="{}}}}"),
+    "nested commands": Repetition("{\\a{", before="@misc{k, title = {", closing="}}", after="}}"),
+    "open commands": Repetition("\\a {{}", before="@misc{k, title = {", closing="}", after="}}"),
+    "nested indices": Repetition("_{a{}", before="@misc{k, title = {", closing="}", after="}}"),
+    "dollars": Repetition("$", before="@misc{k, title = {$", after="}}"),
+    "joined texts": Repetition('"x" # ', before="@misc{k, title = ", after='"y"}'),
+    "joined macros": Repetition("b # ", before="@string{a = ", after="c}" + ENTRY),
+    "open entries": Repetition("@misc{k, title = {"),
+    "open fields": Repetition("\na = {", before="@misc{k,\n title = {"),
+    "open quotes": Repetition('{"', before='@misc{k, title = "'),
+    "closed braces": Repetition("}", after=ENTRY),
+    "fields": Repetition("a = 1, ", before="@misc{k, ", after="}"),
+    "commas": Repetition(",", before="@misc{"),
+    "commas on lines": Repetition(",\n", before="@misc{k, a = {b}"),
+    "a key of words": Repetition("k ", before="@misc{", after="}"),
+    "blanks before =": Repetition(" ", before="@misc{k", after="= "),
+    "records that go on": Repetition("more\n", before="TY  - JOUR\nTI  - x\n"),
+    "tags": Repetition("TI  - x\n", before="TY  - JOUR\n"),
+    "records": Repetition("TY  - JOUR\nER  - \n", share=10),
+    "blanks after a type": Repetition(" ", before="TY"),
+    "rows": Repetition("a\n", before="title,doi\n", share=10),
+    "open cells": Repetition('"\n', before="title,doi\n"),
+    "odd cells": Repetition('"x"y\n', before="title,doi\n", share=10),
+    "a long cell": Repetition("a", before='title,doi\n"'),
+    "columns": Repetition(",doi", before="title"),
+    "open lists": Repetition("["),
+    "items": Repetition('{"title": "a"}\n', share=10),
+    "a long title": Repetition("a", before='[{"title": "', after='"}]'),
+    "ids": Repetition("2101.00001 "),
+    "digits": Repetition("2101.0000"),
+    "parts of an address": Repetition("a.", after="arxiv.org/abs/x"),
+    "slashes": Repetition("a-", closing="/1234567/"),
+    "addresses": Repetition("arxiv.org/abs/"),
+    "DOIs": Repetition(".", before="doi:10.1000/"),
+    "blanks after doi": Repetition("doi" + 20 * " "),
+    "marks of web pages": Repetition("<p ", before="@misc{k, title = {", after="}}"),
+    "open marks": Repetition("<"),
+    "a long index": write_long_index,
 }
 
 
