@@ -41,7 +41,8 @@ def keep_digests(
     draw = random.Random(20_261_119)  # noqa: S311 - the same papers every time, and nothing secret
     sync_config(site)
     with site.store.begin() as conn:
-        writer, written = Writer(draw), 0
+        writer = Writer(draw)
+        written = 0
         for day in list_weekdays(days):
             at = datetime.combine(day, time(22), UTC)
             run_id = start_run(conn, source="harvest", at=at, window_from=day, is_bootstrap=True)

@@ -35,10 +35,8 @@ class KeptSite:
         if self._site is None or wanted != self._opened:
             self.close()
             config = load_config(path, dict(self.environ))
-            self._site, self._opened = (
-                open_site(config, clock, owner="test", jitter=lambda: 0.5),
-                wanted,
-            )
+            self._site = open_site(config, clock, owner="test", jitter=lambda: 0.5)
+            self._opened = wanted
         return self._site
 
     def close(self) -> None:

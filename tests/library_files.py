@@ -7,7 +7,8 @@ from typing import Final
 
 QUEUES = "Queues in the tail: how latency grows"
 STARS = "Cold stars near the Sun"
-ID, DOI = "2101.00001", "10.1093/mnras/stz123"
+ID = "2101.00001"
+DOI = "10.1093/mnras/stz123"
 
 Expected = list[tuple[str, str, str, str]]
 """Of each paper: title, id, DOI, abstract."""

@@ -178,7 +178,8 @@ def _list_calls(module: ModuleType) -> Iterator[tuple[ast.Call, str]]:
                 f"{module.__name__}:{node.lineno}: write `import re`: its patterns are found then"
             )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            name, held = node.func.attr, _look_up(node.func.value, module)
+            name = node.func.attr
+            held = _look_up(node.func.value, module)
             if held is re and name not in ("escape", "purge"):
                 yield node, name
 

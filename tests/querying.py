@@ -90,7 +90,8 @@ class QueryWriter:
     def write_author(self) -> str:
         """Return one author in one of the ways people write them."""
         parts = _UNQUOTABLE.sub(" ", self._pick_name()).split() or ["Nobody"]
-        first, last = parts[0], parts[-1]
+        first = parts[0]
+        last = parts[-1]
         forms = (f"au:{last}_{first[0]}", f'au:"{" ".join(parts)}"', f'au:"{last}"')
         return self._draw.choice(forms)
 
@@ -181,7 +182,8 @@ class QueryWriter:
     def _write_name(self) -> str:
         name = _UNQUOTABLE.sub(" ", self._pick_name())
         parts = name.split() or ["Nobody"]
-        first, last = parts[0], parts[-1]
+        first = parts[0]
+        last = parts[-1]
         forms = (
             f'au:"{name}"',
             f'au:"{last}, {first}"',

@@ -191,7 +191,8 @@ def merged_digest() -> Digest:
 
     Papers were replaced or withdrawn since, and not all of it is shown.
     """
-    revised, thursday = revised_entry(7), date(2026, 11, 19)
+    revised = revised_entry(7)
+    thursday = date(2026, 11, 19)
     entries = [make_entry(number, abstract="Short.") for number in (31, 32, 21, 11, 12)]
     if revised.before is not None:
         sequel = Sequel(Kind.REPLACEMENT, thursday, revised.before, StoredText(revised.paper))

@@ -82,7 +82,8 @@ def _live(world: World) -> None:
     world.mail.script.drop("END", match="unknown@")
     dying = (DeliveryState.SENDING, "papers")
     for claim in claims:
-        name, report = claim.destination.address.strip("#").partition("@")[0], DeliverReport()
+        name = claim.destination.address.strip("#").partition("@")[0]
+        report = DeliverReport()
         if name in dying:
             with (
                 patch.object(SmtpTransport, "send", side_effect=KeyboardInterrupt),

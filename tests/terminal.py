@@ -45,7 +45,8 @@ def hold_dialogue(
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
         os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    raw, seen = "", 0
+    raw = ""
+    seen = 0
     for words, line in typed:
         end = time.monotonic() + _PATIENCE
         while words not in (screen := _clean(raw))[seen:] or not screen.endswith(_PROMPTS):

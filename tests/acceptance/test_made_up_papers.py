@@ -140,7 +140,8 @@ def test_mail_slack_and_feed_tell_the_same_papers(
     later(clock, 3)
     here.run()
     mail = message_from_bytes(here.mail.wait_for(1)[0].raw, policy=policy.default)
-    plain, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    plain = mail.get_body(("plain",))
+    html = mail.get_body(("html",))
     assert plain is not None
     assert html is not None
     feed = feedparser.parse((here.folder / "feeds/perf.atom").read_bytes())

@@ -364,7 +364,8 @@ def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_pap
     here.environ["COLUMNS"] = "200"
     here.run()
     arxiv.faults.add("500", path="/oai", times=1000)
-    days, came = [TUESDAY + timedelta(days=number) for number in range(3)], dict[int, str]()
+    days = [TUESDAY + timedelta(days=number) for number in range(3)]
+    came = dict[int, str]()
     for number, day in enumerate(days):
         ids = range(30 + 10 * number, 40 + 10 * number)
         announce(arxiv, day, *(id_ for id_ in ids if id_ % 10 != 5))

@@ -43,7 +43,8 @@ def test_fifteen_real_papers_reach_mail_slack_and_feed_once(
     assert "Pınar Tözün" in text
     assert arxiv.violations == 0
 
-    mails, posts = len(here.mail.mails), len(here.slack.messages)
+    mails = len(here.mail.mails)
+    posts = len(here.slack.messages)
     again = here.run()
     assert again.deliver.total == 0
     assert (len(here.mail.mails), len(here.slack.messages)) == (mails, posts)

@@ -52,7 +52,8 @@ def write_papers() -> Iterator[DemoPaper]:
 def receive_mail() -> bytes:
     """Return the mail that the group's digest is."""
     with tempfile.TemporaryDirectory(prefix="digest-day-") as name, MailSink() as mail:
-        folder, clock = Path(name), ManualClock(ANNOUNCED - timedelta(days=1))
+        folder = Path(name)
+        clock = ManualClock(ANNOUNCED - timedelta(days=1))
         (folder / "lab.json").write_text(json.dumps(DAY["library"]), encoding="utf-8")
         with DemoArxiv(list(write_papers()), clock) as arxiv:
             text = write_config(

@@ -120,7 +120,8 @@ def read_inputs(battery: Battery, seed: int, first: int, count: int) -> Tally:
 
 def read_all(battery: Battery, seed: int, inputs: int, processes: int) -> Tally:
     """Read inputs 0 to `inputs` in several processes, and say what came of them."""
-    tally, begun = Tally(), time.monotonic()
+    tally = Tally()
+    begun = time.monotonic()
     with ProcessPoolExecutor(processes, initializer=os.nice, initargs=(_NICE,)) as pool:
         starts = range(0, inputs, _BATCH)
         batches = [

@@ -165,10 +165,8 @@ def swell(draw: random.Random, body: bytes, _: bytes) -> bytes:
     if not tags:
         return body + filling
     tag = draw.choice(tags)
-    at, ways = (
-        tag.end(1),
-        (b" a='" + filling + b"'", b" " * size, b" " + filling, b" a='' b=''" * (size // 20)),
-    )
+    at = tag.end(1)
+    ways = (b" a='" + filling + b"'", b" " * size, b" " + filling, b" a='' b=''" * (size // 20))
     if draw.random() < 0.5:
         return body[:at] + draw.choice(ways) + body[at:]
     flood = (

@@ -125,7 +125,8 @@ def _make_large(draw: random.Random) -> str:
 
 
 def _damage(draw: random.Random, text: str) -> str:
-    at, other = draw.randint(0, len(text)), draw.randint(0, len(text))
+    at = draw.randint(0, len(text))
+    other = draw.randint(0, len(text))
     start, end = sorted((at, other))
     match draw.randrange(6):
         case 0:

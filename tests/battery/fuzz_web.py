@@ -123,8 +123,11 @@ class Grammar:
     def __init__(self, seed: int, site: Site, world: World) -> None:
         self.draw = random.Random(seed)  # noqa: S311 - the same requests for the same seed
         self.app = create_app(site)
-        self.routes, self.shell = find_routes(self.app), find_shell(self.app).state.shell
-        self.site, self.world, self.mails = site, world, 0
+        self.routes = find_routes(self.app)
+        self.shell = find_shell(self.app).state.shell
+        self.site = site
+        self.world = world
+        self.mails = 0
         self.forms: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
         self.is_sound = False
         self.known: dict[str, list[str]] = {name: [] for name in FIELDS.split(" ")}
@@ -164,7 +167,8 @@ class Grammar:
 
     def make_value(self, name: str) -> str:
         """Return a value for a field: a sound one in a sound request, else often something else."""
-        draw, kind = self.draw, {"text": "q", "was": "q", "kind": "kinds"}.get(name, name)
+        draw = self.draw
+        kind = {"text": "q", "was": "q", "kind": "kinds"}.get(name, name)
         sound = SOUND.get(kind) or self.known.get(name)
         if sound and (self.is_sound or draw.random() < 0.4):
             return draw.choice(sound)
@@ -177,7 +181,8 @@ class Grammar:
 
         A right one most often, or one of another purpose, or a damaged one.
         """
-        roll, known = self.draw.random(), self.links.get(letter)
+        roll = self.draw.random()
+        known = self.links.get(letter)
         others = [token for tokens in self.links.values() for token in tokens]
         if known and roll < 0.75:
             return self.draw.choice(known)
@@ -216,18 +221,21 @@ class Grammar:
                 field for field in fields if field[0] == "token" or draw.random() < kept + 0.3
             ]
         else:
-            fields, more = [("token", make_form_token(self.shell, unquote(path)))], 7
+            fields = [("token", make_form_token(self.shell, unquote(path)))]
+            more = 7
         names = draw.sample(list(SOUND if self.is_sound else self.known), more)
         fields += [(name, self.make_value(name)) for name in names]
         return path, fields * (1 if self.is_sound else draw.choice((*[1] * 30, 2, 80)))
 
     def make_request(self) -> httpx.Request:
-        draw, path = self.draw, self.make_path()
+        draw = self.draw
+        path = self.make_path()
         self.is_sound = draw.random() < 0.4
         method = (
             draw.choice(METHODS) if draw.random() < 0.1 else draw.choice(("GET", "POST", "POST"))
         )
-        body, kind = b"", draw.choice(KINDS) if draw.random() < 0.08 else FORM
+        body = b""
+        kind = draw.choice(KINDS) if draw.random() < 0.08 else FORM
         if method == "GET" and draw.random() < 0.5:
             names = draw.sample(list(self.known), draw.randrange(1, 4))
             query = [(name, self.make_value(name)[:3_000]) for name in ("q", *names)]
@@ -265,7 +273,8 @@ async def ask(app: ASGIApp, request: httpx.Request) -> httpx.Response:
 
 def judge(path: str, answer: httpx.Response) -> str:
     """Say what is wrong about an answer, "" for nothing."""
-    status, policy = answer.status_code, answer.headers.get("content-security-policy", "")
+    status = answer.status_code
+    policy = answer.headers.get("content-security-policy", "")
     if (status >= 500 and path != "/readyz") or 300 <= status < 304 or "location" in answer.headers:
         return f"status {status}"
     return "" if "script-src 'self'" in policy else "no policy"
@@ -314,11 +323,13 @@ async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:
             *(ask(grammar.app, one) for one in asked), return_exceptions=True
         )
         for request, answer in zip(asked, answers, strict=True):
-            path, status = request.url.raw_path.decode().partition("?")[0], 500
+            path = request.url.raw_path.decode().partition("?")[0]
+            status = 500
             if isinstance(answer, BaseException):
                 wrong = "".join(traceback.format_exception(answer))
             else:
-                wrong, status = judge(path, answer), answer.status_code
+                wrong = judge(path, answer)
+                status = answer.status_code
                 grammar.learn(path, answer.text)
             counted["/".join(path.split("/")[:2])[:12], request.method, status] += 1
             if wrong:
@@ -361,7 +372,8 @@ def main(requests: int, seed: int, at_once: int, *, postgres: bool) -> None:
         site = world.open()
         stack.callback(site.close)
         run_pass(site)
-        grammar, began = Grammar(seed, site, world), monotonic()
+        grammar = Grammar(seed, site, world)
+        began = monotonic()
         found = asyncio.run(fuzz(grammar, requests, at_once))
         click.echo(
             f"{requests:,} requests to {len(grammar.routes)} addresses in {monotonic() - began:,.0f} s"

@@ -15,7 +15,8 @@ from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.fakes.pages import atom_entry, atom_feed
 
 _PAGE = atom_feed(atom_entry())
-_USUAL, _SLOW = (0.005, 0.06), (0.2, 0.5)
+_USUAL = (0.005, 0.06)
+_SLOW = (0.2, 0.5)
 
 
 @dataclass(frozen=True)

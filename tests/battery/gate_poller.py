@@ -78,7 +78,8 @@ def main(text: str) -> None:
     settings = PollerSettings(**json.loads(text))
     logging.basicConfig(level=logging.WARNING, filename=f"{settings.journal}.log")
     _shift_clock(settings.shift)
-    DawdlingGate.dawdle, DawdlingGate.is_careless = settings.dawdle, settings.plant == "no-age"
+    DawdlingGate.dawdle = settings.dawdle
+    DawdlingGate.is_careless = settings.plant == "no-age"
     if settings.plant == "host-clock":
         _now = _read_host_clock
     store = None
@@ -122,7 +123,8 @@ def _read_host_clock(clock: Clock | None) -> ColumnElement[float]:
 
 def _shift_clock(seconds: float) -> None:
     """Let this process's host be wrong about the time: whoever looks at its clock sees another."""
-    real, moment = time.time, dt.datetime
+    real = time.time
+    moment = dt.datetime
 
     class Shifted(moment):  # type: ignore[valid-type, misc]  # the class itself, under another name
         @classmethod

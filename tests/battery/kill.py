@@ -63,7 +63,9 @@ def run_battery(
     """Live through one battery in an empty folder; `fault` is the name of one that is planted."""
     readers = plan.list_readers()
     channels = tuple(channel for reader in readers for channel in reader.channels)
-    clock, press, marker = PacedClock(BEGIN), Press(plan.seed), folder / "now"
+    clock = PacedClock(BEGIN)
+    press = Press(plan.seed)
+    marker = folder / "now"
     with ExitStack() as stack:
         arxiv = stack.enter_context(DemoArxiv((), clock, pace=_PACE, is_strict=False))
         mail = stack.enter_context(CountingMail())

@@ -40,7 +40,8 @@ class Book:
     """Reads an installation's store; writes only what an operator would."""
 
     def __init__(self, store: Store, links: LinkMaker, names: list[str]) -> None:
-        self._store, self.names = store, names
+        self._store = store
+        self.names = names
         self.feed_tokens = {name: links.feed_token(name, 0) for name in names}
 
     @property

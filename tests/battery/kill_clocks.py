@@ -41,7 +41,9 @@ class HostClock:
     """
 
     def __init__(self, clock: PacedClock, file: Path, skew: float, seed: str) -> None:
-        self._clock, self._file, self._skew = clock, file, skew
+        self._clock = clock
+        self._file = file
+        self._skew = skew
         self._draw = random.Random(seed)  # noqa: S311 - the same clocks for the same seed
         self._off = 0.0
         self._library = find_library()

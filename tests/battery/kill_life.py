@@ -30,7 +30,9 @@ from tests.simulator.planted import wanted
 SHORTEST_LIFE = 3.0
 """Seconds a replica lives at least between two of its deaths."""
 
-_USUAL_LIFE, _LONG_LIFE, _LONG_LIVES = 8.0, 40.0, 0.25
+_USUAL_LIFE = 8.0
+_LONG_LIFE = 40.0
+_LONG_LIVES = 0.25
 """Seconds of work after which it dies at the latest, and how many are given longer.
 
 A look at arXiv keeps
@@ -113,7 +115,10 @@ class Life:
     def __init__(
         self, plan: KillPlan, world: World, replicas: list[Replica], tell: Callable[[str], object]
     ) -> None:
-        self._plan, self._world, self._replicas, self._tell = plan, world, replicas, tell
+        self._plan = plan
+        self._world = world
+        self._replicas = replicas
+        self._tell = tell
         self._draw = random.Random(plan.seed)  # noqa: S311 - the same decisions for the same seed
         self._dooms: dict[int, tuple[bool, float]] = {}
         self._ready_at: dict[int, tuple[int, float]] = {}
@@ -152,7 +157,8 @@ class Life:
         self._wait_until(world.book.has_begun, "the first look is complete")
 
     def _torment(self) -> None:
-        plan, tally = self._plan, self.tally
+        plan = self._plan
+        tally = self.tally
         for replica in self._replicas:
             self._doom(replica)
         if plan.at_marks:
@@ -186,7 +192,8 @@ class Life:
 
     def _restart(self) -> None:
         """Ask processes to stop and start them again, in the midst of delivering."""
-        tally, world = self.tally, self._world
+        tally = self.tally
+        world = self._world
         tally.restarted_after = world.book.last_delivery()
         tally.copies_before = world.book.count_copies(world.mail.arrivals, world.slack.arrivals)
         stops_at = {
@@ -243,7 +250,8 @@ class Life:
         return False
 
     def _kill_or_pause(self, replica: Replica, now: float) -> None:
-        plan, tally = self._plan, self.tally
+        plan = self._plan
+        tally = self.tally
         left = max(plan.kills - tally.kills, 0)
         if self._pauses_left and self._draw.random() < self._pauses_left / (
             self._pauses_left + left
@@ -325,7 +333,8 @@ class Life:
 
     def _is_told(self) -> bool:
         """Whether the last papers were found and matched, and all digests due were planned."""
-        book, clock = self._world.book, self._world.clock
+        book = self._world.book
+        clock = self._world.clock
         if self._fresh and not book.has_found(self._fresh):
             return False
         self.tally.known_by |= dict.fromkeys(self._fresh, clock.now())
@@ -382,7 +391,8 @@ class Life:
             self._wait_until(self._is_told, "a look that brings nothing is over")
 
     def _is_quiet(self) -> bool:
-        book, world = self._world.book, self._world
+        book = self._world.book
+        world = self._world
         arrived = {arrival.key for arrival in (*world.mail.arrivals, *world.slack.arrivals)}
         helped = book.help_held(arrived, world.clock.now())
         self.tally.helped += helped
@@ -445,7 +455,8 @@ class Life:
         return [entry[1] for entry in _ENTRY.finditer(answer.text) if _NOTICE not in entry[0]]
 
     def _describe(self) -> str:
-        tally, world = self.tally, self._world
+        tally = self.tally
+        world = self._world
         return (
             f"{tally.steps} steps · {world.book.planned:,} deliveries, {world.book.count_open():,} open · "
             f"{len(world.mail.arrivals):,} mails, {len(world.slack.messages):,} posts · {tally.kills} kills, "

@@ -55,7 +55,8 @@ class Evidence:
 
 def judge(seen: Evidence) -> KillVerdict:
     """Judge everything but what feeds say at the end (see `judge_feeds`)."""
-    verdict, rows = KillVerdict(), seen.book.list_rows()
+    verdict = KillVerdict()
+    rows = seen.book.list_rows()
     _judge_ends(verdict, rows, seen.arrived)
     _judge_copies(verdict, rows, seen)
     _judge_papers(verdict, seen.readers, seen.categories, seen.arrived)
@@ -132,7 +133,9 @@ def _judge_ends(verdict: KillVerdict, rows: list[Row], arrivals: list[Arrival]) 
 
 
 def _judge_copies(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
-    tally, mails, posts = seen.tally, seen.mails, seen.posts
+    tally = seen.tally
+    mails = seen.mails
+    posts = seen.posts
     attempts = {row.key: row.attempts for row in rows}
     for key, place, count in _count_arrivals(posts):
         if count > 1:
@@ -188,7 +191,8 @@ def _judge_papers(
 
 def _judge_turns(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
     """Daily readers are told at their first turn behind the moment a paper was found."""
-    slots, tally = {row.key: row.slot for row in rows}, seen.tally
+    slots = {row.key: row.slot for row in rows}
+    tally = seen.tally
     daily = {place for reader in seen.readers if reader.is_daily for place in reader.destinations}
     for arrival in seen.arrived:
         if arrival.place in daily and arrival.key in slots:
@@ -202,7 +206,8 @@ def _judge_turns(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
 
 def _judge_restarts(verdict: KillVerdict, seen: Evidence) -> None:
     """Orderly restarts leave nothing in doubt and send nothing twice."""
-    tally, book = seen.tally, seen.book
+    tally = seen.tally
+    book = seen.book
     outcomes = book.count_outcomes(after=tally.restarted_after)
     for outcome in ("unknown", "repeated", "found", "held", "sending"):
         if tally.restarts and outcomes[outcome]:

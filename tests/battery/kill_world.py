@@ -59,7 +59,8 @@ class PacedClock:
     is_simulated = True
 
     def __init__(self, begin: datetime) -> None:
-        self._begin, self._since = begin, time.monotonic()
+        self._begin = begin
+        self._since = time.monotonic()
         self._moved = timedelta(0)
         self.followers: list[Callable[[], None]] = []
 
@@ -142,7 +143,8 @@ class LossySlack(SlackReceiver):
         self, clock: PacedClock, channels: tuple[str, ...], *, seed: int, lossy: float
     ) -> None:
         super().__init__(clock, channels=channels, history_lag=1.0)
-        self._draw, self.lossy = random.Random(seed), lossy  # noqa: S311 - the same losses for the same seed
+        self._draw = random.Random(seed)  # noqa: S311 - the same losses for the same seed
+        self.lossy = lossy
         self.lost = self.limited = 0
 
     @property

@@ -59,7 +59,8 @@ class Tally:
         """Hold the index's answers to some queries against those of another, asked by the query's place."""
         found = PaperIndex(papers).find(queries)
         for key, (query, met) in enumerate(zip(queries, found, strict=True)):
-            ours, theirs = set(met), set(answer(key))
+            ours = set(met)
+            theirs = set(answer(key))
             self.met += len(theirs)
             if ours != theirs:
                 self.mismatches.append((query.text, sorted(ours ^ theirs)))

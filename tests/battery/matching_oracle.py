@@ -194,7 +194,8 @@ def _translate_category(condition: Condition) -> str:
 
 def _translate_words(condition: Condition) -> str:
     prefix = condition.prefix
-    column, is_stemmed = _STEMMED.get(prefix, _PLAIN[prefix]), prefix in _STEMMED
+    column = _STEMMED.get(prefix, _PLAIN[prefix])
+    is_stemmed = prefix in _STEMMED
     if condition.shape is Shape.EXACT:
         raise NotSharedError(condition.text)
     words = cut_words(condition.text)

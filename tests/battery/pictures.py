@@ -28,7 +28,8 @@ from tests.battery.browser import Sight, View, find_chromium, look, open_browser
 from tests.battery.full_day import receive_mail
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
-PHONE, DESK = 360, 1_000
+PHONE = 360
+DESK = 1_000
 TURNED_ROUND = (
     "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
 )
@@ -44,7 +45,8 @@ VIEWS = {
 README = {"day.png": View(390), "day-dark.png": View(390, is_dark=True)}
 """The README's pictures: two phones with the first screen of a full day, and the next."""
 
-_SCREEN, _FINE = 812, 2
+_SCREEN = 812
+_FINE = 2
 _PHONES = """<body style="margin: 0; display: flex; gap: 20px">
 <style>div {{ width: 390px; height: {height}px; border: 1px solid #8c959f80; border-radius: 24px }}</style>
 <div style="background: url({picture}) 0 0 / 390px no-repeat"></div>
@@ -90,7 +92,8 @@ def look_at(browser: Browser, html: str, name: str) -> Sight:
 
 def ignore_styles(html: str) -> str:
     """Return a mail as readers have it that take no style sheet and know of no dark mode."""
-    start, end = html.index("<style>"), html.index("</style>")
+    start = html.index("<style>")
+    end = html.index("</style>")
     return html[:start] + html[end:].removeprefix("</style>").replace("light dark", "light")
 
 

@@ -44,7 +44,9 @@ class Replica:
         command: list[str],
         clock: HostClock | None = None,
     ) -> None:
-        self.number, self._folder, self._clock = number, folder, clock
+        self.number = number
+        self._folder = folder
+        self._clock = clock
         self._environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
         self._command = [sys.executable, "-m", *command]
         self._process: subprocess.Popen[bytes] | None = None

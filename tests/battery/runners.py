@@ -96,7 +96,9 @@ class Fate:
 
 def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
     """Yield so many starts, as many as 400 in a year."""
-    draw, day, left = random.Random(seed), BEGIN + timedelta(days=1), runs  # noqa: S311 - drawn again for the same seed
+    draw = random.Random(seed)  # noqa: S311 - drawn again for the same seed
+    day = BEGIN + timedelta(days=1)
+    left = runs
     while left > 0:
         if draw.random() < 0.03:
             day += timedelta(days=draw.randrange(2, 9))
@@ -108,7 +110,8 @@ def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
             starts = ()
         for minutes in starts[:left]:
             left -= 1
-            struck, by = draw.random(), draw.choice(("git", "git", "git", "message", "time"))
+            struck = draw.random()
+            by = draw.choice(("git", "git", "git", "message", "time"))
             faults = (
                 "fail",
                 "lost",
@@ -166,15 +169,20 @@ class Run:
 class Battery:
     def __init__(self, folder: Path, seed: int, days: int, stack: ExitStack) -> None:
         draw = random.Random(seed)  # noqa: S311 - drawn again for the same seed
-        self.folder, self.clock, self.trap, self.length = folder, ManualClock(BEGIN), Trap(), 2.0
+        self.folder = folder
+        self.clock = ManualClock(BEGIN)
+        self.trap = Trap()
+        self.length = 2.0
         papers = list(make_papers(draw, BEGIN.date() - timedelta(days=9), days + 9))
         self.arxiv = stack.enter_context(DemoArxiv(papers, self.clock, pace=3.0, is_strict=False))
         self.mail = stack.enter_context(TrappedMail(self.trap))
         self.slack = stack.enter_context(TrappedSlack(self.trap, self.clock))
         self.hooks = Hooks(self.trap, draw)
-        self.arxiv.faults, self.slack.faults = Chance(KINDS, draw), Chance((*BEFORE, *AFTER), draw)
+        self.arxiv.faults = Chance(KINDS, draw)
+        self.slack.faults = Chance((*BEFORE, *AFTER), draw)
         hooks = stack.enter_context(LoopbackServer(self.hooks.take)).url
-        self.origin, key = Origin(folder), draw.randbytes(32)
+        self.origin = Origin(folder)
+        key = draw.randbytes(32)
         places = {
             "arxiv": self.arxiv.url,
             "mail": self.mail.url,
@@ -184,11 +192,13 @@ class Battery:
         self.origin.begin(write_installation(**places))
         self.secrets = make_secrets(hooks, b64encode(key).decode())
         self.seen = Evidence([paper for paper in papers if paper.announced > BEGIN], key)
-        self.verdict, self.runs = self.seen.verdict, list[Run]()
+        self.verdict = self.seen.verdict
+        self.runs = list[Run]()
 
     def start(self, *command: str, fate: Fate | None = None) -> Run:
         number = len(self.runs)
-        box, home = self.folder / f"box{number}", self.folder / f"home{number}"
+        box = self.folder / f"box{number}"
+        home = self.folder / f"home{number}"
         shutil.rmtree(self.folder / f"home{number - 6}", ignore_errors=True)
         box.mkdir()
         is_struck = fate and fate.signal and fate.by == "git"
@@ -217,7 +227,8 @@ class Battery:
         self._spoil(fate.arxiv_part, fate.lost_part)
         if fate.lost_mail >= 0:
             self.mail.script.drop("END", skip=fate.lost_mail)
-        mails, hasty = len(self.mail.arrivals), len(self.arxiv.violations)
+        mails = len(self.mail.arrivals)
+        hasty = len(self.arxiv.violations)
         run = self.start(*RUN, fate=fate)
         double = self.start(*RUN) if fate.is_double else None
         timer = threading.Timer(fate.share * self.length, run.strike, (fate.signal,))
@@ -304,7 +315,8 @@ class Battery:
                 self.verdict.accuse("hangs", run.box.name)
                 run.process.kill()
             time.sleep(0.02)
-        run.ended, code = time.monotonic(), run.process.returncode
+        run.ended = time.monotonic()
+        code = run.process.returncode
         if code == -signal.SIGKILL:
             self._note(run, "killed")
             if (run.box / "struck").exists():
@@ -380,7 +392,8 @@ def run_battery(
 def main(*, seed: int, runs: int, size: bool, days: int, folder: Path | None) -> None:
     """Live one battery, print its figures, and exit with 1 if anything is wrong."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    began, what = time.monotonic(), f"{days} days" if size else f"seed {seed}, {runs} starts"
+    began = time.monotonic()
+    what = f"{days} days" if size else f"seed {seed}, {runs} starts"
     with tempfile.TemporaryDirectory(prefix="runners-") as scratch:
         home = folder or Path(scratch)
         if size:

@@ -21,9 +21,12 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 
-A_DAY, _MATCHED, _KEPT = 1_500, 10, 7
+A_DAY = 1_500
+_MATCHED = 10
+_KEPT = 7
 _BEGIN = date(2026, 1, 5)
-_MOST_SNAPSHOT, _MOST_PUSHED = 6_000_000, 1_500_000_000
+_MOST_SNAPSHOT = 6_000_000
+_MOST_PUSHED = 1_500_000_000
 _TOLD_EVERY = 10
 
 
@@ -52,11 +55,9 @@ def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verd
     """
     made_of, texts = load_papers()
     tell(f"{A_DAY} papers a day, {made_of}, 365 days a year")
-    clock, origin, verdict = (
-        ManualClock(datetime.combine(_BEGIN, time(8, 40), tzinfo=UTC)),
-        Origin(folder),
-        Verdict(),
-    )
+    clock = ManualClock(datetime.combine(_BEGIN, time(8, 40), tzinfo=UTC))
+    origin = Origin(folder)
+    verdict = Verdict()
     seen = dict[Path, int]()
     with DemoArxiv((), clock) as arxiv, MailSink() as mail:
         one = {
@@ -73,7 +74,9 @@ def measure_size(folder: Path, days: int, tell: Callable[[str], object]) -> Verd
             "DIGEST_STORE_STATE_KEY": "A" * 43 + "=",
             "DIGEST_TEST_CLOCK": arxiv.clock_url,
         }
-        recent, total, sizes = list[list[DemoPaper]](), [0], [0]
+        recent = list[list[DemoPaper]]()
+        total = [0]
+        sizes = [0]
         for number in range(days):
             day = _BEGIN + timedelta(number)
             recent = [*recent[-_KEPT:], list(_publish(day - timedelta(days=1), texts, number))]

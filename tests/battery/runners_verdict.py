@@ -100,7 +100,8 @@ def _judge_copies(seen: Evidence, place: str, key: str, moments: list[float]) ->
 
 def _judge_papers(seen: Evidence) -> None:
     """Each paper is in one digest of each destination that wants it, and in no other."""
-    counts, accuse = seen.verdict.counts, seen.verdict.accuse
+    counts = seen.verdict.counts
+    accuse = seen.verdict.accuse
     told: dict[tuple[str, str], set[str]] = defaultdict(set)
     for one in seen.arrivals:
         for id_ in one.papers:
@@ -154,7 +155,9 @@ def judge_held(seen: Evidence) -> None:
 
 def _judge_secrets(seen: Evidence, origin: Origin) -> None:
     """Nothing that was pushed or printed has an address, a token, a key or a word of the query."""
-    counts, kinds, sizes = seen.verdict.counts, dict[str, str](), dict[str, int]()
+    counts = seen.verdict.counts
+    kinds = dict[str, str]()
+    sizes = dict[str, int]()
     texts = (
         *READERS,
         "quillon",

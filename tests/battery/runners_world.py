@@ -37,7 +37,8 @@ WORD = "quokkalith"
 READERS = tuple(f"reader{number:02d}.quillon@vexmoor.example" for number in range(12))
 """More than one round sends."""
 
-TOKEN, SIGNING = "xoxb-4417-sesquip", write_signing_key(bytes(range(32)))
+TOKEN = "xoxb-4417-sesquip"
+SIGNING = write_signing_key(bytes(range(32)))
 INCOMING = "/services/T000/B000/Xyzzy77Plugh"
 _GIT = shutil.which("git") or "git"
 _WRAPPER = """\
@@ -73,7 +74,9 @@ class Chance(Faults):
 
     def __init__(self, kinds: Collection[str], draw: random.Random) -> None:
         super().__init__(kinds)
-        self._draw, self._drawn, self.rate = draw, sorted(kinds), 0.0
+        self._draw = draw
+        self._drawn = sorted(kinds)
+        self.rate = 0.0
 
     def take(self, path: str) -> Fault | None:
         if self._draw.random() < self.rate:
@@ -84,10 +87,13 @@ class Chance(Faults):
 class Trap:
     """Strikes when so many more messages have arrived, before or after the last of them is kept."""
 
-    _left, _order = 0, ""
+    _left = 0
+    _order = ""
 
     def set(self, count: int, order: str, strike: Callable[[], object]) -> None:
-        self._left, self._order, self._strike = count, order, strike
+        self._left = count
+        self._order = order
+        self._strike = strike
 
     def spring(self, order: str) -> None:
         if order == self._order:
@@ -104,7 +110,8 @@ class SilentScript(Script):
 
     def __init__(self, trap: Trap) -> None:
         super().__init__()
-        self._trap, self.is_silent = trap, False
+        self._trap = trap
+        self.is_silent = False
 
     def take(self, step: Step, argument: str) -> Cue | None:
         if step is not Step.CONNECT or not self.is_silent:
@@ -120,7 +127,9 @@ class TrappedMail(CountingMail):
 
     def __init__(self, trap: Trap) -> None:
         super().__init__()
-        self._trap, self.script, self.tried = trap, SilentScript(trap), set[str]()
+        self._trap = trap
+        self.script = SilentScript(trap)
+        self.tried = set[str]()
 
     def keep(self, mail: ReceivedMail) -> int:
         self.tried.add(find_key(mail))
@@ -135,7 +144,8 @@ class TrappedSlack(SlackReceiver):
 
     def __init__(self, trap: Trap, clock: Clock) -> None:
         super().__init__(clock, token=TOKEN, history_lag=5.0)
-        self._trap, self._times = trap, list[float]()
+        self._trap = trap
+        self._times = list[float]()
 
     @property
     def arrivals(self) -> list[Arrival]:
@@ -158,7 +168,10 @@ class Hooks:
     """
 
     def __init__(self, trap: Trap, draw: random.Random) -> None:
-        self._trap, self._draw, self.rate, self.arrivals = trap, draw, 0.0, list[Arrival]()
+        self._trap = trap
+        self._draw = draw
+        self.rate = 0.0
+        self.arrivals = list[Arrival]()
 
     def take(self, request: Request) -> Answer:
         place = "slack-webhook:team" if request.path == INCOMING else "webhook:lab"
@@ -243,7 +256,8 @@ class Origin:
 
     def begin(self, text: str) -> None:
         """Make the repository, with a digest.toml, so that it keeps every object."""
-        work, wrapper = self.folder / "work", self.folder / "bin" / "git"
+        work = self.folder / "work"
+        wrapper = self.folder / "bin" / "git"
         wrapper.parent.mkdir(parents=True)
         wrapper.write_text(_WRAPPER.replace("GIT", _GIT), encoding="utf-8")
         wrapper.chmod(0o755)

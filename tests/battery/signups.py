@@ -100,7 +100,8 @@ class Office:
             "address": address,
             "token": secrets.derive_token(self.maker.secret, "form", "/subscribe", day),
         }
-        headers, began = {"Origin": ORIGIN, "X-Forwarded-For": client}, monotonic()
+        headers = {"Origin": ORIGIN, "X-Forwarded-For": client}
+        began = monotonic()
         answer = await self.http.post("/subscribe", data=fields, headers=headers)
         return answer.status_code, monotonic() - began
 
@@ -123,13 +124,12 @@ def opened() -> Iterator[Office]:
 async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], what: str) -> None:
     """Let requests come, each at a moment from the beginning, for an address and from a client."""
     with opened() as office:
-        clock, mails, sent_at, seen = (
-            office.world.clock,
-            office.world.mail,
-            EVENING,
-            len(office.world.mail.mails),
-        )
-        taken, left = defaultdict[str, list[datetime]](list), defaultdict[str, list[datetime]](list)
+        clock = office.world.clock
+        mails = office.world.mail
+        sent_at = EVENING
+        seen = len(office.world.mail.mails)
+        taken = defaultdict[str, list[datetime]](list)
+        left = defaultdict[str, list[datetime]](list)
         statuses = Counter[int]()
         for moment, address, client in sorted(plan):
             clock.sleep(max(0.0, (EVENING + moment - clock.now()).total_seconds()))
@@ -175,7 +175,8 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
     """Compare how long answers take for addresses that are subscribed and for others."""
     with opened() as office:
         with office.site.store.begin() as conn:
-            now, wish = office.site.clock.now(), SignupRequest().add_query("tail")
+            now = office.site.clock.now()
+            wish = SignupRequest().add_query("tail")
             for number in range(pairs):
                 asked = StoredSignup(
                     0, RequestKind.SUBSCRIBE, f"known{number}@example.org", wish, now, now
@@ -185,10 +186,8 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
         for number in range(pairs):
             for which in draw.sample(sorted(times), 2):
                 office.world.clock.sleep(45)
-                address, client = (
-                    f"{which}{number}@example.org",
-                    f"10.{number % 250}.0.{draw.randrange(1, 250)}",
-                )
+                address = f"{which}{number}@example.org"
+                client = f"10.{number % 250}.0.{draw.randrange(1, 250)}"
                 status, seconds = await office.ask(address, client)
                 times[which].append(seconds * 1000)
                 if status != 200:
@@ -203,7 +202,8 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
             bisect_right(ours, one) / pairs - bisect_right(theirs, one) / pairs
             for one in (*ours, *theirs)
         ]
-        distance, allowed = max(map(abs, places)), 1.36 * sqrt(2 / pairs)
+        distance = max(map(abs, places))
+        allowed = 1.36 * sqrt(2 / pairs)
         verdict.counts[
             f"pairs: Kolmogorov-Smirnov distance {distance:.4f}, by chance up to {allowed:.4f} (5 %)"
         ] = pairs
@@ -218,7 +218,8 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
             await office.ask(f"a{number}@example.org", "10.0.0.1")
         with office.site.store.begin() as conn:
             for number in range(10):
-                now, address = office.site.clock.now(), f"known{number}@example.org"
+                now = office.site.clock.now()
+                address = f"known{number}@example.org"
                 asked = StoredSignup(
                     0, RequestKind.SUBSCRIBE, address, SignupRequest().add_query("tail"), now, now
                 )
@@ -244,9 +245,11 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
         verdict.counts[f"links of mails: {kinds}"] = len(paths)
         with office.site.store.begin() as conn:
             conn.execute(delete(request_counts))
-        before, statuses = office.count_people(), Counter[str]()
+        before = office.count_people()
+        statuses = Counter[str]()
         for _ in range(visits):
-            path, method = draw.choice(paths), draw.choice(("GET", "HEAD", "POST", "POST"))
+            path = draw.choice(paths)
+            method = draw.choice(("GET", "HEAD", "POST", "POST"))
             headers = {
                 "Content-Type": draw.choice(KINDS),
                 **({"Origin": ORIGIN} if draw.random() < 0.5 else {}),
@@ -272,7 +275,8 @@ def main(requests: int, networks: int, pairs: int, visits: int, seed: int) -> No
 
     Half of the requests within three hours, the others within 40 days.
     """
-    draw, verdict = random.Random(seed), Verdict()  # noqa: S311 - no secret
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    verdict = Verdict()
     click.echo(f"seed {seed}")
     for what, addresses in (("one address", 1), ("2,000 addresses", 2_000)):
         plan = []

@@ -21,7 +21,8 @@ import click
 from digest.model.cadences import Cadence, CadenceKind
 from digest.plan.slots import latest_slot, next_slot
 
-FIRST, LAST = 2024, 2037
+FIRST = 2024
+LAST = 2037
 _STEP = timedelta(minutes=5)
 _AROUND = timedelta(days=3)
 _NEARBY = timedelta(minutes=30)
@@ -63,7 +64,8 @@ class Tally:
 def find_transitions(zone: str, first: int, last: int) -> Iterator[datetime]:
     """Yield the moments at which a zone's offset changes, from the beginning of a year to the end of another."""
     place = ZoneInfo(zone)
-    moment, end = datetime(first, 1, 1, tzinfo=UTC), datetime(last + 1, 1, 1, tzinfo=UTC)
+    moment = datetime(first, 1, 1, tzinfo=UTC)
+    end = datetime(last + 1, 1, 1, tzinfo=UTC)
     while moment < end:
         later = moment + timedelta(hours=12)
         if moment.astimezone(place).utcoffset() != later.astimezone(place).utcoffset():
@@ -110,7 +112,8 @@ def _times_around(transition: datetime, zone: str) -> Iterator[time]:
 def _try_time(zone: str, at: time, readings: list[tuple[datetime, datetime]], tally: Tally) -> None:
     expected = _read_turns(zone, at, readings, tally)
     cadence = Cadence(CadenceKind.CLOCK, at=at, zone=zone)
-    found, moment = {}, readings[0][0]
+    found = {}
+    moment = readings[0][0]
     while (slot := next_slot(cadence, None, moment)) is not None and slot.due_at <= readings[-1][0]:
         day = date.fromisoformat(slot.name)
         if day in found:
@@ -139,7 +142,8 @@ def _read_turns(
 ) -> dict[date, datetime]:
     """Return when the wall clock first shows a time of each date that begins and ends within the readings."""
     days = Counter(shown.date() for _, shown in readings)
-    first, last = min(days) + _DAY, max(days) - _DAY
+    first = min(days) + _DAY
+    last = max(days) - _DAY
     turns: dict[date, datetime] = {}
     day = first
     while day <= last:
@@ -164,7 +168,8 @@ def _read_turns(
 @click.option("--last", type=int, default=LAST, show_default=True)
 def main(*, first: int, last: int) -> None:
     """Try every zone, print what was tried, and exit with 1 where anything is wrong."""
-    begun, tally = timer.monotonic(), Tally()
+    begun = timer.monotonic()
+    tally = Tally()
     for zone in sorted(available_timezones()):
         if zone not in ("Factory", "localtime"):
             try_zone(zone, tally, first=first, last=last)

@@ -54,7 +54,8 @@ class Keyboard:
     """
 
     def __init__(self, page: Page) -> None:
-        self._page, self._keys = page, page.keyboard
+        self._page = page
+        self._keys = page.keyboard
 
     def press(self, target: Locator) -> None:
         self._reach(target)
@@ -73,7 +74,8 @@ class Keyboard:
     def _reach(self, target: Locator) -> None:
         """Press Tab until something has the focus, from where the focus is, and from the top again."""
         expect(target).to_be_visible()
-        before, turns = self._page.evaluate(_FOCUSED), 0
+        before = self._page.evaluate(_FOCUSED)
+        turns = 0
         while not target.evaluate("one => one === document.activeElement"):
             self._keys.press("Tab")
             now = self._page.evaluate(_FOCUSED)

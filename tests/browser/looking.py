@@ -105,7 +105,8 @@ class Windows:
 
     def __init__(self, browser: Browser) -> None:
         self.complaints: list[str] = []
-        self._browser, self._stack = browser, ExitStack()
+        self._browser = browser
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self

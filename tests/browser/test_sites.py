@@ -64,7 +64,8 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 def test_a_reader_finds_a_paper_by_its_title_and_walks_from_digest_to_digest(
     windows: Windows, address: str
 ) -> None:
-    page, asked = windows.open(), list[str]()
+    page = windows.open()
+    asked = list[str]()
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address}/index.html")
     check_page(page)

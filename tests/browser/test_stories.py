@@ -14,8 +14,10 @@ from tests.browser.world import World
 pytestmark = pytest.mark.timeout(300)
 
 ADDRESS = "ada@example.org"
-FIRST, SECOND = "tail latency", "queues"
-FIRST_FOUND, SECOND_FOUND = "Tail latency as of", "Queues that never drain"
+FIRST = "tail latency"
+SECOND = "queues"
+FIRST_FOUND = "Tail latency as of"
+SECOND_FOUND = "Queues that never drain"
 
 
 def words(text: str) -> re.Pattern[str]:
@@ -29,17 +31,25 @@ TRY = words("^try it|^show")
 BARS = words("30 days")
 RATE = words(r"about .+ paper.* a (day|week)")
 MAIL_FIELD = words("address")
-DAYS, HOUR, ZONE = words("^days|^when"), words("^hour|^time"), words("zone")
-SUBSCRIBE, CONFIRM = words("^subscribe"), words("^yes, subscribe me")
-CHECK_YOUR_MAIL, CONFIRMED = words("check your mail"), words("you are subscribed|subscribed")
-EDIT, SAVE = words("^edit"), words("^save")
+DAYS = words("^days|^when")
+HOUR = words("^hour|^time")
+ZONE = words("zone")
+SUBSCRIBE = words("^subscribe")
+CONFIRM = words("^yes, subscribe me")
+CHECK_YOUR_MAIL = words("check your mail")
+CONFIRMED = words("you are subscribed|subscribed")
+EDIT = words("^edit")
+SAVE = words("^save")
 CHOOSE, LESS, TAKE_BACK, BACK = map(
     words, ("^open your last", "^less like", "^undo: less", "your subscriptions")
 )
 DIFFERENCE = words("gained.+lost|lost.+gained")
-PAUSE, PAUSED = words("^pause"), words("paused")
-UNSUBSCRIBE, UNDO = words("^unsubscribe"), words("^undo|subscribe again")
-UNSUBSCRIBED, UNDONE = words("you are unsubscribed"), words("subscribed again|you are subscribed")
+PAUSE = words("^pause")
+PAUSED = words("paused")
+UNSUBSCRIBE = words("^unsubscribe")
+UNDO = words("^undo|subscribe again")
+UNSUBSCRIBED = words("you are unsubscribed")
+UNDONE = words("subscribed again|you are subscribed")
 
 
 @dataclass

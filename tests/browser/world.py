@@ -34,7 +34,8 @@ from tests.integration.web.world import EVENING
 NOW = EVENING
 """Thursday's announcement is out, and so are those of the 30 days before it."""
 
-KNOWN, TO_COME = timedelta(days=30), timedelta(days=30)
+KNOWN = timedelta(days=30)
+TO_COME = timedelta(days=30)
 
 TEAM = "perf-team"
 """A subscription of the operator's file that people may join; its digests are public."""
@@ -52,7 +53,8 @@ _BY_CHANCE = 10
 def write_papers(around: date) -> Iterator[DemoPaper]:
     """Yield the papers of 30 days before a date and 30 after it, two of each announcement as stories need them."""
     draw = random.Random(20_261_119)  # noqa: S311 - the same papers every time, and nothing secret
-    writer, real = Writer(draw), list(list_papers())
+    writer = Writer(draw)
+    real = list(list_papers())
     draw.shuffle(real)
     numbers: dict[str, int] = {}
     day = around - KNOWN
@@ -119,7 +121,8 @@ class World:
 
     def next_mail(self, address: str, within: int = 4) -> EmailMessage:
         """Let time pass until one more mail comes to an address, so many days at most, and return it."""
-        before, until = len(self.mails(address)), self.clock.now() + timedelta(days=within)
+        before = len(self.mails(address))
+        until = self.clock.now() + timedelta(days=within)
         self.run_pass()
         while len(self.mails(address)) == before:
             assert self.clock.now() < until, f"no mail came to {address} within {within} days"

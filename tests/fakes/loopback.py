@@ -175,7 +175,8 @@ class _Server(ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Bind without asking the name servers what 127.0.0.1 is called, which may take a second."""
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+        self.server_name = "127.0.0.1"
+        self.server_port = self.server_address[1]
 
     def serve(self) -> None:
         """Take connections until it is to stop, without looking at a clock in between."""
@@ -204,7 +205,8 @@ class _Server(ThreadingHTTPServer):
     def hang_up(self) -> None:
         """End idle keep-alive connections, which would otherwise outlive the server."""
         with self._lock:
-            connections, threads = list(self._open.values()), list(self._handling)
+            connections = list(self._open.values())
+            threads = list(self._handling)
         for connection in connections:
             _shut(connection)
         for thread in threads:
@@ -283,9 +285,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.close_connection = answer.ending is not Ending.WHOLE
         if answer.ending is Ending.TRICKLE_HEAD:
-            wire, self.wfile = self.wfile, io.BytesIO()
+            wire = self.wfile
+            self.wfile = io.BytesIO()
             self.end_headers()
-            head, self.wfile = self.wfile.getvalue(), wire
+            head = self.wfile.getvalue()
+            self.wfile = wire
             self._trickle(head + answer.body)
             return
         self.end_headers()

@@ -125,7 +125,8 @@ class MailSink:
             return len(self._mails)
 
     async def _live(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
         context = self._certificate.load() if self._certificate else None
         server = await self._loop.create_server(
             lambda: _Session(

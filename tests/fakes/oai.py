@@ -34,9 +34,11 @@ def answer_oai(
 
     A token is good until the end of its day.
     """
-    arguments, at = dict(params), format_moment(moment)
+    arguments = dict(params)
+    at = format_moment(moment)
     asked = " ".join(f"{name}={quoteattr(value)}" for name, value in params)
-    verb, token = arguments.get("verb"), arguments.get("resumptionToken", "")
+    verb = arguments.get("verb")
+    token = arguments.get("resumptionToken", "")
     if verb == "Identify":
         return oai_answer("<Identify><repositoryName>arXiv</repositoryName></Identify>", at, asked)
     if token:
@@ -68,7 +70,8 @@ def _list_records(  # noqa: PLR0917 - what was asked, and what the answer is mad
     at = format_moment(moment)
     listed = [paper for paper in papers if date_record(paper) >= arguments.get("from", "")]
     skip = int(arguments.get("skip", 0))
-    page, rest = listed[skip : skip + page_size], listed[skip + page_size :]
+    page = listed[skip : skip + page_size]
+    rest = listed[skip + page_size :]
     if not page:
         return oai_error("noRecordsMatch", "The request results in an empty list.", at)
     following = (

@@ -16,7 +16,8 @@ INTERNAL_ERROR = (
     "The server encountered an internal error and was unable to complete your request. "
     "Either the server is overloaded or there is an error in the application."
 )
-MOMENT, ASKED = "2026-11-20T04:05:06Z", 'verb="ListRecords"'
+MOMENT = "2026-11-20T04:05:06Z"
+ASKED = 'verb="ListRecords"'
 
 
 def format_moment(moment: datetime) -> str:

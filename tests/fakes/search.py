@@ -51,17 +51,21 @@ def answer_search(
     paper. Of the entries the part `keep` is really sent; a negative number denies that there are
     any.
     """
-    query, ids = params.get("search_query", "").strip(), params.get("id_list", "").strip()
-    start, size = int(params.get("start", 0)), int(params.get("max_results", 10))
+    query = params.get("search_query", "").strip()
+    ids = params.get("id_list", "").strip()
+    start = int(params.get("start", 0))
+    size = int(params.get("max_results", 10))
     key = _SORT_KEYS[params.get("sortBy", "relevance")]
     if size == 0 or size > PAGING_WALL or start >= PAGING_WALL:
         raise SearchRefusal(INTERNAL_ERROR, status=500, page=_ERRORS)
     papers = _find_by_id(ids, archive) if ids else [show(state) for state in archive("")]
     found = sorted(_match(query, papers), key=lambda paper: paper.id)
     found.sort(key=key, reverse=params.get("sortOrder", "descending") == "descending")
-    page, total = found[start : start + size], len(found)
+    page = found[start : start + size]
+    total = len(found)
     if keep is not None:
-        page, total = page[: round(len(page) * max(keep, 0))], total if keep >= 0 else 0
+        page = page[: round(len(page) * max(keep, 0))]
+        total = total if keep >= 0 else 0
     return write_page(page, start=start, size=size, total=total, moment=moment)
 
 

@@ -251,7 +251,8 @@ class SlackReceiver:
         return self._show_page(found[::-1], form)
 
     def _read_replies(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        channel, ts = self._find_readable(form, "channels:history"), str(form.get("ts") or "")
+        channel = self._find_readable(form, "channels:history")
+        ts = str(form.get("ts") or "")
         thread = self.workspace.find_messages(channel.id, ts)
         if not thread:
             raise SlackRefusal("thread_not_found")
@@ -259,7 +260,8 @@ class SlackReceiver:
         return self._show_page([m for m in thread if m.ts == ts or m in visible], form)
 
     def _list_visible(self, form: Mapping[str, Any]) -> list[SlackMessage]:
-        oldest, latest = _read_ts(form, "oldest", 0), _read_ts(form, "latest", math.inf)
+        oldest = _read_ts(form, "oldest", 0)
+        latest = _read_ts(form, "latest", math.inf)
         bounds = (oldest, latest) if _is_true(form.get("inclusive")) else ()
         ripe = self._clock.now().timestamp() - self._history_lag
         return [
@@ -310,7 +312,8 @@ def _is_true(value: object) -> bool:
 def _cut_page(
     rows: Sequence[dict[str, Any]], form: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], str]:
-    start, limit = int(form.get("cursor") or 0), int(form.get("limit") or 100)
+    start = int(form.get("cursor") or 0)
+    limit = int(form.get("limit") or 100)
     return list(rows[start : start + limit]), str(start + limit) if len(
         rows
     ) > start + limit else ""

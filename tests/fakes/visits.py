@@ -50,7 +50,8 @@ class Visits:
     def receive(self, request: Request, decide: Callable[[str], tuple[Answer, str]]) -> Answer:
         """Note a request and return its answer; `decide` takes the violation, and gives the fault's name, too."""
         with self._lock:
-            at, gap = self._clock.now(), self._measure_gap()
+            at = self._clock.now()
+            gap = self._measure_gap()
             violation = "pace" if gap is not None and gap < self._pace - _TOLERANCE else ""
             answer, fault = decide(violation)
             self._visits.append(

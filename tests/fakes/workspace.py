@@ -15,7 +15,9 @@ from typing import Any
 from digest.model.clock import Clock
 from tests.fakes.blocks import MOST_TEXT_BYTES, check_blocks, list_texts, measure_text
 
-TEAM, BOT_USER, BOT = "T000DEMO", "U000DIGEST", "B000DIGEST"
+TEAM = "T000DEMO"
+BOT_USER = "U000DIGEST"
+BOT = "B000DIGEST"
 TEXT_LIMIT = 40_000
 METADATA_LIMIT = 8_000
 _EVENT_NAME = re.compile(r"[a-z][a-z0-9_]*")

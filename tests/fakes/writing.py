@@ -82,7 +82,8 @@ _COMMENTS = (
     "{pages} pages, comments welcome",
     "To appear in Unhurried Research",
 )
-_SHARE_CROSS_LISTED, _SHARE_WITH_PLACE = 0.35, 0.3
+_SHARE_CROSS_LISTED = 0.35
+_SHARE_WITH_PLACE = 0.3
 
 
 class Manuscript(NamedTuple):

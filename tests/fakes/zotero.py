@@ -72,7 +72,8 @@ class Zotero(LoopbackServer):
             listed = [
                 one for one in listed if (one["itemType"] in types) is not only.startswith("-")
             ]
-        start, limit = int(request.param("start", "0")), min(int(request.param("limit", "25")), 100)
+        start = int(request.param("start", "0"))
+        limit = min(int(request.param("limit", "25")), 100)
         page = [
             {"key": one["key"], "version": 1, "data": one} for one in listed[start : start + limit]
         ]

@@ -35,8 +35,12 @@ OLD = 16
 NOON = START.replace(day=3, hour=12)
 """When the look that meets the fault is made: the evening before, an announcement came out."""
 
-FIRST_NEW, LAST_NEW, HELD = 1, 7, 4
-REPLACED, CROSS_LISTED, WITHDRAWN = "2602.00005", "2602.00006", "2602.00007"
+FIRST_NEW = 1
+LAST_NEW = 7
+HELD = 4
+REPLACED = "2602.00005"
+CROSS_LISTED = "2602.00006"
+WITHDRAWN = "2602.00007"
 
 QUERIES = {"perf": "cat:cs.PF"}
 
@@ -69,7 +73,8 @@ class FaultyArxiv(DemoArxiv):
 
     def mend(self) -> None:
         self.faults.clear()
-        self.bend, self.behind = None, timedelta()
+        self.bend = None
+        self.behind = timedelta()
         self.hidden.clear()
         self.unknown.clear()
 

@@ -64,8 +64,11 @@ class Story:
 
 def tell_story() -> Story:
     """Make up two months of announcements, Sunday to Thursday except a holiday, with held papers and versions."""
-    story, draw = Story(), random.Random(4)  # noqa: S311 - the same papers every time
-    numbers, day, recent = Counter[str](), FIRST_ANNOUNCEMENT, list[DemoPaper]()
+    story = Story()
+    draw = random.Random(4)  # noqa: S311 - the same papers every time
+    numbers = Counter[str]()
+    day = FIRST_ANNOUNCEMENT
+    recent = list[DemoPaper]()
     while announcement_moment(day) <= BACK:
         if has_announcement(day):
             fresh = list(_announce(day, numbers, draw))
@@ -128,7 +131,8 @@ class Pause:
 
         What came out, and what was revised, each as it is now.
         """
-        before, after = STORY.at(self.last_look), STORY.at(BACK)
+        before = STORY.at(self.last_look)
+        after = STORY.at(BACK)
         return {
             (
                 str(Kind.NEW if id_ not in before and state.version == 1 else Kind.REPLACEMENT),

@@ -351,7 +351,8 @@ def test_a_search_that_is_answered_oddly_is_gone_on_with_to_its_end(
 def test_papers_that_come_in_between_two_pages_push_none_out_and_come_with_the_next_look(
     count: int, times: int, paging: World
 ) -> None:
-    public, asked = set(paging.expected), list[Request]()
+    public = set(paging.expected)
+    asked = list[Request]()
     numbers = iter(range(8, 8 + count * times))
 
     def bend(request: Request) -> Answer | None:

@@ -27,7 +27,8 @@ from tests.integration.web.world import EVENING, World, make_paper, wait_until
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-PAPERS, LAB = "slack:C000PAPERS", "slack:C000LAB000"
+PAPERS = "slack:C000PAPERS"
+LAB = "slack:C000LAB000"
 CHANNEL = SlackChannel("C000PAPERS", "papers")
 TITLES = (
     "Tail latency on shared GPUs",
@@ -452,7 +453,8 @@ def listening(
     ) as server:
         tables = []
         for path, kind in kinds.items():
-            name, url = path.strip("/"), f"{server.url}{path}"
+            name = path.strip("/")
+            url = f"{server.url}{path}"
             if kind == "webhook":
                 tables.append(f'\n[webhooks.{name}]\nurl = "{url}"\n')
                 world.environ[f"DIGEST_WEBHOOKS_{name.upper()}_SECRET"] = SECRET
@@ -549,7 +551,8 @@ def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
         runs.append(days.run("run"))
         clock.set(clock.now() + HOUR)
     assert [one.returncode for one in runs] == [4, 4, 4]
-    status, shown = days.run("status"), days.run("delivery", "show", "1")
+    status = days.run("status")
+    shown = days.run("delivery", "show", "1")
     said = [" ".join(one.stdout.split()) for one in (*runs, status)]
     assert {tuple(ADVISED.findall(text)) for text in said} == {("delivery retry --held",)}
     assert ADVISED.findall(" ".join(shown.stdout.split())) == ["delivery retry --held"]

@@ -136,7 +136,8 @@ def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connecti
 def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refused(
     world: World, database: str, request: pytest.FixtureRequest
 ) -> None:
-    later, never = ("reader-7@", "reader-33@"), ("reader-8@",)
+    later = ("reader-7@", "reader-33@")
+    never = ("reader-8@",)
     for name in later:
         world.mail.script.reply("RCPT", "451 4.2.1 try later", match=name)
     for name in never:
@@ -160,8 +161,10 @@ def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refuse
 def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
     world: World, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    has_begun, has_failed = threading.Event(), threading.Event()
-    begin, send = begin_sending, SmtpTransport.send
+    has_begun = threading.Event()
+    has_failed = threading.Event()
+    begin = begin_sending
+    send = SmtpTransport.send
 
     def begin_once(*given: Any) -> Any:  # noqa: ANN401 - passed on
         if has_begun.is_set() and not has_failed.is_set():

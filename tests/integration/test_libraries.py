@@ -24,7 +24,8 @@ from tests.fakes.mail import MailSink
 from tests.fakes.zotero import KEY, FakeLibrary, Zotero
 from tests.integration.faulty import FaultyArxiv, World, list_past
 
-OLD, GONE = "1601.00001", "1601.00002"
+OLD = "1601.00001"
+GONE = "1601.00002"
 BIB = r"""@article{by_id, title = {Of the library}, eprint = {2602.00001}, archiveprefix = {arXiv}}
 @article{by_doi, title = {Of the library}, doi = {10.1000/MADE.2}}
 @article{asked, title = {Of the library}, eprint = {1601.00001}, archiveprefix = {arXiv}}
@@ -143,7 +144,8 @@ def test_a_library_that_cannot_be_read_keeps_its_state_and_is_told_once(
     world: World, content: bytes | None
 ) -> None:
     world.look()
-    first, file = read_stored(world), world.folder / "lab.bib"
+    first = read_stored(world)
+    file = world.folder / "lab.bib"
     file.unlink()
     if content is not None:
         file.write_bytes(content)
@@ -202,7 +204,8 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
 
         def look(hours: int, *, by_hand: bool = False) -> list[str]:
             world.clock.advance(timedelta(hours=hours))
-            before, troubles = len(zotero.visits), world.look(anyway=by_hand).libraries.troubles
+            before = len(zotero.visits)
+            troubles = world.look(anyway=by_hand).libraries.troubles
             asked.append(len(zotero.visits) - before)
             return troubles
 

@@ -18,7 +18,8 @@ from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World
 
-ROWS, LISTED = 30, 25
+ROWS = 30
+LISTED = 25
 """Rows of an announcement, and of an OAI-PMH page.
 
 As at arXiv, the former takes a little more than the latter.

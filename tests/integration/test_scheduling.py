@@ -216,7 +216,8 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
 
 def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:
     world.write_config(to=("file:feed.atom", "file:site/"))
-    path, first = world.folder / "feed.atom", world.folder / "site" / "index.html"
+    path = world.folder / "feed.atom"
+    first = world.folder / "site" / "index.html"
     with scheduled(world, SELDOM | {"plan": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
         wait_until(

@@ -35,7 +35,8 @@ def test_each_query_is_asked_for_as_it_is_whenever_a_check_is_due(world: World) 
     assert told_ids(world.run()) == []
     assert sorted(world.asked()) == ["(abs:tail AND cat:cs.PF)", "cat:cs.PF"]
     id_ = world.come_out(101)
-    told, before = world.run_on(3, 0), len(world.asked())
+    told = world.run_on(3, 0)
+    before = len(world.asked())
     told += [one for hour in range(1, 24) for one in world.run_on(3, hour)]
     assert told == [id_]
     assert len(world.asked()) - before == len(FEW) * len(POLL_TIMES)

@@ -168,7 +168,8 @@ def test_nor_is_a_feed_or_another_file_of_a_feeds_name(world: World, name: str, 
 def test_a_page_is_known_as_sent_by_who_finds_it_whatever_it_links_to_by_now(
     tmp_path: Path,
 ) -> None:
-    transport, to = FolderTransport(root=tmp_path), Destination.parse("file:site/")
+    transport = FolderTransport(root=tmp_path)
+    to = Destination.parse("file:site/")
     page = Message(
         "text/html", b'<head>\n<meta name="generator" content="Digest ">as sent', "key-1", "p.html"
     )

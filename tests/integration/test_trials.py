@@ -175,7 +175,8 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
     site: Site, monkeypatch: pytest.MonkeyPatch, meanwhile: int
 ) -> None:
     monkeypatch.setattr("digest.inspect.trial.MEANWHILE", meanwhile)
-    gate, read = threading.Event(), read_snapshot
+    gate = threading.Event()
+    read = read_snapshot
 
     def read_late(*arguments: Any) -> PaperSnapshot:  # noqa: ANN401 - as the real one
         assert gate.wait(30)

@@ -36,7 +36,8 @@ class Receiver:
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, request: Request) -> Answer:
-        name, moment = request.headers["webhook-id"], int(request.headers["webhook-timestamp"])
+        name = request.headers["webhook-id"]
+        moment = int(request.headers["webhook-timestamp"])
         signed = Webhook(SECRET).sign(
             name, datetime.fromtimestamp(moment, UTC), request.body.decode()
         )

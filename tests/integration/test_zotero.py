@@ -25,7 +25,8 @@ NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
 @pytest.fixture
 def zotero() -> Iterator[Zotero]:
-    mine, group = FakeLibrary(), FakeLibrary(is_public=True)
+    mine = FakeLibrary()
+    group = FakeLibrary(is_public=True)
     names = {"T": ("Thesis", False), "C": ("Chapter 2", "T"), "N": ("Thesis notes", False)}
     mine.collections = [
         {"key": key, "name": name, "parentCollection": up} for key, (name, up) in names.items()
@@ -51,7 +52,8 @@ def fetch(
     zotero: Zotero, source: str, version: str = "", *, key: str = KEY, deadline: float = 20.0
 ) -> tuple[LibraryReading, float]:
     """Return what is read, nothing if nothing has changed, and the seconds waited for it."""
-    clock, wire = ManualClock(NOON), Wire({}, deadline=deadline, limit=10_000_000)
+    clock = ManualClock(NOON)
+    wire = Wire({}, deadline=deadline, limit=10_000_000)
     reading = fetch_zotero(
         wire, f"{zotero.url}/", key, ZoteroSource.parse(source), version, clock=clock
     )
@@ -59,7 +61,8 @@ def fetch(
 
 
 def test_a_library_is_read_with_all_that_zotero_knows_of_its_papers(zotero: Zotero) -> None:
-    slow, queues = ArxivId.parse("2101.00001"), ArxivId.parse("hep-th/9901001")
+    slow = ArxivId.parse("2101.00001")
+    queues = ArxivId.parse("hep-th/9901001")
     assert fetch(zotero, "zotero:1")[0] == LibraryReading(
         (
             LibraryPaper("Slow GPUs", "They are slow.", slow, "10.1000/x", "Thesis/Chapter 2"),
@@ -115,7 +118,8 @@ def test_a_library_that_has_not_changed_costs_one_request(zotero: Zotero, source
 
 
 def test_a_library_that_changes_between_pages_is_read_again_the_next_time(zotero: Zotero) -> None:
-    group, added = zotero.libraries["groups/5"], iter(range(1))
+    group = zotero.libraries["groups/5"]
+    added = iter(range(1))
 
     def change() -> None:
         for number in added:

@@ -18,7 +18,9 @@ import pytest
 from tests.fakes.mail import MailSink
 from tests.integration.cli.lively import NOW, surrounded
 
-READER, LOGIN, PASSWORD = "reader@lab.example", "mailer@lab.example", "hunter2"
+READER = "reader@lab.example"
+LOGIN = "mailer@lab.example"
+PASSWORD = "hunter2"
 WHERE = "https://example.org/preprint_digest-0.1.0-py3-none-any.whl"
 IDENTITY = {
     f"GIT_{who}_{what}": "a@b.example"
@@ -65,7 +67,8 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
     wheel = os.environ.get("DIGEST_WHEEL")
     if not wheel:
         pytest.skip("DIGEST_WHEEL names no wheel: .ci/packaging builds one")
-    origin, mine = tmp_path / "origin.git", tmp_path / "mine"
+    origin = tmp_path / "origin.git"
+    mine = tmp_path / "mine"
     mine.mkdir()
     call(tmp_path, {}, "git", "init", "--quiet", "--bare", "-b", "main", str(origin))
     call(tmp_path, {}, sys.executable, "-m", "venv", str(tmp_path / "venv"))

@@ -42,7 +42,9 @@ from tests.simulator.oracle import Broken, Watch
 _HOURS = (5, 7, 12)
 """Between the passes of a day."""
 
-_DEATHS, _TROUBLES, _EVENTS = 1 / 6, 1 / 5, 0.6
+_DEATHS = 1 / 6
+_TROUBLES = 1 / 5
+_EVENTS = 0.6
 """How often a pass dies, a request to arXiv is spoiled, and something happens on a day besides papers."""
 
 _TRANSACTIONS = 90
@@ -73,7 +75,8 @@ class Days:
     """One life being lived day by day, its oracle, and how often each thing happened."""
 
     def __init__(self, life: Life, seed: int) -> None:
-        self.life, self.watch = life, Watch(life)
+        self.life = life
+        self.watch = Watch(life)
         self.watch.look()
         self.counts: Counter[str] = Counter()
         self._draw = random.Random(seed)  # noqa: S311 - the same days for the same seed
@@ -167,7 +170,8 @@ class Days:
 
     def begin_or_end(self) -> None:
         """Take a subscription out of the file, or put it back."""
-        name, wishes = self._draw.choice(("solo", "lab", "board")), dict(self.life.file.wishes)
+        name = self._draw.choice(("solo", "lab", "board"))
+        wishes = dict(self.life.file.wishes)
         if wishes.pop(name, None) is None:
             wishes[name] = WISHES[name]
         self.life.edit(replace(self.life.file, wishes=wishes))
@@ -193,7 +197,8 @@ class Days:
 
     def trouble_outside(self) -> None:
         """Let the mail server or Slack lose, refuse or put off the next message."""
-        mail, slack = self.life.mail.script, self.life.slack.faults
+        mail = self.life.mail.script
+        slack = self.life.slack.faults
         match self._draw.randrange(6):
             case 0:
                 mail.reply("RCPT", "451 4.3.0 try later")
@@ -293,8 +298,10 @@ def main(*, days: int, seed: int, database: str) -> None:
     """Live so many days, and exit with 1 if anything is wrong."""
     begun = time.monotonic()
     with ExitStack() as stack:
-        folder, nursery = stack.enter_context(working_folder()), stack.enter_context(Nursery())
-        url, admin = f"sqlite:///{folder / 'digest.db'}", ""
+        folder = stack.enter_context(working_folder())
+        nursery = stack.enter_context(Nursery())
+        url = f"sqlite:///{folder / 'digest.db'}"
+        admin = ""
         if database == "postgresql":
             server = stack.enter_context(quick_server())
             url = create_database(server, "days")

@@ -39,7 +39,8 @@ from digest.site import Site
 from tests.simulator.planted import PLANTS
 
 ROOT = Path(__file__).parents[2]
-KILLED, ENDED = -signal.SIGKILL, 0
+KILLED = -signal.SIGKILL
+ENDED = 0
 
 _LOADED_BEFORE = (
     "digest.deliver.transports.slack",
@@ -184,7 +185,8 @@ def _keep_in_line() -> None:
 def arm(point: Point, site: Site, admin: str) -> None:
     """Let something happen at a point of this process."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error here, not the end
-    original, calls = find(point.at), 0
+    original = find(point.at)
+    calls = 0
 
     def fateful(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - stands for any function
         nonlocal calls
@@ -278,7 +280,8 @@ def shut_database(admin: str, name: str, *, is_open: bool) -> None:
 
 def _await_failures(bring_back: Callable[[], None], *, is_deadly: bool) -> None:
     """Let so many marks fail; the product waits after each."""
-    original, waits = Site.wait, 0
+    original = Site.wait
+    waits = 0
 
     def wait(self: Site, seconds: float, since: int) -> bool:
         nonlocal waits

@@ -26,7 +26,8 @@ from digest.store.subscriptions import load_subscriptions
 from tests.simulator.deaths import Nursery, Point
 from tests.simulator.life import File, Life, Wish, ask, living
 
-OLD, NEWS = 2, 4
+OLD = 2
+NEWS = 4
 """Papers known from the first look, and papers that came out since: two to a page."""
 
 MEDIA = ("mail", "Slack", "feed")

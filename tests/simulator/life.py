@@ -353,7 +353,8 @@ class Life:
     @contextmanager
     def _interject(self, act: Callable[[], None]) -> Iterator[None]:
         """Do something from outside once the first message of a pass is about to be rendered."""
-        path, is_done = "digest.deliver.step:_render", False
+        path = "digest.deliver.step:_render"
+        is_done = False
         original = find(path)
 
         def interrupted(*args: Any, **named: Any) -> Any:  # noqa: ANN401 - stands for any function

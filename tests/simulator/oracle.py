@@ -32,10 +32,12 @@ from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
 _PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
 _TEXTS_KEPT = timedelta(days=90)
 _MISSED_FOR = timedelta(days=7)
-_FEED_SPAN, _LEEWAY = timedelta(days=30), timedelta(hours=1)
+_FEED_SPAN = timedelta(days=30)
+_LEEWAY = timedelta(hours=1)
 """What a feed holds, but for papers that are just now leaving it."""
 
-_HELD_FOR, _TRIED_WITHIN = timedelta(days=7), timedelta(hours=6)
+_HELD_FOR = timedelta(days=7)
+_TRIED_WITHIN = timedelta(hours=6)
 """How long what Slack refuses is held, and how often it is tried again at least."""
 
 _ANNOUNCED_WITHIN = timedelta(days=5)
@@ -332,7 +334,8 @@ class Watch:
 
     def _expect_kinds(self, change: StoredChange) -> set[str]:
         """Return what a change may be called; nothing for one whose text before it is forgotten."""
-        now, before = change.paper, change.previous
+        now = change.paper
+        before = change.previous
         if before is None:
             first = "withdrawn" if now.is_withdrawn else "replaced" if now.version > 1 else "new"
             return set() if str(now.id) in self._forgotten else {first, "known"}
@@ -568,7 +571,8 @@ class Watch:
             " JOIN digests ON digests.id = digest_id JOIN subscriptions ON subscriptions.id = subscription_id",
         )
         by_key = {row.idempotency_key: row for row in found}
-        mails, posts = self.life.mail.mails, self.life.slack.messages
+        mails = self.life.mail.mails
+        posts = self.life.slack.messages
         for number, mail in enumerate(mails[self._mails :], start=self._mails):
             key = str(mail.message["Message-ID"]).strip("<>").partition("@")[0]
             row = self._find_delivery(by_key, key, f"mailto:{mail.recipients[0]}")
@@ -587,7 +591,8 @@ class Watch:
                 fail(
                     "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
                 )
-        self._mails, self._posts = len(mails), len(posts)
+        self._mails = len(mails)
+        self._posts = len(posts)
         self._count_copies(conn, found)
 
     @staticmethod
@@ -703,7 +708,8 @@ def find_turn(when: str, now: datetime, disturbed: datetime | None) -> datetime 
     if when == "at once":
         return now if disturbed != now else None
     if when == "on announcement":
-        turn, period = now - _ANNOUNCED_WITHIN, _ANNOUNCED_WITHIN
+        turn = now - _ANNOUNCED_WITHIN
+        period = _ANNOUNCED_WITHIN
     else:
         days, _, at, zone = when.split()
         period = _PERIODS[days]

@@ -111,7 +111,9 @@ def _move_mark_first() -> Iterator[None]:
 
 @contextmanager
 def _move_mark_last() -> Iterator[None]:
-    match_batch, plan, deliver = _match_batch, Jobs.plan, Jobs.deliver
+    match_batch = _match_batch
+    plan = Jobs.plan
+    deliver = Jobs.deliver
     moves: list[tuple[int, int]] = []
     planned: list[int] = []
 
@@ -151,7 +153,8 @@ def _move_mark_last() -> Iterator[None]:
 @contextmanager
 def _move_mark_after_matching() -> Iterator[None]:
     """Do the same within one pass, where nothing is delivered in between."""
-    original, move = _match_batch, set_matched_mark
+    original = _match_batch
+    move = set_matched_mark
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         moves: list[tuple[int, int]] = []
@@ -225,7 +228,8 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 
 @contextmanager
 def _number_keys() -> Iterator[None]:
-    render, take = step._render, claim_unknown
+    render = step._render
+    take = claim_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]

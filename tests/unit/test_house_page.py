@@ -58,12 +58,11 @@ def write_list() -> str:
 
     Known lines as they are, a new module's from its docstring, none that is gone.
     """
-    said, lines = (
-        dict(re.findall(r"(?m)^- `(\S+)`: (.*)$", LIST)),
-        defaultdict[str, list[str]](list),
-    )
+    said = dict(re.findall(r"(?m)^- `(\S+)`: (.*)$", LIST))
+    lines = defaultdict[str, list[str]](list)
     for path in sorted(HOUSE.rglob("*.py")):
-        name, room = str(path.relative_to(HOUSE)), path.relative_to(HOUSE).parts[0]
+        name = str(path.relative_to(HOUSE))
+        room = path.relative_to(HOUSE).parts[0]
         first, *_ = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split(
             "."
         )

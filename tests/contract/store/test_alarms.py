@@ -43,7 +43,8 @@ from tests.contract.store.made import (
     subscribe,
 )
 
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 LATE = Alarm(AlarmName.ANNOUNCEMENT, "the announcement is not out yet", "Wait.")
 STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 

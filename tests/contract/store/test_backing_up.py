@@ -92,7 +92,8 @@ def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: 
 def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails(
     here: Path,
 ) -> None:
-    store, stop = open_store(f"sqlite:///{here}"), threading.Event()
+    store = open_store(f"sqlite:///{here}")
+    stop = threading.Event()
     written: list[int] = []
     failures: list[BaseException] = []
 
@@ -214,7 +215,8 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
 def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
     here: Path, backup: Path, file: str, match: str
 ) -> None:
-    before, content = here.read_bytes(), backup.read_bytes()
+    before = here.read_bytes()
+    content = backup.read_bytes()
     backup.unlink()
     if file == "another":
         with closing(sqlite3.connect(backup)) as connection:

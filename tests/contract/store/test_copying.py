@@ -102,7 +102,8 @@ CREATE CONSTRAINT TRIGGER late AFTER INSERT ON installation DEFERRABLE INITIALLY
 def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
     emptied_sqlite: Callable[[], Store], emptied_postgresql: Callable[[], Store]
 ) -> None:
-    source, target = emptied_sqlite(), emptied_postgresql()
+    source = emptied_sqlite()
+    target = emptied_postgresql()
     fill(source)
     with source.read() as conn:
         before = all_rows(conn)

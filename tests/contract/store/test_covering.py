@@ -15,7 +15,8 @@ from digest.store.queries import sync_queries
 from digest.store.runs import finish_run, start_run
 
 OUT = announcement_moment(date(2026, 11, 19))
-PERF, GPU = "cat:cs.PF", "abs:gpu"
+PERF = "cat:cs.PF"
+GPU = "abs:gpu"
 
 
 @pytest.fixture

@@ -40,7 +40,8 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
     with store.begin() as conn:
         for name in names[:2]:
             set_next_due(conn, ids[name], NOW)
-        met, after = [], None
+        met = []
+        after = None
         while batch := load_due_slots(conn, NOW + DAY, 3, after=after):
             met += [turn.name for turn in batch]
             last = batch[-1]

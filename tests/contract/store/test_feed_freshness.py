@@ -79,7 +79,8 @@ def test_what_is_committed_is_in_every_desks_answers_a_moment_later(
 ) -> None:
     monkeypatch.setattr(feeds, "FRESH", 0.1)
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desks, token = [FeedCache(site), FeedCache(site)], find_token(site)
+    desks = [FeedCache(site), FeedCache(site)]
+    token = find_token(site)
     for number in range(1, COMMITS):
         paper = tell(site, key, number)
         SystemClock().sleep(feeds.FRESH)
@@ -107,7 +108,9 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desk, readings, load = FeedCache(site), list[float](), load_subscription_feeds
+    desk = FeedCache(site)
+    readings = list[float]()
+    load = load_subscription_feeds
 
     def count(conn: Connection) -> list[SubscriptionFeed]:
         readings.append(monotonic())

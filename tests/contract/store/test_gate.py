@@ -35,7 +35,8 @@ def breaker(store: Store, clock: ManualClock | None = None) -> Breaker:
 def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(
     store: Store,
 ) -> None:
-    gate, clock = StoreGate(store, SystemClock(), "me", spacing=SPACING), SystemClock()
+    gate = StoreGate(store, SystemClock(), "me", spacing=SPACING)
+    clock = SystemClock()
     released = None
     for _ in range(3):
         grant = gate.acquire()
@@ -103,7 +104,8 @@ def test_a_process_that_died_holds_the_gate_no_longer_than_its_lease(store: Stor
 
 def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) -> None:
     clock = ManualClock(NOW)
-    slow, quick = StoreGate(store, clock, "slow", lease=1), StoreGate(store, clock, "quick")
+    slow = StoreGate(store, clock, "slow", lease=1)
+    quick = StoreGate(store, clock, "quick")
     lost = slow.acquire()
     held = quick.acquire()
     slow.release(lost, GateOutcome(RequestOutcome.THROTTLED))

@@ -57,7 +57,8 @@ from tests.contract.store.made import (
 
 CONSOLE = Destination(DestinationKind.CONSOLE)
 
-ONE, TWO = ArxivId(202611, 1), ArxivId(202611, 2)
+ONE = ArxivId(202611, 1)
+TWO = ArxivId(202611, 2)
 
 
 def like(store: Store, id_: ArxivId, opinion: Opinion, subscription_id: int = 7) -> bool:

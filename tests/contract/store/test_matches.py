@@ -239,10 +239,8 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
-    mixed, wholly = (
-        store_match(store, {key: ids(found, 0, 1, 3)}),
-        store_match(store, {key: ids(found, 0)}),
-    )
+    mixed = store_match(store, {key: ids(found, 0, 1, 3)})
+    wholly = store_match(store, {key: ids(found, 0)})
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
         matched_once = [

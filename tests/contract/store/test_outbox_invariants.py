@@ -90,7 +90,8 @@ class Life:
     """An outbox, the claims that workers believe they hold, and what all its rows were a moment ago."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.now = store, MORNING
+        self.store = store
+        self.now = MORNING
         self.believed: list[Delivery] = []
         self.renderings = 0
         self.has_left = False

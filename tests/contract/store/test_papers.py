@@ -81,7 +81,8 @@ def test_papers_never_stored_are_simply_missing(store: Store) -> None:
 
 
 def test_a_new_version_is_another_text_and_the_first_stays(store: Store) -> None:
-    first, second = make_paper(), make_paper(version=2, title="Better title")
+    first = make_paper()
+    second = make_paper(version=2, title="Better title")
     store_papers(store, [first])
     (change,) = store_papers(store, [second], kind=Kind.REPLACEMENT, at=NOW + DAY)
     assert (change.paper, change.previous) == (second, first)
@@ -95,7 +96,8 @@ def test_a_new_version_is_another_text_and_the_first_stays(store: Store) -> None
 
 
 def test_a_text_that_comes_back_is_the_row_it_was_the_first_time(store: Store) -> None:
-    first, other = make_paper(comment="12 pages"), make_paper(comment="13 pages")
+    first = make_paper(comment="12 pages")
+    other = make_paper(comment="13 pages")
     store_papers(store, [first])
     store_papers(store, [other], kind=Kind.METADATA)
     (change,) = store_papers(store, [replace(first, comment=r"12  pages")], kind=Kind.METADATA)

@@ -104,10 +104,8 @@ def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_l
 def test_a_search_finds_what_the_query_means_and_where_it_stood(
     store: Store, text: str, count: int
 ) -> None:
-    first, second = (
-        make_paper(1, title="Tail latency"),
-        make_paper(2, title="Queues", categories=("cs.NA",)),
-    )
+    first = make_paper(1, title="Tail latency")
+    second = make_paper(2, title="Queues", categories=("cs.NA",))
     later = make_paper(
         1, version=2, title="Tail latency", authors=(Author(r"Paul Erd\H{o}s"),), dois=()
     )

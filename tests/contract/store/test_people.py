@@ -76,7 +76,8 @@ from tests.fakes.config_file import write_config
 from tests.threads import do_together
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
 ADA = "ada@example.org"
 QUERIES = (
     SignupRequest(cadence="daily at 06:00 Europe/Berlin")
@@ -98,7 +99,9 @@ class Office:
     site: Site | None = None
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.path, self.url, self.clock = folder / "digest.toml", url, ManualClock(NOW)
+        self.path = folder / "digest.toml"
+        self.url = url
+        self.clock = ManualClock(NOW)
         self.open(TEAM)
 
     def open(self, *files: dict[str, object], **more: dict[str, object]) -> None:
@@ -115,7 +118,8 @@ class Office:
         self.site = open_site(
             load_config(self.path, {}), self.clock, owner="test", jitter=lambda: 0.5
         )
-        self.store, self.config = self.site.store, self.site.config
+        self.store = self.site.store
+        self.config = self.site.config
         with self.store.read() as conn:
             self.maker = make_links(conn, self.config)
         sync_config(self.site)
@@ -438,7 +442,8 @@ def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(
 
 def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
     office.subscribe()
-    name, numbers = office.load().memberships[0].name, itertools.count()
+    name = office.load().memberships[0].name
+    numbers = itertools.count()
 
     def change() -> None:
         number = next(numbers)
@@ -622,7 +627,8 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
     assert office.list_liked() == ["Liked in Team", "Liked in Your papers"]
     with office.store.read() as conn:
         orders = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
-    own, team = orders[moved.own.subscription.name], orders["team"]
+    own = orders[moved.own.subscription.name]
+    team = orders["team"]
     assert (own.library, own.not_like, own.read_first, own.read_last) == ((), (), (), ())
     assert ([Path(source).name for source in team.library], team.read_first) == (
         ["lab.bib"],

@@ -32,7 +32,8 @@ def link(url: str) -> Iterator[Link]:
 
 def over(link: Link, url: str, more: str = "") -> str:
     """Return the URL of the same database over a line."""
-    user, name = make_url(url).username, make_url(url).database
+    user = make_url(url).username
+    name = make_url(url).database
     return f"postgresql://{user}@127.0.0.1:{link.port}/{name}{more}"
 
 
@@ -116,7 +117,8 @@ def test_a_url_may_ask_for_other_limits(url: str, link: Link) -> None:
 
 def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Link) -> None:
     with Link("/nowhere") as dead:
-        user, name = make_url(url).username, make_url(url).database
+        user = make_url(url).username
+        name = make_url(url).database
         places = (
             f"host=127.0.0.1,127.0.0.1&port={dead.port},{link.port}&target_session_attrs=read-write"
         )
@@ -175,7 +177,8 @@ def test_a_primary_that_became_a_standby_is_left(
 
 def test_a_process_opens_no_more_connections_than_it_may(url: str, link: Link) -> None:
     store = open_store(over(link, url), pool=2)
-    inside, most = [0], [0]
+    inside = [0]
+    most = [0]
     lock = threading.Lock()
 
     def work(_: int) -> None:

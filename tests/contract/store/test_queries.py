@@ -202,7 +202,8 @@ def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(
     store: Store,
 ) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
-    perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
+    perf = active(store)["perf"][0]
+    gpu = active(store)["gpu"][0]
     (old,) = (change.id for change in store_papers(store, [make_paper(1)], kind=Kind.KNOWN))
     with store.begin() as conn:
         first = begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")

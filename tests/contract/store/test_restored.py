@@ -62,7 +62,8 @@ def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> N
     fill(store)
     with store.begin() as conn:
         retry_delivery(conn, 5, MORNING)
-    before, waiting = count_states(store, DeliveryState.SUPPRESSED), count_states(store, *_WAITING)
+    before = count_states(store, DeliveryState.SUPPRESSED)
+    waiting = count_states(store, *_WAITING)
     with store.begin() as conn:
         assert mark_taken_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
         assert mark_taken_as_sent(conn, MORNING, LATER) == waiting > 0

@@ -183,7 +183,8 @@ def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
 
 
 def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(store: Store) -> None:
-    run_id, done = start(store), start(store)
+    run_id = start(store)
+    done = start(store)
     finish(store, done)
     with store.begin() as conn:
         assert abandon_running(conn, MORNING) == 1
@@ -206,7 +207,8 @@ def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_betwee
     with store.begin() as conn:
         save_worker(conn, make_worker("one"))
         save_worker(conn, make_worker("other"))
-    mine, others = start(store, owner="one"), start(store, owner="other")
+    mine = start(store, owner="one")
+    others = start(store, owner="other")
     with store.begin() as conn:
         assert abandon_running(conn, MORNING) == 0
         conn.execute(worker_table.update().where(worker_table.c.owner == "one").values(seen_at=0.0))
@@ -237,7 +239,8 @@ def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
 
 
 def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
-    first, second = start(store), start(store)
+    first = start(store)
+    second = start(store)
     with store.begin() as conn:
         assert move_cursor(
             conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012)
@@ -270,10 +273,8 @@ def test_a_cursor_never_moves_back(store: Store) -> None:
 
 def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock = SystemClock()
-    slow, quick = (
-        StoreGate(store, clock, "slow", spacing=0, lease=0),
-        StoreGate(store, clock, "quick", spacing=0),
-    )
+    slow = StoreGate(store, clock, "slow", spacing=0, lease=0)
+    quick = StoreGate(store, clock, "quick", spacing=0)
     lost = slow.acquire()
     clock.sleep(0.31)
     held = quick.acquire()

@@ -37,7 +37,8 @@ def value(store: Store) -> int:
 def test_a_file_that_was_deleted_or_replaced_takes_and_tells_nothing_more(
     tmp_path: Path, *, is_replaced: bool
 ) -> None:
-    file, copy = tmp_path / "digest.db", tmp_path / "copy.db"
+    file = tmp_path / "digest.db"
+    copy = tmp_path / "copy.db"
     with closing(open_store(f"sqlite:///{file}", create=True)) as opened:
         shutil.copy(file, copy)
         file.unlink()

@@ -31,7 +31,8 @@ from tests.contract.store.made import MORNING, NOW
 from tests.threads import do_together
 
 SECOND = timedelta(seconds=1)
-ONE, OTHER = Worker("one", "1.0", "lab1", 11, NOW), Worker("other", "1.1", "lab2", 12, MORNING)
+ONE = Worker("one", "1.0", "lab1", 11, NOW)
+OTHER = Worker("other", "1.1", "lab2", 12, MORNING)
 
 
 def sign(store: Store, *signing: Worker) -> None:
@@ -51,10 +52,8 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
 ) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
-        well, ill = (
-            JobTurn("plan", ended_at=NOW),
-            JobTurn("plan", ended_at=NOW, trouble="no such name"),
-        )
+        well = JobTurn("plan", ended_at=NOW)
+        ill = JobTurn("plan", ended_at=NOW, trouble="no such name")
         for turns, trouble in (
             ((well, well), ""),
             ((well, ill), "no such name"),

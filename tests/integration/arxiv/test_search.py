@@ -33,7 +33,8 @@ class Shelf:
         arxiv.answer = self.answer
 
     def answer(self, seen: Seen) -> Reply:
-        start, size = int(seen.params["start"]), int(seen.params["max_results"])
+        start = int(seen.params["start"])
+        size = int(seen.params["max_results"])
         begin = max(0, start + self.shift) if start else 0
         page = self.papers[begin : begin + size]
         if self.keep_times > 0 and size > self.keep:
@@ -97,7 +98,8 @@ def test_empty_pages_are_asked_for_in_smaller_ones(
     arxiv: ScriptedArxiv, client: ArxivClient
 ) -> None:
     shelf = Shelf(arxiv, 60)
-    shelf.keep, shelf.keep_times = 0, 3
+    shelf.keep = 0
+    shelf.keep_times = 3
     assert walk(client, size=40) == list(range(1, 61))
     assert [int(seen.params["max_results"]) for seen in arxiv.seen[:4]] == [40, 40, 40, 20]
 

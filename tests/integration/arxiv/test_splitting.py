@@ -39,7 +39,8 @@ class Library:
 
     def answer(self, seen: Seen) -> Reply:
         """Answer a search as arXiv does, its limit and its way of reading a last minute included."""
-        start, size = int(seen.params["start"]), int(seen.params["max_results"])
+        start = int(seen.params["start"])
+        size = int(seen.params["max_results"])
         assert 1 + round(start / size) <= WALL // size, "arXiv answers with an inner error"
         found = sorted(
             self._select(seen.params["search_query"]), key=lambda paper: paper[2], reverse=True
@@ -62,10 +63,8 @@ class Library:
         if window is None:
             yield from self.papers
             return
-        first, last = (
-            read(window[1]),
-            read(window[2]) + timedelta(seconds=0 if self.is_exclusive else 59),
-        )
+        first = read(window[1])
+        last = read(window[2]) + timedelta(seconds=0 if self.is_exclusive else 59)
         yield from (paper for paper in self.papers if first <= paper[1] <= last)
 
 

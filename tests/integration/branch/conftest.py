@@ -98,7 +98,8 @@ class Repository:
 def repository(tmp_path: Path) -> Iterator[Repository]:
     """A repository that nothing has run in yet."""
     with surrounded(tmp_path / "seed", EVENING) as world:
-        origin, seed = tmp_path / "origin.git", tmp_path / "seed"
+        origin = tmp_path / "origin.git"
+        seed = tmp_path / "seed"
         git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(origin))
         git(seed, "init", "--quiet", "--initial-branch=main")
         text = CONFIG.format(arxiv=world.arxiv.url, smtp=world.mail.url, slack=world.slack.url)

@@ -133,14 +133,17 @@ def test_a_post_that_nobody_can_ask_about_is_not_held_by_a_death_among_the_mails
 def test_what_a_killed_run_left_decrypted_is_removed_by_the_next_unless_it_lives(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, scratch, tools = repository.clone("one"), tmp_path / "scratch", tmp_path / "tools"
+    folder = repository.clone("one")
+    scratch = tmp_path / "scratch"
+    tools = tmp_path / "tools"
     scratch.mkdir()
     tools.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     repository.environ["TMPDIR"] = str(scratch)
     repository(folder, "run")
     assert list(scratch.iterdir()) == []
-    wrapper, path = tools / "git", repository.environ.get("PATH", os.environ["PATH"])
+    wrapper = tools / "git"
+    path = repository.environ.get("PATH", os.environ["PATH"])
     wrapper.write_text(
         f'#!/bin/sh\n[ "$1" = hash-object ] && kill -9 $PPID\nexec {shutil.which("git")} "$@"\n'
     )

@@ -79,7 +79,8 @@ def test_a_copy_with_the_differences_is_the_database_without_what_stays_at_home(
 
 
 def test_other_tables_have_no_differences(tmp_path: Path) -> None:
-    path, base = tmp_path / "now.db", tmp_path / "base.db"
+    path = tmp_path / "now.db"
+    base = tmp_path / "base.db"
     with closing(sqlite3.connect(path)) as conn:
         conn.executescript(SCHEMA)
     copy_for_travel(path, base)

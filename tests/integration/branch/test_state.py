@@ -89,7 +89,8 @@ def test_a_run_that_finds_a_live_lease_ends_well_and_a_writing_command_with_75(
 def test_of_two_who_take_the_lease_at_once_one_gets_it(repository: Repository) -> None:
     folder = repository.clone("one")
     repository(folder, "run")
-    first, second = repository.open(folder, "one"), repository.open(folder, "two")
+    first = repository.open(folder, "one")
+    second = repository.open(folder, "two")
     first.take_lease()
     with pytest.raises(LeaseHeld, match="one"):
         second.take_lease()
@@ -128,7 +129,8 @@ def test_a_database_beside_the_file_goes_along_with_the_first_push_unless_it_is_
 
 def test_two_who_begin_at_once_make_one_branch(repository: Repository) -> None:
     folder = repository.clone("one")
-    first, second = repository.open(folder, "one"), repository.open(folder, "two")
+    first = repository.open(folder, "one")
+    second = repository.open(folder, "two")
     first.take_lease()
     with pytest.raises(LeaseHeld):
         second.take_lease()
@@ -164,7 +166,8 @@ def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(
     assert counts[DeliveryState.UNKNOWN] == 2
     after.finish()
     assert "Sound" in repository(folder, "db", "check")
-    slack, mail = len(repository.world.slack.messages), len(repository.world.mail.mails)
+    slack = len(repository.world.slack.messages)
+    mail = len(repository.world.mail.mails)
     repository(repository.clone("two"), "run")
     assert len(repository.world.slack.messages) > slack
     assert len(repository.world.mail.mails) == mail + 1

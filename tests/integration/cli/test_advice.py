@@ -113,8 +113,11 @@ class Pasting:
     """Calls screens and what they advise, and keeps what went wrong."""
 
     def __init__(self, world: World, capsys: pytest.CaptureFixture[str], kept: Path) -> None:
-        self._world, self._capsys, self._kept = world, capsys, kept
-        self.tried, self.wrong = set[str](), list[str]()
+        self._world = world
+        self._capsys = capsys
+        self._kept = kept
+        self.tried = set[str]()
+        self.wrong = list[str]()
 
     def call(self, line: str) -> tuple[int, str]:
         self._world.clock.sleep(1)

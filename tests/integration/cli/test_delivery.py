@@ -135,7 +135,8 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_wa
 def test_a_run_beside_one_that_hangs_says_so_and_ends_badly(
     world: World, digest: Shell, minutes: int, job: str, code: int
 ) -> None:
-    store, now = world.open_store(), world.clock.now()
+    store = world.open_store()
+    now = world.clock.now()
     other = Worker("other", "1", "host", 4711, now - timedelta(minutes=minutes))
     with store.begin() as conn:
         save_worker(conn, other)
@@ -233,7 +234,8 @@ def test_an_address_refused_in_three_digests_in_a_row_is_paused_until_it_is_resu
     with (
         world.open_store().begin() as conn
     ):  # the second of three, of which the first and the last go out anew
-        theirs, second = "destination = 'mailto:reader@digest.example'", (state, refusal)
+        theirs = "destination = 'mailto:reader@digest.example'"
+        second = (state, refusal)
         conn.exec_driver_sql(f"UPDATE deliveries SET state = 'ready' WHERE {theirs}")
         conn.exec_driver_sql(
             f"UPDATE deliveries SET {theirs}, state = ?, refusal = ? WHERE id = 4", second

@@ -47,7 +47,8 @@ def test_on_a_terminal_the_demos_pages_stay_until_a_key_is_pressed(tmp_path: Pat
 
 
 def _read_until(terminal: int, words: str) -> str:
-    said, end = "", time.monotonic() + _PATIENCE
+    said = ""
+    end = time.monotonic() + _PATIENCE
     while words not in said and time.monotonic() < end:
         if select.select([terminal], [], [], 1)[0]:
             said += os.read(terminal, 65_536).decode(errors="replace")

@@ -120,7 +120,8 @@ def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> No
 def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
     """Return the bytes that a command writes to a terminal of an encoding, and to its errors."""
     with TemporaryFile() as log:
-        out, err = io.TextIOWrapper(io.BytesIO(), encoding), io.TextIOWrapper(log, encoding)
+        out = io.TextIOWrapper(io.BytesIO(), encoding)
+        err = io.TextIOWrapper(log, encoding)
         with redirect_stdout(out), redirect_stderr(err), patch("sys.argv", ["digest", *command]):
             with pytest.raises(SystemExit):
                 main()

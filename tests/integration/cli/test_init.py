@@ -200,7 +200,8 @@ def test_with_all_flags_it_asks_nothing(
 
 def test_a_test_that_fails_without_a_terminal_writes_nothing(fresh: Path, digest: Shell) -> None:
     with MailSink() as server:
-        url, mail = server.url, ("--query", QUERY, "--to", "you@example.org", "--test", "--smtp")
+        url = server.url
+        mail = ("--query", QUERY, "--to", "you@example.org", "--test", "--smtp")
         digest("init", *mail, url, "one.toml")
         assert server.mails[0].recipients == ("you@example.org",)
     digest("init", *mail, url, "two.toml", expect=4)

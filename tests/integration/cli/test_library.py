@@ -28,7 +28,8 @@ from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixt
 from tests.integration.web.world import served
 
 FIRST = 'name = "perf-team"'
-STORED, OTHER = "2611.15000", "2611.15001"
+STORED = "2611.15000"
+OTHER = "2611.15001"
 WHALES = """@misc{o, title = {Number theory}}
 @misc{p, title = {Prime gaps}, abstract = {On primes.}}
 """ + "".join(
@@ -62,7 +63,8 @@ def test_a_library_at_zotero_that_cannot_be_read_says_what_to_do(
     with Zotero(users_1=FakeLibrary(is_public=True)) as zotero:
         monkeypatch.setenv("DIGEST_ZOTERO_URL", zotero.url)
         for command in (["missed"], ["library", "show"]):
-            zotero.orders, zotero.visits = [Answer(b"", 500)], []
+            zotero.orders = [Answer(b"", 500)]
+            zotero.visits = []
             said = digest(*command, "Zotero:1", expect=4)
             assert "Zotero answered 500" in said.out + said.err
             assert "Check the network, or try again later." in said.out + said.err
@@ -183,7 +185,8 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
 
 
 LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail latency of kernels on shared GPUs.}}"
-TITLE, OTHERS = "Tail latency on GPU clusters", "near this list's library"
+TITLE = "Tail latency on GPU clusters"
+OTHERS = "near this list's library"
 
 
 def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(

@@ -274,7 +274,9 @@ def test_from_a_laptop_to_a_workflow_to_a_server_to_a_container_nothing_is_lost_
     expected = live_without_a_move(tmp_path / "steady")
     with surrounded(tmp_path / "laptop", FIRST_DIGEST) as world:
         begin(world)
-        laptop, origin, outside = world.folder, tmp_path / "origin.git", dict(world.environ)
+        laptop = world.folder
+        origin = tmp_path / "origin.git"
+        outside = dict(world.environ)
         for moment in DAYS[:2]:
             world.clock.set(moment)
             call(laptop, outside, "run", "--now")
@@ -331,7 +333,9 @@ def test_what_a_run_without_a_server_left_in_doubt_is_found_out_about_on_the_ser
         world.clock.set(MORNINGS[3])
         world.mail.script.drop("END")
         world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=1, match="second@")
-        origin, folder, secrets = tmp_path / "origin.git", world.folder, dict(world.environ)
+        origin = tmp_path / "origin.git"
+        folder = world.folder
+        secrets = dict(world.environ)
         call(folder, secrets, "init", "--start", "github", "--package", COMMIT)
         sh(tmp_path, f"git init -q --bare -b main {origin}")
         sh(

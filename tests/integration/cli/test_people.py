@@ -22,7 +22,8 @@ from digest.store.schema import signups
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
-ADA, BO = "ada@digest.example", "bo@digest.example"
+ADA = "ada@digest.example"
+BO = "bo@digest.example"
 PEOPLE = [
     (
         ADA,
@@ -196,7 +197,8 @@ def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: W
         config = load_config(world.folder / "digest.toml", world.environ)
         with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
             with site.store.begin() as conn:
-                maker, address = make_links(conn, site.config), "old@digest.example"
+                maker = make_links(conn, site.config)
+                address = "old@digest.example"
                 accept_request(
                     conn,
                     maker,

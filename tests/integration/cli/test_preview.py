@@ -29,7 +29,8 @@ def last_digest(digest: Shell, name: str = "perf-team") -> dict[str, object]:
 
 @pytest.mark.usefixtures("world")
 def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: Shell) -> None:
-    before, last = count_outbox(digest), last_digest(digest)
+    before = count_outbox(digest)
+    last = last_digest(digest)
     said = digest("preview", "perf-team", "--digest", str(last["id"]))
     named = f"digest {last['id']} of perf-team"
     assert said.err == f"{named}: {last['papers']} papers, already sent\n"
@@ -104,10 +105,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(
     digest: Shell, world: World
 ) -> None:
-    before, mails = (
-        digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"],
-        len(world.mail.mails),
-    )
+    before = digest("delivery", "list", "--json", "--limit", "1000").json["deliveries"]
+    mails = len(world.mail.mails)
     said = digest("send", "perf-team", "--digest", str(last_digest(digest)["id"]))
     assert said.lines[1:] == [
         "  mailto:ops@example.org: sent, 1 message",

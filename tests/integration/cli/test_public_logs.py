@@ -53,7 +53,8 @@ def prepare(world: World, seed: int) -> tuple[dict[str, str], list[str]]:
 
     titles = " ".join(paper.title for paper in read_demo_papers()).lower()
     words = draw.sample(sorted(set(re.findall(r"\b[a-z]{6,}\b", titles)) - {"digest", "papers"}), 4)
-    fifth, channel = name(), name()
+    fifth = name()
+    channel = name()
     refused, *mails = (f"{name()}@{name()}.example" for _ in range(5))
     values = {
         "QUERY": f"abs:{words[0]} OR cat:cs.PF",
@@ -151,7 +152,8 @@ def test_elsewhere_all_is_printed_as_it_is(runner: Path) -> None:
 
 
 def test_bytes_and_tracebacks_are_masked_too(runner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
 
     def fail(_: bytes) -> None:
         secret = " ".join(private)

@@ -175,10 +175,8 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(
 
 def test_days_without_a_complete_check_are_a_problem(world: World, digest: Shell) -> None:
     world.clock.set(NOW + timedelta(days=4))
-    what, remedy = (
-        "the last complete check of arXiv was 4 days ago",
-        "Call `digest run` from cron, or keep",
-    )
+    what = "the last complete check of arXiv was 4 days ago"
+    remedy = "Call `digest run` from cron, or keep"
     ((told, todo),) = (one for one in list_problems(digest) if "arXiv" in one[0] or "due" in one[0])
     assert told.startswith(f"{what}; digests are due and not planned, that of gpu-mail since ")
     assert told.endswith("; the announcement of Sun 22 Nov was not checked")
@@ -234,7 +232,8 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
 
 
 def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None:
-    store, now = world.open_store(), SystemClock().now()
+    store = world.open_store()
+    now = SystemClock().now()
     began = now - timedelta(hours=5)
     turns = [
         JobTurn("poll", began_at=began),

@@ -154,7 +154,8 @@ def test_tables_that_no_release_made_are_told_by_a_run_and_by_the_doctor(world: 
 def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_stop(
     world: World,
 ) -> None:
-    folder, before = write_later_release(world.folder / "later"), dump(world)
+    folder = write_later_release(world.folder / "later")
+    before = dump(world)
     words = [sys.executable, "-m", "tests.later_release", str(folder), "serve"]
     done = subprocess.run(  # noqa: S603 - our own command
         words,

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     Words = tuple[str, ...]
 
-CHOSEN, FEWEST_PAPERS = 20, 3
+CHOSEN = 20
+FEWEST_PAPERS = 3
 """How many words, and how many phrases.
 
 And in how many papers each stands beside a formula, at least.
@@ -43,7 +44,8 @@ PLAIN = re.compile(r"[a-z]+|[0-9]+")
 
 def split(text: str) -> list[tuple[str, str]]:
     """Return the tokens of a text in small letters, without stops at their ends, and the signs before each."""
-    found, end = [], 0
+    found = []
+    end = 0
     for token in TOKEN.finditer(text):
         found.append((token[0].strip(".,;:!?()[]\"'`").lower(), text[end : token.start()]))
         end = token.end()

@@ -153,7 +153,9 @@ def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPape
     Where two words are one thing to TeX, such as a formula, all of it is marked: then it must hold
     the phrase.
     """
-    wrong, checked, wider = [], 0, 0
+    wrong = []
+    checked = 0
+    wider = 0
     for paper in odd:
         for field, prefix in (("title", "ti"), ("abstract", "abs")):
             words = [word.text for word in split_words(to_plain(getattr(paper.paper, field)))]

@@ -22,11 +22,9 @@ from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Message, Receipt, Transport
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
-SLACK, DISCORD, SIGNED = (
-    DestinationKind.SLACK_WEBHOOK,
-    DestinationKind.DISCORD,
-    DestinationKind.WEBHOOK,
-)
+SLACK = DestinationKind.SLACK_WEBHOOK
+DISCORD = DestinationKind.DISCORD
+SIGNED = DestinationKind.WEBHOOK
 KINDS = (*INCOMING, SIGNED)
 EACH = pytest.mark.parametrize("kind", KINDS, ids=str)
 MESSAGE = Message(
@@ -213,7 +211,8 @@ def test_a_wish_to_wait_is_kept() -> None:
 def test_a_hook_that_is_not_configured_is_named_and_held_until_the_operator_mended_it(
     kind: DestinationKind,
 ) -> None:
-    transport, other = construct(kind, NOBODY), Destination(kind, "other")
+    transport = construct(kind, NOBODY)
+    other = Destination(kind, "other")
     for act in (lambda: transport.resolve(other), lambda: transport.send(MESSAGE, other)):
         with pytest.raises(DeliveryError, match=r"there is no .*'other'") as caught:
             act()

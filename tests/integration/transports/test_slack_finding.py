@@ -39,7 +39,8 @@ def test_a_post_that_never_arrived_is_not_found(
 def test_an_answer_without_a_list_does_not_say_that_nothing_is_there(
     slack: SlackTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post, place = make_post(), Destination.parse("slack:#papers")
+    post = make_post()
+    place = Destination.parse("slack:#papers")
     monkeypatch.setattr(SlackClient, "call", lambda *_, **__: SlackAnswer(200, {}, {"ok": True}))
     for ask in (lambda: slack.find(post, PAPERS, NOW), lambda: slack.resolve(place)):
         with pytest.raises(DeliveryError, match="it has no list") as caught:

@@ -52,7 +52,8 @@ def grown(desk: Desk) -> Desk:
 def test_the_page_of_the_latest_digest_leads_to_no_later_one_until_there_is_one(
     shared: Desk, grown: Desk
 ) -> None:
-    before, after = open_first(shared), open_first(grown)
+    before = open_first(shared)
+    after = open_first(grown)
     assert "Later" not in before.text
     assert "Earlier" not in after.text
     later = follow(grown, after, "Later")
@@ -126,11 +127,10 @@ def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None
     with closing(desk.world.open()) as site, served(site) as url:
         with site.store.read() as conn:
             assert list_public_archives(conn, site) == (("Fast <i>", ORIGIN + path),)
-        shown, found = desk.http.get(url + path), desk.http.get(f"{url}{path}?q=queues")
-        robots, digest = (
-            desk.http.get(f"{url}/robots.txt"),
-            desk.http.get(url + open_first(desk).url.path),
-        )
+        shown = desk.http.get(url + path)
+        found = desk.http.get(f"{url}{path}?q=queues")
+        robots = desk.http.get(f"{url}/robots.txt")
+        digest = desk.http.get(url + open_first(desk).url.path)
         assert f'<a href="{ORIGIN}{path}" dir="auto">Fast &lt;i&gt;</a>' in desk.http.get(url).text
     assert (shown.headers["X-Robots-Tag"], '<meta name="robots"' in shown.text) == ("all", False)
     assert [page.headers["X-Robots-Tag"] for page in (found, digest)] == ["noindex"] * 2
@@ -138,7 +138,8 @@ def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None
 
 
 def test_no_page_feed_or_post_that_several_see_has_a_personal_link(grown: Desk) -> None:
-    links, slots = grown.links, read_slots(grown)
+    links = grown.links
+    slots = read_slots(grown)
     paths = [f"/d/{links.web_token('perf-team', slot)}" for slot in slots]
     paths += [
         f"/a/{links.archive_token('perf-team')}{query}"
@@ -166,10 +167,8 @@ def read_slots(desk: Desk) -> list[str]:
 
 
 def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
-    feed, page = (
-        shared.http.get(shared.feed_path()),
-        shared.http.get(shared.feed_path(), headers=BROWSER),
-    )
+    feed = shared.http.get(shared.feed_path())
+    page = shared.http.get(shared.feed_path(), headers=BROWSER)
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert feed.headers["Vary"] == page.headers["Vary"] == "Accept, Accept-Encoding"
     assert feed.headers["ETag"] != page.headers["ETag"]

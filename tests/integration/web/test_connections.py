@@ -100,10 +100,12 @@ def test_mails_posts_and_answers_go_out_while_a_crowd_holds_connections_and_head
 ) -> None:
     whole = (world.folder / "digest.toml").read_text()
     (world.folder / "digest.toml").write_text(whole.partition("[[subscriptions]]")[0])
-    stop, sent = threading.Event(), [0]
+    stop = threading.Event()
+    sent = [0]
     with world.serve(descriptors=DESCRIPTORS) as process:
         wait_until(lambda: httpx.get(f"{process.url}/readyz").status_code == 200)
-        number, took = process.process.pid, list[float]()
+        number = process.process.pid
+        took = list[float]()
         before = measure(number, "VmRSS")
         with (
             crowd(process.url, stop) as came,
@@ -153,7 +155,8 @@ class Doors:
     """A server of two pages: one answers, and one answers once it is allowed to."""
 
     def __init__(self, room: int) -> None:
-        self.is_asked, self.may_answer = threading.Event(), threading.Event()
+        self.is_asked = threading.Event()
+        self.may_answer = threading.Event()
         routes = [Route("/small", self.small), Route("/slow", self.slow)]
         self.server = WebServer(Starlette(routes=routes), "127.0.0.1", 0, room=room)
 
@@ -267,7 +270,8 @@ def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_
 def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_there_are_too_many() -> (
     None
 ):
-    came, may_answer = list[str](), threading.Event()
+    came = list[str]()
+    may_answer = threading.Event()
 
     def search(request: Request) -> Response:
         came.append(request.url.query)
@@ -278,7 +282,8 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
     app = Starlette(
         routes=[Route("/search", as_search(search)), Route("/small", as_search(search, "q"))]
     )
-    searches, pages = Searches(), Pages(Renderer())
+    searches = Searches()
+    pages = Pages(Renderer())
     app.state.shell = SimpleNamespace(
         searches=searches, site=SimpleNamespace(config=config), pages=pages
     )

@@ -42,7 +42,8 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
     )
     with here.store.read() as conn:
         (due, *_) = load_subscriptions(conn)
-        first, second = load_feed(conn, here, due), load_feed(conn, elsewhere, due)
+        first = load_feed(conn, here, due)
+        second = load_feed(conn, elsewhere, due)
     assert first.entries
     assert [entry.id for entry in first.entries] == [entry.id for entry in second.entries]
     assert first.id == second.id
@@ -51,7 +52,8 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
 def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_that(
     shared: Desk,
 ) -> None:
-    whole, head = shared.http.get(shared.feed_path()), shared.http.head(shared.feed_path())
+    whole = shared.http.get(shared.feed_path())
+    head = shared.http.head(shared.feed_path())
     assert head.status_code == 200
     assert head.content == b""
     assert {name: head.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")} == {

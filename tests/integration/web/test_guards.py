@@ -114,7 +114,8 @@ def open_page(desk: Desk, reader: str = READER) -> httpx.Response:
 
 
 def test_a_form_of_another_origin_changes_nothing(desk: Desk) -> None:
-    page, before = open_page(desk), dump(desk)
+    page = open_page(desk)
+    before = dump(desk)
     for origin in ORIGINS:
         answer = desk.press(page, origin=origin)
         assert (answer.status_code, f"Open the page again at {ORIGIN}" in answer.text) == (
@@ -128,7 +129,8 @@ def test_a_form_of_another_origin_changes_nothing(desk: Desk) -> None:
 
 
 def test_a_form_without_the_token_of_its_own_page_changes_nothing(desk: Desk) -> None:
-    page, before = open_page(desk), dump(desk)
+    page = open_page(desk)
+    before = dump(desk)
     other = read_fields(open_page(desk, "mailto:second@example.org"))["token"]
     for token in (
         "",
@@ -143,7 +145,8 @@ def test_a_form_without_the_token_of_its_own_page_changes_nothing(desk: Desk) ->
 
 
 def test_a_page_is_good_until_the_end_of_the_next_day(desk: Desk) -> None:
-    page, now = open_page(desk), desk.world.clock.now()
+    page = open_page(desk)
+    now = desk.world.clock.now()
     end = now.replace(hour=0, minute=0) + timedelta(days=2)
     desk.world.clock.sleep((end - now).total_seconds() - 60)
     assert desk.press(page, answer="undo").status_code == 200
@@ -152,7 +155,8 @@ def test_a_page_is_good_until_the_end_of_the_next_day(desk: Desk) -> None:
 
 
 def test_without_a_public_address_no_form_is_taken(desk: Desk) -> None:
-    page, file = open_page(desk), desk.world.folder / "digest.toml"
+    page = open_page(desk)
+    file = desk.world.folder / "digest.toml"
     file.write_text(
         file.read_text(encoding="utf-8").replace(f'base_url = "{ORIGIN}"\n', ""), encoding="utf-8"
     )

@@ -164,7 +164,8 @@ def test_a_form_without_our_token_or_from_elsewhere_changes_nothing(house: House
 def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_was(
     house: House,
 ) -> None:
-    path, other = house.subscribe(ME, "abs:measure"), house.subscribe(OTHER, "ti:clocks")
+    path = house.subscribe(ME, "abs:measure")
+    other = house.subscribe(OTHER, "ti:clocks")
     links = house.world.links(house.site)
     paths = [
         path,
@@ -230,10 +231,8 @@ def test_somebody_whom_the_file_names_adds_a_query_of_their_own(house: House) ->
 
 
 def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
-    mine, _ = (
-        house.subscribe(ME, "abs:measure", "ti:queues"),
-        house.subscribe(OTHER, "ti:clocks", "ti:tail"),
-    )
+    mine = house.subscribe(ME, "abs:measure", "ti:queues")
+    _ = house.subscribe(OTHER, "ti:clocks", "ti:tail")
     other = house.preferences(OTHER)
     assert other.own is not None
     for action in ("unsubscribe", "undo"):
@@ -310,7 +309,8 @@ def test_an_edited_query_is_named_after_its_new_words(house: House) -> None:
 def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     path = f"{house.subscribe(ME, 'abs:measure')}/query/measure"
     wait_until(lambda: "data-wait" not in house.open(path).answer.text)
-    before, page = house.dump(), house.open(path)
+    before = house.dump()
+    page = house.open(path)
     assert "Your digest today" in page.text
     tried = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:clocks OR ti:tail")
     assert "0 papers gained, 1 lost, 2 kept." in tried.text
@@ -391,7 +391,8 @@ def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undo
     path = house.subscribe(ME, "abs:measure")
     assert "You have chosen no paper yet. Each mail with papers links" in house.open(path).text
     ((_, text),) = house.live(hours=1)
-    page, before = house.open(find_likes(text)), house.dump()
+    page = house.open(find_likes(text))
+    before = house.dump()
     assert page.answer.text.count(' like Queues that never drain"') == 2, (
         "each button names its paper"
     )
@@ -426,9 +427,11 @@ def test_what_is_not_theirs_alone_nobody_says_more_or_less_of(
     ((_, theirs),) = house.live(hours=1)
     path = house.subscribe(ME, "ti:queues OR ti:clocks")
     ((_, text),) = house.live(hours=1)
-    links, other = house.world.links(house.site), house.preferences(OTHER).own
+    links = house.world.links(house.site)
+    other = house.preferences(OTHER).own
     assert other is not None
-    mine, before = find_likes(text), house.dump()
+    mine = find_likes(text)
+    before = house.dump()
     pages = [
         find_likes(theirs).rpartition("/")[2],
         links.web_token(TEAM, "run:2"),

@@ -67,7 +67,8 @@ def test_a_fresh_link_opens_once_and_looking_at_it_uses_nothing_up(house: House)
 
 def test_a_fresh_link_is_over_after_half_an_hour_and_so_is_the_page_it_opened(house: House) -> None:
     house.subscribe(ME, "abs:measure")
-    page, path = enter(house), fetch_link(house)
+    page = enter(house)
+    path = fetch_link(house)
     house.world.clock.sleep(30 * 60 - 1)
     assert (page.press("export").status, house.http.get(path).status_code) == (200, 200)
     house.world.clock.sleep(1)

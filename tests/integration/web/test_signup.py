@@ -69,7 +69,8 @@ def office(lived: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     shutil.copy(lived / "digest.db", tmp_path)
     with live_in(tmp_path) as world:
         world.write_config(extra=OFFERED)
-        path, who = tmp_path / "digest.toml", json.dumps(getattr(request, "param", "open"))
+        path = tmp_path / "digest.toml"
+        who = json.dumps(getattr(request, "param", "open"))
         path.write_text(path.read_text().replace("[web]", f"[web]\nsignup = {who}"))
         with open_desk(world, is_new=False) as desk:
             yield desk
@@ -159,7 +160,8 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
 
 
 def test_every_other_link_and_a_second_press_lead_to_one_page(office: Desk) -> None:
-    page, late = ask(office), ask(office, address="bo@example.org")
+    page = ask(office)
+    late = ask(office, address="bo@example.org")
     assert office.press(page, answer="yes").status_code == 200
     answers = [office.press(page, answer=answer) for answer in ("yes", "not-me")]
     office.world.clock.sleep(48 * 3600)

@@ -94,7 +94,8 @@ def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -
 
 def test_the_live_part_is_the_page_s_own(shared: Desk) -> None:
     for text in ("cat:cs.PF", "gpu AND (", "nothing such", ""):
-        page, part = ask(shared.http, "/", q=text).text, ask(shared.http, "/live", q=text).text
+        page = ask(shared.http, "/", q=text).text
+        part = ask(shared.http, "/live", q=text).text
         for place in ("//div[@id='said']", "//div[@id='shown']"):
             assert list_texts(page, place) == list_texts(part, place)
         assert "<html" not in part

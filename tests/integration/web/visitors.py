@@ -24,7 +24,8 @@ from digest.site import Site
 from tests.integration.web.world import TO, World, live_in, served
 
 ORIGIN = {"Origin": "https://localhost:8000"}
-ME, OTHER = "me@example.org", "other@example.org"
+ME = "me@example.org"
+OTHER = "other@example.org"
 
 
 @dataclass
@@ -68,13 +69,15 @@ class Page:
     @property
     def forms(self) -> list[Form]:
         """Every form, with all that a browser would send of it, and its buttons."""
-        root, found = lxml.html.fromstring(self.answer.text), dict[str, Form]()
+        root = lxml.html.fromstring(self.answer.text)
+        found = dict[str, Form]()
         for number, form in enumerate(root.iter("form")):
             name = form.get("id", f"form-{number}")
             form.set("id", name)
             found[name] = Form(form.get("action", ""), form.get("method", "get"), name)
         for part in root.iter("input", "option", "button"):
-            name, value = part.get("name", ""), part.get("value", "")
+            name = part.get("name", "")
+            value = part.get("value", "")
             owner = found[part.get("form", "") or next(part.iterancestors("form")).get("id", "")]
             if part.tag == "button":
                 owner.buttons.append(Button(name, value, part.get("formmethod", "")))

@@ -199,7 +199,8 @@ def _collect(stream: IO[str], lines: list[str]) -> None:
 
 def wait_until(is_so: object, seconds: float = 15.0) -> None:
     assert callable(is_so)
-    pause, until = threading.Event(), monotonic() + seconds
+    pause = threading.Event()
+    until = monotonic() + seconds
     while not is_so():
         assert monotonic() < until, f"not so within {seconds:g} s"
         pause.wait(0.05)

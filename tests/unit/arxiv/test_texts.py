@@ -52,7 +52,8 @@ def test_indented_or_empty_lines_begin_a_paragraph_and_other_breaks_are_blanks(
 
 @given(st.text())
 def test_folding_twice_changes_nothing_more(text: str) -> None:
-    line, paragraphs = fold_line(text), fold_paragraphs(text)
+    line = fold_line(text)
+    paragraphs = fold_paragraphs(text)
     assert fold_line(line) == line
     assert all(fold_line(part) == part for part in paragraphs.split("\n"))
     assert unicodedata.is_normalized("NFC", line)

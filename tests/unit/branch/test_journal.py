@@ -23,7 +23,9 @@ from digest.branch.journal import (
 from digest.model.errors import LeaseHeld, StoreError
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-KEY, OTHER, NONCE = bytes(32), bytes([1] * 32), bytes(12)
+KEY = bytes(32)
+OTHER = bytes([1] * 32)
+NONCE = bytes(12)
 HELD = Journal(7, 3, "runner-1", NOW + LEASE, "INSERT INTO marks VALUES ('é', 1);")
 
 

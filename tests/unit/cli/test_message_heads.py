@@ -14,11 +14,9 @@ from digest.model.secrets import derive_token
 
 def make_mail(text: str) -> Message:
     mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = (
-        "Digest <d@example.org>",
-        "r@example.org",
-        "2 papers: μpath",
-    )
+    mail["From"] = "Digest <d@example.org>"
+    mail["To"] = "r@example.org"
+    mail["Subject"] = "2 papers: μpath"
     mail["List-Unsubscribe"] = "<https://digest.example.org/u/abcdefghijklmnopqrstuv>"
     mail.set_content(text)
     mail.add_alternative("<p>not this</p>", subtype="html")

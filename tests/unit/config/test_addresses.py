@@ -10,7 +10,8 @@ from digest.model.destinations import DestinationKind
 from digest.model.errors import ConfigurationError
 
 FOLDER = Path("/srv/digest")
-SLACK, DISCORD = DestinationKind.SLACK_WEBHOOK, DestinationKind.DISCORD
+SLACK = DestinationKind.SLACK_WEBHOOK
+DISCORD = DestinationKind.DISCORD
 HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
 DISCORD_HOOK = "https://discord.com/api/webhooks/1100000000000000001/abcDEF123"
 

@@ -30,10 +30,8 @@ def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse:
 def test_more_queries_than_arxivs_search_is_asked_for_need_a_harvest(
     load: Load, refuse: Refuse
 ) -> None:
-    top, most = (
-        f'{CONTACT}source = "query"\n',
-        [f'q{number} = "ti:w{number}"' for number in range(MOST_SEARCHED)],
-    )
+    top = f'{CONTACT}source = "query"\n'
+    most = [f'q{number} = "ti:w{number}"' for number in range(MOST_SEARCHED)]
     assert len(load("\n".join(["[queries]", *most]), top=top).queries) == MOST_SEARCHED
     error = refuse("\n".join(["[queries]", *most, 'more = "ti:more"']), top=top)
     assert 'arxiv.source: is "query", and there are 31 saved queries' in error.message
@@ -71,10 +69,8 @@ def test_mail_needs_a_sender_as_soon_as_somebody_gets_mail(load: Load, refuse: R
 def test_whoever_lets_people_subscribe_needs_a_page_and_a_sender_for_them(
     load: Load, refuse: Refuse
 ) -> None:
-    page, sender = (
-        {"DIGEST_WEB_BASE_URL": "https://d.example.org"},
-        {"DIGEST_MAIL_FROM": "d@example.org"},
-    )
+    page = {"DIGEST_WEB_BASE_URL": "https://d.example.org"}
+    sender = {"DIGEST_MAIL_FROM": "d@example.org"}
     assert "web.base_url is missing" in refuse(DIGEST_WEB_SIGNUP="open", **sender).message
     assert "mail.from is missing" in refuse(DIGEST_WEB_SIGNUP="example.org", **page).message
     assert load(DIGEST_WEB_SIGNUP="open", **page, **sender).web.signup.admits("ada@example.com")

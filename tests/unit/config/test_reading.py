@@ -396,7 +396,8 @@ def test_any_value_of_any_setting_is_read_or_refused_within_its_table(
         config: Config | None = load("", top=top, **environ)
         refusal = ""
     except ConfigurationError as error:
-        config, refusal = None, error.message
+        config = None
+        refusal = error.message
     if config is None:
         assert f" {setting.table}." in refusal
     else:

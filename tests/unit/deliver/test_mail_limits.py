@@ -307,7 +307,8 @@ def test_a_limit_that_stands_for_weeks_loses_no_mail_and_is_tried_within_a_day()
 )
 def test_the_time_to_read_an_answer_grows_as_its_length(piece: str) -> None:
     def measure(times: int) -> float:
-        text, took = piece * times, []
+        text = piece * times
+        took = []
         for _ in range(3):
             began = time.perf_counter()
             find_cause(f"550 {text}", is_early=False)

@@ -186,7 +186,8 @@ def test_pauses_grow_within_bounds_and_never_vanish(attempts: int, jitter: float
 
 
 def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_given_up() -> None:
-    shown, share = [], Share(5, 14, 9)
+    shown = []
+    share = Share(5, 14, 9)
     while (shorter := shorten_share(share)) is not None:
         assert (shorter.first, shorter.end) == (5, 14)
         assert Share.parse(str(shorter)) == shorter

@@ -27,7 +27,8 @@ def night(announcement: date, highest: int) -> list[PollSummary]:
 
 
 def search(poll: PollSummary) -> PollSummary:
-    started, ended = poll.started_at + LAG, poll.finished_at + LAG
+    started = poll.started_at + LAG
+    ended = poll.finished_at + LAG
     return replace(poll, source="query", started_at=started, finished_at=ended)
 
 

@@ -14,7 +14,9 @@ from digest.model.messages import DayCount
 from digest.model.papers import Paper
 from tests.unit.made_up import make_paper
 
-TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
+TUESDAY = date(2026, 11, 17)
+WEDNESDAY = date(2026, 11, 18)
+THURSDAY = date(2026, 11, 19)
 
 
 def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:

@@ -91,10 +91,8 @@ def test_gained_one_way_is_lost_the_other_and_all_that_matches_is_somewhere(
     old: str, new: str
 ) -> None:
     papers = [GPU, PAPER, BOTH]
-    there, back = (
-        compare_wordings(parse_query(old), parse_query(new), papers),
-        compare_wordings(parse_query(new), parse_query(old), papers),
-    )
+    there = compare_wordings(parse_query(old), parse_query(new), papers)
+    back = compare_wordings(parse_query(new), parse_query(old), papers)
     assert [moved.paper for moved in there.gained] == [moved.paper for moved in back.lost]
     assert there.kept == back.kept
     brought = {moved.paper.id for moved in there.gained} | {paper.id for paper in there.kept}

@@ -17,7 +17,8 @@ from tests.conftest import IS_NIGHTLY
 
 MUCH = settings(max_examples=2_000 if IS_NIGHTLY else 150, deadline=None)
 
-TITLE, ABSTRACT = "Attention Is All You Need", '\\"Uber $O(n_{2})$.'
+TITLE = "Attention Is All You Need"
+ABSTRACT = '\\"Uber $O(n_{2})$.'
 PROGRAMS = {
     "Zotero": "\n@misc{vaswani_2023,\n\ttitle = {TITLE},\n\turl = {http://arxiv.org/abs/1706.03762},\n\t"
     "\n\tdoi = {10.48550/arXiv.1706.03762},\n\tabstract = {ABSTRACT},\n\tnote = {arXiv:1706.03762 [cs]},\n}\n",
@@ -246,7 +247,8 @@ def test_of_entries_one_of_which_is_cut_anywhere_all_others_are_read(
 ) -> None:
     entries = [GOOD.format(index) for index in range(number)]
     spoiled = data.draw(st.integers(0, number - 1))
-    cut, gap = data.draw(st.integers(0, len(entries[spoiled]))), data.draw(st.integers(0, 9))
+    cut = data.draw(st.integers(0, len(entries[spoiled])))
+    gap = data.draw(st.integers(0, 9))
     put = data.draw(st.sampled_from(["", "{", "}", '"', "@", ",", "}}", "{{", "="]))
     entries[spoiled] = f"{entries[spoiled][:cut]}{put}{entries[spoiled][cut + gap :].strip()}\n"
     titles = {paper.title for paper in read_library("a.bib", "".join(entries).encode()).papers}

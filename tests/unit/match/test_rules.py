@@ -124,7 +124,8 @@ def test_an_outcome_tells_what_a_query_means_now_and_what_it_meant_before(
     ]
     outcomes = match_changes(changes, revisions)
     for one in revisions:
-        query, outcome = parse_query(one.text), outcomes.get(one.id, QueryOutcome())
+        query = parse_query(one.text)
+        outcome = outcomes.get(one.id, QueryOutcome())
         for change in changes:
             before = change.previous is not None and matches(query, change.previous)
             met = (

@@ -100,7 +100,8 @@ def test_an_announcement_counts_from_its_very_second() -> None:
 def test_every_moment_lies_between_two_announcements_with_none_between_them(
     moment: datetime,
 ) -> None:
-    last, following = latest_announcement(moment), next_announcement(moment)
+    last = latest_announcement(moment)
+    following = next_announcement(moment)
     assert announcement_moment(last) <= moment < announcement_moment(following)
     between = [last + timedelta(days=days) for days in range(1, (following - last).days)]
     assert not any(has_announcement(day) for day in between)
@@ -151,7 +152,8 @@ def test_an_announcement_is_late_from_six_the_next_morning_eastern_time_in_winte
 
 
 def test_the_announcements_between_two_moments_leave_out_evenings_that_have_none() -> None:
-    before, after = eastern(2026, 11, 24, 20), eastern(2026, 11, 29, 20)
+    before = eastern(2026, 11, 24, 20)
+    after = eastern(2026, 11, 29, 20)
     assert list(announcements_between(before, after)) == [date(2026, 11, 25), date(2026, 11, 29)]
     assert list(announcements_between(after, after)) == []
 

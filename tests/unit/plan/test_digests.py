@@ -59,7 +59,8 @@ def plan(
 
 
 def test_a_digest_is_dated_where_its_cadence_or_its_quiet_hours_lie_or_at_arxiv() -> None:
-    following, quiet = Cadence.parse("on announcement"), QuietHours.parse("22:00-07:00 Asia/Tokyo")
+    following = Cadence.parse("on announcement")
+    quiet = QuietHours.parse("22:00-07:00 Asia/Tokyo")
     assert plan(quiet_hours=quiet).zone == "Europe/Berlin"
     assert plan(cadence=following, quiet_hours=quiet).zone == "Asia/Tokyo"
     assert plan(cadence=following).zone == "America/New_York"
@@ -126,7 +127,8 @@ def test_a_cross_list_names_the_new_categories() -> None:
 
 
 def test_several_changes_of_one_paper_become_one_entry_at_its_latest_version() -> None:
-    first, second = make_paper(), make_paper(version=2, comment="accepted")
+    first = make_paper()
+    second = make_paper(version=2, comment="accepted")
     digest = plan(
         make_change(7, first), make_change(8, second, Kind.REPLACEMENT, first, fields=("version",))
     )
@@ -190,7 +192,8 @@ MERGED = replace(
 
 
 def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since() -> None:
-    new, replaced = make_paper("2611.00001"), make_paper("2611.00001", version=2)
+    new = make_paper("2611.00001")
+    replaced = make_paper("2611.00001", version=2)
     later = {1: [make_change(8, replaced, Kind.REPLACEMENT, new)]}
     (entry,) = plan(make_change(7, new), coverage=MERGED, later=later).entries
     assert (entry.kind, entry.paper.version) == (Kind.NEW, 1)
@@ -201,10 +204,8 @@ def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since(
 
 
 def test_below_saved_queries_each_paper_stands_once() -> None:
-    both, perf = (
-        make_change(1, make_paper("2611.00001")),
-        make_change(2, make_paper("2611.00002", title="Else")),
-    )
+    both = make_change(1, make_paper("2611.00001"))
+    perf = make_change(2, make_paper("2611.00002", title="Else"))
     digest = plan(both, perf, queries=("gpu", "perf"), group_by=Grouping.QUERY)
     assert [entry.queries for entry in digest.entries] == [("gpu", "perf"), ("perf",)]
     assert digest.group_by is Grouping.QUERY

@@ -102,7 +102,8 @@ def test_a_withdrawal_that_nobody_asked_for_is_told_all_the_same() -> None:
 
 
 def test_a_new_paper_is_told_under_its_own_day_though_it_was_replaced_since() -> None:
-    new, replaced = make_change(1, V1), make_change(2, V2, Kind.REPLACEMENT, V1)
+    new = make_change(1, V1)
+    replaced = make_change(2, V2, Kind.REPLACEMENT, V1)
     assert find_shown_change([new, replaced], Occasion.SCHEDULED) is new
     again = make_change(3, V3, Kind.REPLACEMENT, V2)
     assert find_shown_change([replaced, again], Occasion.SCHEDULED) is again

@@ -218,10 +218,8 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
 
 def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> None:
     gone = make_entry("2611.00100", kind=Kind.WITHDRAWAL)
-    typos, weighty = (
-        revise("2611.00101", comment="v2: typos"),
-        revise("2611.00102", title="Another one"),
-    )
+    typos = revise("2611.00101", comment="v2: typos")
+    weighty = revise("2611.00102", title="Another one")
     last = ["New versions 1: change", "New versions 1: minor", "Withdrawn 1: change"]
     crossed = make_entry("2611.00050", kind=Kind.CROSS_LIST, queries=("gpu",))
     unseen = make_entry("2611.00051", kind=Kind.REPLACEMENT, queries=("gpu",))
@@ -295,16 +293,13 @@ def test_authors_come_before_queries_titles_mentions_places_and_newest_ids() -> 
 
 def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_all_else() -> None:
     near, nearest = (make_entry(f"2611.0000{number}", "cat:cs.PF") for number in (1, 2))
-    accepted, hand = make_entry("2611.00003", comment="Accepted to SOSP"), make_entry("2611.00004")
-    by_author, often = (
-        make_entry("2611.00005", "au:lindquell"),
-        make_entry("2611.00006", queries=QUERIES),
-    )
+    accepted = make_entry("2611.00003", comment="Accepted to SOSP")
+    hand = make_entry("2611.00004")
+    by_author = make_entry("2611.00005", "au:lindquell")
+    often = make_entry("2611.00006", queries=QUERIES)
     survey = make_entry("2611.00007", "au:lindquell", "ti:GPUs", queries=QUERIES)
-    weighty, changed = (
-        revise("2611.00008", title="Another one"),
-        revise("2611.00009", title="Another one"),
-    )
+    weighty = revise("2611.00008", title="Another one")
+    changed = revise("2611.00009", title="Another one")
     precedence = prefer([hand, survey], [survey, changed], [survey, nearest, near, changed])
     told = (near, nearest, accepted, hand, by_author, often, survey, weighty, changed)
     assert order(*told, precedence=precedence) == [
@@ -322,7 +317,8 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
         replace(make_entry(f"2611.9000{number}", "au:lindquell"), near="") for number in range(2)
     ]
     hand = replace(make_entry("2611.80000"), near="like “Mine”")
-    told, precedence = [*near, *by_author, hand, *many(9, first=40)], prefer([hand], near[:2], near)
+    told = [*near, *by_author, hand, *many(9, first=40)]
+    precedence = prefer([hand], near[:2], near)
     ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
     reasons = ("by Ada Example",) * 2 + (
         "put first by ti:majorana · like “Mine”",

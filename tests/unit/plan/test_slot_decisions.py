@@ -227,7 +227,8 @@ def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_
     None
 ):
     weekly = subscribe("mondays at 09:00 Europe/Berlin")
-    monday, opened = "2026-11-16T08:00", (failed("2026-11-16T08:00"),)
+    monday = "2026-11-16T08:00"
+    opened = (failed("2026-11-16T08:00"),)
     facts = {"taken": "2026-W46", "unchecked": opened}
     first = decide(weekly, due=monday, now="2026-11-16T09:30", coverage=INCOMPLETE, run=0, **facts)  # type: ignore[arg-type]  # as decide takes them
     assert first.state == TurnState(
@@ -337,7 +338,8 @@ def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the
 ):
     quiet = QuietHours.parse("18:00-09:00")
     reader = subscribe("daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet)
-    morning, evening = "2026-11-20T08:00", "2026-11-20T17:00"
+    morning = "2026-11-20T08:00"
+    evening = "2026-11-20T17:00"
     waiting = decide(
         reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning
     )
@@ -431,7 +433,8 @@ def test_papers_on_announcement_that_came_with_the_last_announcement_wait_for_th
 def test_papers_that_the_night_put_off_to_the_next_announcements_moment_do_not_wait_for_that_one() -> (
     None
 ):
-    matched, night = "2026-11-19T14:15", "20:00-09:00 Asia/Singapore"
+    matched = "2026-11-19T14:15"
+    night = "20:00-09:00 Asia/Singapore"
     resting = decide_early(matched=matched, now=matched, quiet=night)
     assert resting.state.next_due_at == utc("2026-11-20T01:00")
     told = decide_early(
@@ -493,7 +496,8 @@ def test_a_turn_that_was_to_come_and_is_past_by_new_hours_is_due() -> None:
 
 
 def test_what_is_told_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end() -> None:
-    now, by_old_hours = utc("2026-11-21T00:00"), utc("2026-11-21T06:00")
+    now = utc("2026-11-21T00:00")
+    by_old_hours = utc("2026-11-21T06:00")
     for fields, due_at in (
         ({}, now),
         ({"quiet_hours": QuietHours.parse("22:00-05:00 Europe/Berlin")}, utc("2026-11-21T04:00")),

@@ -114,7 +114,8 @@ def test_a_turn_waits_until_the_latest_moment_its_phrase_names(phrase: str, late
 
 
 def test_a_turn_in_quiet_hours_is_due_when_they_end_under_its_own_name() -> None:
-    cadence, quiet = Cadence.parse("daily at 23:00 Europe/Berlin"), QuietHours.parse("22:00-07:00")
+    cadence = Cadence.parse("daily at 23:00 Europe/Berlin")
+    quiet = QuietHours.parse("22:00-07:00")
     slot = next_slot(cadence, quiet, utc("2026-11-19T12:00"))
     assert slot is not None
     assert (slot.name, slot.due_at) == ("2026-11-19", utc("2026-11-20T06:00"))
@@ -183,7 +184,8 @@ def test_every_local_date_that_exists_gets_exactly_one_turn(
     zone: str, start: datetime, at: time
 ) -> None:
     cadence = Cadence.parse(f"daily at {at:%H:%M} {zone}")
-    moment, slots = start.replace(tzinfo=UTC), []
+    moment = start.replace(tzinfo=UTC)
+    slots = []
     for _ in range(12):
         slot = next_slot(cadence, None, moment)
         assert slot is not None

@@ -43,7 +43,8 @@ def expand(lines: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
 
 @given(st.lists(CADENCES, min_size=1, max_size=4))
 def test_each_turn_has_its_starts_and_no_other_start_is_there(cadences: list[Cadence]) -> None:
-    starts, expected = expand(plan_starts(cadences)), set()
+    starts = expand(plan_starts(cadences))
+    expected = set()
     for cadence in cadences:
         turn = ANNOUNCED if str(cadence) in ("on announcement", "at once") else cadence
         for day in turn.days:

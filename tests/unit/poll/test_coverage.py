@@ -14,7 +14,8 @@ from digest.poll.rules import assess_coverage, is_late
 ANNOUNCEMENT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-BEFORE, AFTER = (202611, 14_000), (202611, 15_400)
+BEFORE = (202611, 14_000)
+AFTER = (202611, 15_400)
 """The newest paper before that announcement, and after it."""
 
 
@@ -62,7 +63,8 @@ def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_lo
 
 
 def test_ids_that_could_not_be_asked_for_speak_against_any_number_of_looks() -> None:
-    polls, failed = [EVENING, poll(1), poll(1.6)], check(1.7, "12 ids could not be asked for yet")
+    polls = [EVENING, poll(1), poll(1.6)]
+    failed = check(1.7, "12 ids could not be asked for yet")
     assert not assess_coverage(polls, NOW, checks=[failed]).is_complete
     assert assess_coverage(polls, NOW, checks=[failed, check(2)]).is_complete
 

@@ -11,10 +11,8 @@ from digest.poll.novelty import FollowedQuery, NoveltyRules, make_novelty_rule
 from tests.unit.made_up import SUBMITTED, make_paper
 
 LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
-EARLY, LATE = (
-    KnownBefore(mark=(202601, 5), since=LONG_AGO),
-    KnownBefore(mark=(202611, 20_000), since=SUBMITTED),
-)
+EARLY = KnownBefore(mark=(202601, 5), since=LONG_AGO)
+LATE = KnownBefore(mark=(202611, 20_000), since=SUBMITTED)
 BEGINNER = KnownBefore(is_bootstrap=True)
 MARKLESS = KnownBefore(since=SUBMITTED - timedelta(days=7))
 

@@ -56,7 +56,8 @@ def _read_operand(tokens: list[re.Match[str]], place: int, paper: Paper) -> Plac
         found, place = _read_chain(tokens, place + 1, paper)
         assert tokens[place]["paren"] == ")"
         return found, place + 1
-    name, phrase = token["name"] or "all", token["phrase"]
+    name = token["name"] or "all"
+    phrase = token["phrase"]
     if name == "submittedDate":
         start, end = token["dates"].split(" TO ")
         return start <= f"{paper.published:%Y%m%d%H%M}" <= end, place + 1
@@ -104,7 +105,8 @@ def _holds(text: str, value: str, *, is_quoted: bool, is_stemmed: bool) -> bool:
         return any(
             word.startswith(value[:-1].lower()) for _, word in _index(text, is_stemmed=is_stemmed)
         )
-    there, sought = _index(text, is_stemmed=is_stemmed), _index(value, is_stemmed=is_stemmed)
+    there = _index(text, is_stemmed=is_stemmed)
+    sought = _index(value, is_stemmed=is_stemmed)
     if not is_quoted:
         return {word for _, word in sought} <= {word for _, word in there}
     return any(
@@ -135,7 +137,8 @@ def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
 
 def _fold_name(text: str) -> str:
     """Return a name as Lucene's filters for German and then for Scandinavian languages leave it."""
-    letters, state = "", "N"
+    letters = ""
+    state = "N"
     for letter in _fold(text).replace("ø", "o").replace("æ", "ae"):
         if letter != "e" or state != "U":
             letters += letter

@@ -270,7 +270,8 @@ def test_a_single_condition_brings_what_it_means_and_its_opposite_the_rest(
     text: str, shelf: list[Paper]
 ) -> None:
     query = parse_query(text)
-    asked, opposite = to_arxiv(query), to_arxiv(parse_query(f"NOT {text}"))
+    asked = to_arxiv(query)
+    opposite = to_arxiv(parse_query(f"NOT {text}"))
     meant = [paper for paper in shelf if matches(query, paper)]
     others = [paper for paper in shelf if not matches(query, paper)]
     brought = [paper for paper in shelf if brings(asked, paper)]

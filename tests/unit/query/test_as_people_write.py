@@ -9,8 +9,10 @@ from digest.cli.context import read_followed
 from digest.model.errors import QueryError
 from digest.query import parse_query
 
-ANY, OPENED = "any of several categories", "a query in other signs"
-PF_DC, GPU_PF = "cat:cs.DC OR cat:cs.PF", "abs:gpu AND cat:cs.PF"
+ANY = "any of several categories"
+OPENED = "a query in other signs"
+PF_DC = "cat:cs.DC OR cat:cs.PF"
+GPU_PF = "abs:gpu AND cat:cs.PF"
 
 READ = [
     # text, what it is read as, what is noted: "" for nothing

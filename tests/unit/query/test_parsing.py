@@ -392,7 +392,8 @@ def test_a_left_out_word_takes_its_operator_with_it() -> None:
 
 
 def test_equal_conditions_are_one_object() -> None:
-    first, second = parse_query("ti:GPU").tree, parse_query("TI:gpu").tree
+    first = parse_query("ti:GPU").tree
+    second = parse_query("TI:gpu").tree
     assert first is second
 
 

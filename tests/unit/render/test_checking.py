@@ -10,7 +10,8 @@ from digest.render.contexts import CONTEXTS, find_context
 def test_the_shipped_templates_pass_and_each_is_rendered(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rendered, render = set[str](), renderer.templates.render
+    rendered = set[str]()
+    render = renderer.templates.render
 
     def note(name: str, context: object) -> str:
         rendered.add(name)

@@ -105,8 +105,10 @@ _STEP = 23
 def make_entry_of(number: int, texts: dict[str, str]) -> DigestEntry:
     """Make an entry with texts in some of `FIELDS`, each met by the query where it stands."""
     values: dict[str, Any] = {name: texts[name] for name in _OWN_NAMES if name in texts}
-    title, abstract = texts.get("title", "A title"), texts.get("abstract", "An abstract")
-    name, where = texts.get("author", "Somebody"), texts.get("affiliation", "")
+    title = texts.get("title", "A title")
+    abstract = texts.get("abstract", "An abstract")
+    name = texts.get("author", "Somebody")
+    where = texts.get("affiliation", "")
     met = {
         Field.TITLE: texts.get("title"),
         Field.ABSTRACT: texts.get("abstract"),

@@ -153,7 +153,8 @@ def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
 
     body = html_reader.document_fromstring(html).find("body")
     assert body is not None
-    black, white = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    black = (0.0, 0.0, 0.0)
+    white = (1.0, 1.0, 1.0)
     yield from walk(body, black, white)
 
 

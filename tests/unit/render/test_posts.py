@@ -25,7 +25,8 @@ def _write(tmp_path: Path, template: str) -> Templates:
 
 
 def test_discord_lists_titles_with_names_and_pdf_and_counts_the_others_by_heading() -> None:
-    templates, digest = Templates([], find_shipped_templates()), plan_digest(63)
+    templates = Templates([], find_shipped_templates())
+    digest = plan_digest(63)
     text = write_post(templates, "discord/digest.md", digest, SAMPLE_LINKS)
     told = re.findall(r"(?m)^(\d+)\. \[A title.*abs/.* · Solheim.* · \[PDF\]\(<.*pdf/.*>\)", text)
     assert [int(number) for number in told] == list(range(1, len(told) + 1))
@@ -62,7 +63,8 @@ def test_every_sign_of_markdown_in_a_value_is_escaped(text: str) -> None:
 
 
 def _split(escaped: str) -> list[str]:
-    parts, place = [], 0
+    parts = []
+    place = 0
     while place < len(escaped):
         width = 2 if escaped[place] == "\\" else 1
         parts.append(escaped[place : place + width])

@@ -153,14 +153,17 @@ TIMES = 20 if IS_NIGHTLY else 1
     ],
 )
 def test_texts_of_any_size_take_a_bounded_time(before: str, after: str) -> None:
-    before, after = before * TIMES, after * TIMES
+    before = before * TIMES
+    after = after * TIMES
     start = time.process_time()
     pieces = compare_words.__wrapped__(before, after)
     assert time.process_time() - start < (2 if IS_NIGHTLY else 0.5)
     assert (join(pieces, Part.GONE), join(pieces, Part.COME)) == (before, after)
 
 
-ADA, BO, CY = Author("Ada Example"), Author("Bo Sample"), Author("Cy Trial")
+ADA = Author("Ada Example")
+BO = Author("Bo Sample")
+CY = Author("Cy Trial")
 BEFORE = make_paper(authors=(ADA, BO))
 
 

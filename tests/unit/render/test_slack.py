@@ -110,7 +110,8 @@ def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_o
     renderer: Renderer, deliver: MakeDelivery
 ) -> None:
     digest = make_digest(odd_entries())
-    ids, count = [str(entry.paper.id) for entry in digest.entries], len(digest.entries)
+    ids = [str(entry.paper.id) for entry in digest.entries]
+    count = len(digest.entries)
     for shown in (count, 3, 1, 0):
         for links in (SAMPLE_LINKS, Links()):
             share = Share(0, count, shown, Form.SENTENCE)
@@ -193,7 +194,9 @@ def _paragraphs(source: str) -> list[str]:
 
     Between its blocks, each with its own conditions and loops.
     """
-    pieces, depth, lines = [], 0, list[str]()
+    pieces = []
+    depth = 0
+    lines = list[str]()
     for line in source.split("\n"):
         lines.append(line)
         depth += len(re.findall(r"{%-? *(?:if|for|block) ", line)) - len(

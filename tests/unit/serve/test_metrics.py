@@ -48,7 +48,8 @@ def test_a_verb_is_timed_also_where_it_fails() -> None:
 
 
 def test_two_processes_parts_count_apart() -> None:
-    first, second = Metrics(), Metrics()
+    first = Metrics()
+    second = Metrics()
     first.matches.inc(5)
     assert sample(first, "digest_matches_total") == 5
     assert sample(second, "digest_matches_total") == 0

@@ -139,7 +139,8 @@ def texts_of(digest: Digest) -> dict[int, Paper]:
 @settings(max_examples=200 if IS_NIGHTLY else 40)
 @given(DIGESTS)
 def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
-    frozen, papers = json.loads(freeze_digest(digest, versions_of(digest))), texts_of(digest)
+    frozen = json.loads(freeze_digest(digest, versions_of(digest)))
+    papers = texts_of(digest)
     assert find_texts(frozen) == set(papers)
     assert thaw_digest(digest, frozen, papers) == digest
 
