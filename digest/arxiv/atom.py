@@ -62,8 +62,8 @@ class AtomPage:
     Attributes:
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
-        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None if the
-            feed does not say.
+        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None
+            if the feed does not say.
     """
 
     papers: tuple[Paper, ...]
@@ -204,7 +204,7 @@ def _add_author(authors: list[Author], element: Element) -> None:
 
 
 def _read_again(authors: list[Author]) -> tuple[Author, ...]:
-    """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line."""
+    """Return the authors; ours reads the line if arXiv's own reader took a word for a name."""
     if any(_NO_NAME.match(author.name) for author in authors) and not any(
         a.affiliations for a in authors
     ):

@@ -2,10 +2,10 @@ r"""Reads the author line of the `arXivRaw` format: one string, written by autho
 
 Source: https://info.arxiv.org/help/prep.html#author. The customs met in it:
 
-    A. One (CERN), B. Two and C. Three (DESY, Hamburg)     affiliations; those before share the next one
-    A. One (1), B. Two (1 and 2) ((1) CERN, (2) DESY)      footnote marks with a list at the end
-    The X Collaboration: A. One, B. Two, Jr., et al        a collaboration is an author; a suffix is not
-    A. One, for the X Collaboration (164 authors)          the same after a name; remarks are dropped
+    A. One (CERN), B. Two and C. Three (DESY, Hamburg)   affiliations; those before share the next
+    A. One (1), B. Two (1 and 2) ((1) CERN, (2) DESY)    footnote marks with a list at the end
+    The X Collaboration: A. One, B. Two, Jr., et al      it is an author; a suffix is not
+    A. One, for the X Collaboration (164 authors)        the same after a name; remarks are dropped
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from digest.model.papers import Author
 from digest.tex import to_plain
 
 SHARED_LIMIT = 100
-"""An affiliation is shared by at most that many names before it; beyond that it is one name's own."""
+"""At most that many names before an affiliation share it; with more it is one name's own."""
 
 _TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
 _ENDER = re.compile(r"[,;]")
@@ -38,7 +38,8 @@ _TEAM_NOTE = re.compile(
     r"\A(?:for|on behalf of|and|representing)\b.*\b(?:teams?|consorti\w+|groups?)\Z", re.IGNORECASE
 )
 _REMARK = re.compile(
-    r"\A(?:eds?\b|editors?\b|with (?:an )?append|appendix|deceased|speaker|present|corresponding|\d+ authors)",
+    r"\A(?:eds?\b|editors?\b|with (?:an "
+    r")?append|appendix|deceased|speaker|present|corresponding|\d+ authors)",
     re.IGNORECASE,
 )
 _ET_AL = re.compile(r"(?:\A|\s)et\.?\s+al\b\.?\s*\Z|\A\s*(?:\d+\s+)?others\s*\Z", re.IGNORECASE)
@@ -97,7 +98,7 @@ def parse_authors(text: str) -> tuple[Author, ...]:
 
 
 def read_name(text: str) -> str:
-    """Return one name as people write it: TeX resolved, "F.A.Li" as "F. A. Li", no marks after it."""
+    """Return one name as people write it: no TeX, "F.A.Li" as "F. A. Li", no marks after it."""
     name = fold_line(text)
     if _TEX.search(name):
         name = fold_line(to_plain(name))
@@ -110,7 +111,7 @@ def read_name(text: str) -> str:
 
 
 def _close_parentheses(line: str) -> str:
-    """Give each parenthesis left open its end: before the next comma or semicolon, or at the end."""
+    """Close each open parenthesis before the next comma or semicolon, or at the end."""
     opened: list[int] = []
     for token in _TOKEN.finditer(line):
         if token[0] == "(":
@@ -146,7 +147,8 @@ def _read_segments(line: str) -> tuple[list[_Segment], dict[str, str]]:
                 first_mark = token
             current.groups.append(token.text)
         elif first_mark is not None:
-            # "(1) CERN, (2) DESY" without parentheses around: from here on nobody is named any more.
+            # "(1) CERN, (2) DESY" without parentheses around: from here on nobody is named any
+            # more.
             return segments[:-1], notes | _read_notes(line[first_mark.start :])
         elif current.groups:
             segments.append(_Segment(token.text))
@@ -251,7 +253,7 @@ def _join_suffixes(segments: Sequence[_Segment]) -> list[_Segment]:
 
 
 def _read_author(segment: _Segment, notes: dict[str, str]) -> tuple[Author | None, bool]:
-    """Return the author, None for a segment that names nobody; and whether names before may share."""
+    """Return the author, None if a segment names nobody; and whether names before may share."""
     name = _ET_AL.sub("", segment.name)
     if _BEHALF.match(name):
         name = _BEHALF_WORDS.sub("", name)

@@ -1,7 +1,7 @@
 """Asks arXiv: the query API and OAI-PMH, at one pace and over one connection.
 
-The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
-request, each retry among them, the gate is asked; afterwards it hears of the outcome.
+The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before
+each request, each retry among them, the gate is asked; afterwards it hears of the outcome.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ArxivAddresses:
     oai_url: str = "https://oaipmh.arxiv.org/oai"
 
     def describe(self, url: str) -> str:
-        """Say which setting names the address that a request is made at: for one that found nothing there."""
+        """Say which setting names the address of a request: for one that found nothing there."""
         names = [name for name in ("api_url", "oai_url") if url.startswith(getattr(self, name))]
         setting = max(names, key=lambda name: len(getattr(self, name)), default="")
         return f"{setting} under [arxiv], {getattr(self, setting)}" if setting else url
@@ -96,7 +96,7 @@ class ShortPage(ArxivShort, Generic[PageT]):
 
 
 class ArxivClient:
-    """Asks arXiv one thing at a time. Each request may end in an `ArxivError` that names what was asked.
+    """Asks arXiv one thing at a time. Each may end in an `ArxivError` that names what was asked.
 
     Args:
         user_agent: name, version and how to reach the operator.
@@ -132,7 +132,7 @@ class ArxivClient:
         """How many requests were made so far, retries among them."""
 
     def close(self) -> None:
-        """Break off the request under way, from another thread: its caller sees the connection break."""
+        """Break off the request under way, from another thread: its caller sees it break."""
         self._wire.hang_up()
 
     def search(
@@ -145,8 +145,8 @@ class ArxivClient:
     ) -> Fetched[AtomPage]:
         """Fetch one page of a search in arXiv's own query language, or of papers named by id.
 
-        What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and the
-        order is arXiv's.
+        What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and
+        the order is arXiv's.
 
         Raise `ShortPage`: entries are missing, after all retries.
         """
@@ -174,11 +174,11 @@ class ArxivClient:
     def list_records(
         self, from_date: date, token: str = "", *, expected: int = 0
     ) -> Fetched[OaiPage]:
-        """Fetch one page of the harvest: a token's, or the first of all touched since the start of a UTC day.
+        """Fetch a page of the harvest: a token's, or the first since the start of a UTC day.
 
         Args:
-            expected: entries a page of this list has, unless it is the last one. If it stays short however often
-                it is asked for, arXiv itself leaves something out.
+            expected: entries a page of this list has, unless it is the last one. If it stays short
+                however often it is asked for, arXiv itself leaves something out.
 
         Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
@@ -217,7 +217,7 @@ class ArxivClient:
         return self._fetch(asked, parse_oai)
 
     def greet(self, source: str) -> Fetched[None]:
-        """Make one small request, without a retry, to see whether arXiv answers; nothing of it is read.
+        """Make one small request, without a retry, to see whether arXiv answers; nothing is read.
 
         `source` says which interface is asked: `harvest` or `query`.
         """

@@ -1,4 +1,4 @@
-"""Opens bodies from outside safely: separates errors from answers before parsing, and sets bad entries aside.
+"""Opens bodies from outside safely: errors are found before parsing, bad entries are set aside.
 
 Nothing is trusted: not the status, not the content type. A body is XML in UTF-8 without a document
 type, of a bearable size, well-formed to its last byte, or it is an error of the `ArxivError` tree.
@@ -29,7 +29,7 @@ from digest.model.errors import (
 T = TypeVar("T")
 
 BODY_LIMIT = 25_000_000
-"""Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""
+"""Bytes. The largest known page of arXiv, 2,500 papers with versions, has about 6 million."""
 
 _BEGINNING = 4_096
 """Within that many bytes a body says what it is."""
@@ -50,7 +50,7 @@ _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\r")))
 _NO_CHARACTER = re.compile(
     rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});"
 )
-"""Halves of surrogate pairs, U+FFFE and U+FFFF; and any character written by its number, which may be one."""
+"""Halves of surrogate pairs, U+FFFE, U+FFFF; and any character by its number, which may be one."""
 
 TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
 
@@ -84,7 +84,8 @@ _NOT_THIS_VERSION = re.compile(
 _FROM_ELSEWHERE = re.compile(
     rf"(?: (?:this|the|our|my) {_PAPER})?"
     r"(?:,? \(?by (?:\w+ ){0,2}(?:author\(s\)|authors?|us|me)\)?,?)?(?: \w+ly)?"
-    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
+    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the "
+    r")?(?:journal|publisher|editor))",
     re.IGNORECASE,
 )
 """What comes after "withdrawn" if a journal or a conference loses the paper, and not arXiv."""
@@ -114,7 +115,7 @@ def check_body(body: bytes) -> None:
 
 
 def drop_forbidden(body: bytes) -> bytes:
-    """Return a body without the characters that XML 1.0 forbids (§2.2): one in a title would cost a page."""
+    """Return a body without what XML 1.0 forbids (§2.2): one character would cost a page."""
     return _NO_CHARACTER.sub(lambda found: _keep_allowed(found[0]), body.translate(None, _CONTROLS))
 
 
@@ -126,7 +127,7 @@ def _keep_allowed(written: bytes) -> bytes:
 
 
 class Document:
-    """One XML document, read once: iterating gives its entries, and then `root` has everything else.
+    """One XML document, read once: a loop gets its entries, and then `root` has all else.
 
     An entry is emptied after it was given out, so memory holds a handful at a time.
 
@@ -163,7 +164,8 @@ class Document:
                 if not open_elements:
                     self.root = element
                     if element.tag != self._root:
-                        said = f"the XML is of another kind: its root element is {element.tag[:_SHOWN]}"
+                        root = element.tag[:_SHOWN]
+                        said = f"the XML is of another kind: its root element is {root}"
                         raise ArxivUnreadable(said, hint=TRY_AGAIN)
                 open_elements.append(element)
                 if len(open_elements) > _DEEPEST:
@@ -200,7 +202,7 @@ def read_text(element: Element | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A malformed entry among good ones: its place on the page, from 0, and its XML, cut at `SNIPPET_LIMIT`."""
+    """A malformed entry among good ones: its place on the page, from 0, and its first XML."""
 
     position: int
     snippet: bytes
@@ -266,8 +268,8 @@ def split_dois(*texts: str) -> tuple[str, ...]:
 def is_withdrawal_comment(comment: str) -> bool:
     """Whether a folded comment says that this very version withdraws the paper.
 
-    Conservative: a comment does not count that speaks of another version, of the paper it replaces, or of a
-    journal or conference that the paper is withdrawn from.
+    Conservative: a comment does not count that speaks of another version, of the paper it replaces,
+    or of a journal or conference that the paper is withdrawn from.
     """
     return any(
         not _NOT_THIS_VERSION.search(comment[: found.start()])

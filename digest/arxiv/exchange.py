@@ -69,7 +69,8 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         if monotonic() > not_after:  # it may have taken long until here, or this process was paused
             raise DeadlinePassed(
                 "the request could not start in time",
-                hint="This machine was paused or too busy for half a minute. The next check tries again.",
+                hint="This machine was paused or too busy for half a minute. The next check tries "
+                "again.",
             )
 
     url, headers = (asked.url, {}) if asked.form is None else (asked.url.partition("?")[0], _FORM)
@@ -114,7 +115,8 @@ def check_status(
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check "
+            "[arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
         said = answer.headers.get("location")

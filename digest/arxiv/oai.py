@@ -1,4 +1,4 @@
-"""Reads pages of arXiv's OAI-PMH interface in the `arXivRaw` format, the only one with all versions.
+"""Reads pages of arXiv's OAI-PMH interface in the format `arXivRaw`: no other has all versions.
 
 Sources: https://www.openarchives.org/OAI/openarchivesprotocol.html and
 https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP 200.
@@ -161,7 +161,8 @@ def _read_token(root: Element, listed: Element, records: int) -> str | None:
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_OAI + "request")
     if not tokens and request is not None and request.get("resumptionToken"):
-        # If a list came in pages, its last one says so, by an empty token; only a single page need not.
+        # If a list came in pages, its last one says so, by an empty token; only a single page need
+        # not.
         raise ArxivShort(
             "the list continues from a token and does not say where it ends", hint=TRY_AGAIN
         )
@@ -182,7 +183,7 @@ def _read_header(entry: Element, name: str) -> str:
 
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
-    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest."""
+    """Refuse an entry whose header names another paper: a damaged id could pass for the newest."""
     named = identifier.removeprefix("oai:arXiv.org:")
     try:
         is_same = not named or named == str(id_) or ArxivId.parse(named) == id_

@@ -1,7 +1,7 @@
 """Walks through a harvest or a search, page by page, to its end.
 
-Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
-the token on each show whether something is missing.
+Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own
+sizes and the token on each show whether something is missing.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _FORMAT = "%Y%m%d%H%M"
 def walk_records(
     client: ArxivClient, from_date: date, *, token: str = ""
 ) -> Iterator[Fetched[OaiPage]]:
-    """Fetch the pages of all that was touched since the start of a UTC day; only after the last is it complete.
+    """Fetch the pages of all touched since the start of a UTC day; the last one completes it.
 
-    A single page with `is_no_records_match` is a complete check, too, at an empty list. With a `token` it goes on
-    with a harvest from that day that was broken off.
+    A single page with `is_no_records_match` is a complete check, too, at an empty list. With a
+    `token` it goes on with a harvest from that day that was broken off.
 
     Raise `TokenExpired`: the list can't be gone on with; start again from `from_date`.
     Raise `ArxivFaulted`: arXiv leads round in a circle.
@@ -56,9 +56,10 @@ def walk_records(
 
 
 def find_day(token: str) -> date | None:
-    """Return the UTC day that a page's papers were touched on, by its token; None if the token does not say it.
+    """Return the UTC day on which a page's papers were touched, by its token; None if unknown.
 
-    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
+    arXiv's tokens are queries, quoted, and name the day of the page's first paper
+    (https://github.com/arXiv/oaipmh).
     """
     try:
         return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
@@ -69,7 +70,7 @@ def find_day(token: str) -> date | None:
 def _walk_once(
     client: ArxivClient, from_date: date, token: str, sizes: list[int]
 ) -> Iterator[Fetched[OaiPage]]:
-    """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
+    """Fetch a list once; `sizes` gets how many entries each page has, and says what to expect."""
     used: set[str] = set()
     asked: str | None = token
     while asked is not None:
@@ -82,7 +83,8 @@ def _walk_once(
         fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
         if asked and fetched.page.is_no_records_match:
             raise TokenExpired(
-                f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
+                f"the harvest from {from_date.isoformat()} changed while it was read: its page "
+                f"{asked} is gone",
                 hint="The harvest starts again from its first page.",
             )
         sizes.append(fetched.page.records)
@@ -92,7 +94,7 @@ def _walk_once(
 
 @dataclass(slots=True)
 class _Walk:
-    """How far the walk through one part has come: what it has met, and whether the order of dates still holds."""
+    """How far the walk through a part has come: what it met, and if dates are in order so far."""
 
     query: str
     size: int
@@ -143,10 +145,10 @@ def walk_search(
     size: int = 100,
     asks_twice: bool = False,
 ) -> Iterator[Fetched[AtomPage]]:
-    """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
+    """Fetch the pages of a search by date of the last version, newest first, each paper once.
 
-    If arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
-    first: what was submitted since then, and what was submitted before and replaced since.
+    If arXiv gives out too few results to get as far as `until`, the search is read in parts, each
+    newest first: what was submitted since then, and what was submitted before and replaced since.
 
     Args:
         query: in arXiv's own query language.
@@ -178,7 +180,7 @@ def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetche
 
 
 class _Reader:
-    """Reads the parts of one search, and gives out each paper once; `end` is after all submitted so far."""
+    """Reads the parts of one search, gives out each paper once; `end` is after all submitted."""
 
     end: datetime
 
@@ -215,7 +217,7 @@ class _Reader:
                 return False
 
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
-        """Fetch a page, in smaller and smaller ones if none comes: arXiv fails inside for some sizes alone."""
+        """Fetch a page, in ever smaller ones if none comes: arXiv fails for some sizes alone."""
         is_resized = False
         while True:
             try:
@@ -250,7 +252,8 @@ def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Wi
     """Cut a part that is too wide: evenly if all of it is wanted, else in halves."""
     if not (part.is_sorted or part.is_wanted_whole(until)):
         raise ArxivRejected(
-            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
+            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no "
+            "order",
             hint=ASKED_AGAIN,
         )
     parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
@@ -265,7 +268,7 @@ def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Wi
 
 
 def _fit_page(start: int, size: int) -> int:
-    """Return how many papers can be asked for from `start` on: arXiv fails if a next page is beyond its limit."""
+    """Return how many papers can be asked for: arXiv fails if a next page is beyond its limit."""
     size = min(size, WALL - start)
     while size > 1 and 1 + round(start / size) > WALL // size:
         size -= 1
@@ -282,7 +285,8 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     walk.steps_back += 1
     if walk.steps_back > _STEPS_BACK:
         raise ArxivShort(
-            "the results changed while Digest read them, so papers between two pages may be missing",
+            "the results changed while Digest read them, so papers between two pages may be "
+            "missing",
             hint=ASKED_AGAIN,
         )
     walk.position = max(0, start - walk.size // 2)
@@ -308,8 +312,8 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
 class Window:
     """A span of time in which first versions were submitted, in whole minutes (UTC).
 
-    Neighbours share the minute between them: whether arXiv reads a last minute to its end or only to its
-    beginning, no paper falls between two, and one that two of them have is known by its id.
+    Neighbours share the minute between them: whether arXiv reads a last minute to its end or only
+    to its beginning, no paper falls between two, and one that two of them have is known by its id.
     """
 
     first: datetime
@@ -320,7 +324,7 @@ class Window:
         return f"({query}) AND submittedDate:[{self.first:{_FORMAT}} TO {self.last:{_FORMAT}}]"
 
     def divide(self, parts: int) -> list[Window]:
-        """Cut it into that many parts of about one length, the latest first; fewer if minutes do not suffice."""
+        """Cut it into so many equal parts, the latest first; fewer if it has fewer minutes."""
         minutes = (self.last - self.first) // _MINUTE
         parts = max(1, min(parts, minutes))
         edges = [self.first + _MINUTE * (minutes * number // parts) for number in range(parts + 1)]

@@ -256,8 +256,8 @@ def split_bind(bind: str) -> tuple[str, int]:
 def read_destination(text: str) -> Destination:
     """Read where a digest goes into the one spelling by which it is stored; a path is still as written.
 
-    A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
-    `mailto:@members.txt`, is not read yet.
+    A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail
+    addresses, `mailto:@members.txt`, is not read yet.
     """
     word = text.strip()
     prefix = (
@@ -321,8 +321,8 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
 def read_members(path: Path) -> tuple[list[Destination], list[str]]:
     """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
 
-    What follows a `#`, at the start or after a blank, is a comment. What is wrong with others is returned, too.
-    One without any address is refused: nobody is unsubscribed by an accident.
+    What follows a `#`, at the start or after a blank, is a comment. What is wrong with others is
+    returned, too. One without any address is refused: nobody is unsubscribed by an accident.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -440,8 +440,8 @@ def choose_proxy(
 ) -> Proxy | None:
     """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
 
-    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in both cases the
-    small one counts, as for curl.
+    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in
+    both cases the small one counts, as for curl.
     """
     named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
     parts = urlsplit(url)

@@ -1,11 +1,11 @@
 """From `digest.toml` and the environment to one checked `Config`.
 
-The environment beats the file, the file beats the default. All that is wrong is found before anything
-is raised, so that one check mends it all. A saved query's text is not judged here: one that can't be
-read must never stop the others.
+The environment beats the file, the file beats the default. All that is wrong is found before
+anything is raised, so that one check mends it all. A saved query's text is not judged here: one
+that can't be read must never stop the others.
 
-No library reads the settings. pydantic doubles the time a command needs to start; msgspec names the first
-mistake alone, and neither knows the nearest key or keeps a hint.
+No library reads the settings. pydantic doubles the time a command needs to start; msgspec names the
+first mistake alone, and neither knows the nearest key or keeps a hint.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def load_config(
 ) -> Config:
     """Read the configuration; without a path, of defaults and environment. One error names all that is wrong.
 
-    `folder` is what relative paths count from without a file, `content` what the file is about to hold.
+    `folder` is what relative paths count from without a file, `content` what the file is about to
+    hold.
     """
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
     draft = ConfigDraft(read_document(path, content), path, environ, folder)
@@ -199,7 +200,8 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
         )
         draft.complain(
             str([*only][1]),
-            f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file",
+            f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of "
+            "the file",
             f"Write instead, below all else:\n{lines}",
         )
     for number, table in enumerate(tables, 1):
@@ -385,7 +387,8 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
         if not values["web.base_url"]:
             yield (
                 "web.signup",
-                "lets people subscribe, but web.base_url is missing, so no mail could link to a page",
+                "lets people subscribe, but web.base_url is missing, so no mail could link to a "
+                "page",
                 'Write base_url = "https://…" under [web].',
             )
         elif not values["mail.from"]:

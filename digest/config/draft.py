@@ -76,8 +76,8 @@ class ConfigDraft:
     ) -> dict[str, Any]:
         """Read the settings of a table by name; the default counts if one is missing or wrong.
 
-        The key is "" for what is above all tables. `others` are keys that are read elsewhere. `inherited` values
-        count instead of the defaults, in a table whose keys have no variables.
+        The key is "" for what is above all tables. `others` are keys that are read elsewhere.
+        `inherited` values count instead of the defaults, in a table whose keys have no variables.
         """
         prefix = f"{key}." if key else ""
         table = self.check_table(key, written)

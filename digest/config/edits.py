@@ -1,7 +1,7 @@
 """Changes of `digest.toml`: its text and a change in, its new text out. Comments and order stay.
 
-A file is cut into statements: the fewest lines that TOML reads alone. A change rewrites those it is about. Whether
-the new file is right, its reader says.
+A file is cut into statements: the fewest lines that TOML reads alone. A change rewrites those it is
+about. Whether the new file is right, its reader says.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def remove_query(text: str, name: str) -> str:
 def add_subscription(text: str, values: Mapping[str, object]) -> str:
     """Return the file with one more subscription; `values` are its keys in order, `name` among them.
 
-    The only one so far, at the top of the file, gets a table of its own, and its name is written down.
+    The only one so far, at the top of the file, gets a table of its own, and its name is written
+    down.
     """
     tables, added = _cut(text), [[_write_statement(key, value) for key, value in values.items()]]
     if list_only(tomllib.loads(text)):
@@ -118,8 +119,8 @@ def edit_subscription(
 ) -> str:
     """Return the file with a subscription changed.
 
-    The value None takes a key out, so that the default counts. To `follow` and `to` something may be added, unless
-    it is there already, or removed.
+    The value None takes a key out, so that the default counts. To `follow` and `to` something may
+    be added, unless it is there already, or removed.
     """
     tables = _cut(text)
     table, written = _find_subscription(tables, text, name)

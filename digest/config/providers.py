@@ -14,9 +14,11 @@ class Provider:
     """A mail provider.
 
     Attributes:
-        server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we know.
+        server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we
+            know.
         secret: what its password is called.
-        login: what its login name is called; "" if one logs in with the account's address, and sends from it.
+        login: what its login name is called; "" if one logs in with the account's address, and
+            sends from it.
         spf: what the SPF record of a domain that sends by it includes.
         selector: of the DKIM key that such a domain publishes; "" if each has another one.
     """

@@ -50,7 +50,8 @@ def read_file_before(file: ConfigFile) -> bytes:
         return before.read_bytes()
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no {before.name}: no change of {file.path.name} by a command is left to be undone",
+            f"there is no {before.name}: no change of {file.path.name} by a command is left to be "
+            "undone",
             hint=f"Only the last {_KEPT} changes by command can be undone.",
         ) from error
     except OSError as error:
@@ -60,12 +61,13 @@ def read_file_before(file: ConfigFile) -> bytes:
 def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
     """Replace a file by another content; what it held is kept beside it from then on. Mode and owner stay.
 
-    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the file as it was,
-    and what it was to hold under a name of its own beside it.
+    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the
+    file as it was, and what it was to hold under a name of its own beside it.
 
     One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
-    Refused if somebody else changed the file since it was read. If it can't be written, it is as it was.
+    Refused if somebody else changed the file since it was read. If it can't be written, it is as it
+    was.
     """
     target, new, kept = file.target, None, None
     try:

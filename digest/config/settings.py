@@ -48,8 +48,8 @@ class Setting:
     """One setting.
 
     Attributes:
-        read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
-            that is the default: "" is for "not set".
+        read: from the value as written to the value as used; raises `ConfigurationError`. It never
+            sees "" where that is the default: "" is for "not set".
         default: as it would be written; None if it must be written.
         name: its key within its table, if it is not the field's name.
         resolve: makes the value absolute, given the configuration's folder.
@@ -110,8 +110,8 @@ class ArxivSettings:
     contact: str = declare(
         addresses.read_reachable,
         "",
-        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you. "
-        "Default: `mail.from`.",
+        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can "
+        "reach you. Default: `mail.from`.",
     )
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
@@ -141,16 +141,17 @@ class StoreSettings:
     url: str = declare(
         addresses.read_store_url,
         "sqlite:///digest.db",
-        "The database: sqlite:///file, or postgresql://name@host/database for several machines. Add "
-        "?sslmode=verify-full where the network is not your own.",
+        "The database: sqlite:///file, or postgresql://name@host/database for several machines. "
+        "Add ?sslmode=verify-full where the network is not your own.",
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
     git_branch: str = declare(
         values.read_name,
         "",
-        "Instead of `store.url`, without a server: a branch of the git repository that digest.toml lies in. The "
-        "database is kept there, encrypted. Each command fetches it from `origin`, and pushes what it changes.",
+        "Instead of `store.url`, without a server: a branch of the git repository that "
+        "digest.toml lies in. The database is kept there, encrypted. Each command fetches it from "
+        "`origin`, and pushes what it changes.",
     )
     state_key: bytes = declare(
         values.read_state_key,
@@ -161,7 +162,8 @@ class StoreSettings:
     forget_unmatched_after: int = declare(
         values.read_retention,
         "90 days",
-        'How long the texts of papers are kept that matched nothing; their ids stay. "never" keeps all.',
+        'How long the texts of papers are kept that matched nothing; their ids stay. "never" '
+        "keeps all.",
     )
 
 
@@ -172,8 +174,9 @@ class NetworkSettings:
     proxy: str = declare(
         addresses.read_proxy,
         "",
-        "The proxy that arXiv, Slack and webhooks are asked through: http://host:port. Default: what HTTPS_PROXY, "
-        "HTTP_PROXY and ALL_PROXY say. NO_PROXY names hosts that are asked without it.",
+        "The proxy that arXiv, Slack and webhooks are asked through: http://host:port. Default: "
+        "what HTTPS_PROXY, HTTP_PROXY and ALL_PROXY say. NO_PROXY names hosts that are asked "
+        "without it.",
         secrecy=Secrecy.INSIDE,
     )
 
@@ -191,8 +194,8 @@ class MailSettings:
     from_name: str = declare(
         values.read_line,
         "Digest",
-        "The sender of letters and alarms. A digest comes from its list, with this in brackets unless it is"
-        " `Digest`.",
+        "The sender of letters and alarms. A digest comes from its list, with this in brackets "
+        "unless it is `Digest`.",
     )
     smtp: str = declare(
         addresses.read_smtp_url,
@@ -202,7 +205,8 @@ class MailSettings:
     helo: str = declare(
         addresses.read_host_name,
         "",
-        "The name this machine gives itself to the mail server. Default: the domain of `mail.from`.",
+        "The name this machine gives itself to the mail server. Default: the domain of "
+        "`mail.from`.",
     )
     password: str = declare(
         values.read_line, "", "The password of the user in `mail.smtp`.", secrecy=Secrecy.SECRET
@@ -221,12 +225,14 @@ class MailSettings:
     dkim_selector: str = declare(
         values.read_name,
         "",
-        "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
+        "The DKIM selector that your mail server signs with, so that `digest doctor` can check "
+        "its key.",
     )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),
         "resend",
-        "What to do when the mail server's last answer is lost: resend the same mail, or hold it for you.",
+        "What to do when the mail server's last answer is lost: resend the same mail, or hold it "
+        "for you.",
     )
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
@@ -236,8 +242,8 @@ class MailSettings:
     connections: int = declare(
         values.number(1, 50, "connections"),
         1,
-        "The most connections to the mail server at once, from each process. More send faster, but after a crash "
-        "more mails may come twice.",
+        "The most connections to the mail server at once, from each process. More send faster, "
+        "but after a crash more mails may come twice.",
     )
 
 
@@ -252,7 +258,8 @@ class SlackSettings:
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
         15,
-        "How many seconds to wait before a post whose answer was lost is searched for in the channel.",
+        "How many seconds to wait before a post whose answer was lost is searched for in the "
+        "channel.",
     )
 
 
@@ -263,7 +270,8 @@ class ZoteroSettings:
     key: str = declare(
         values.read_line,
         "",
-        "The key that reads your library at Zotero, made at zotero.org/settings/keys. Public groups need none.",
+        "The key that reads your library at Zotero, made at zotero.org/settings/keys. Public "
+        "groups need none.",
         secrecy=Secrecy.SECRET,
     )
     url: str = declare(addresses.read_http_url, "https://api.zotero.org/", "Zotero's Web API.")
@@ -276,7 +284,8 @@ class WebSettings:
     base_url: str = declare(
         addresses.read_secure_url,
         "",
-        "The public https address of `digest serve`. Without it messages have no links to pages and feeds.",
+        "The public https address of `digest serve`. Without it messages have no links to pages "
+        "and feeds.",
     )
     bind: str = declare(
         addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on."
@@ -284,12 +293,14 @@ class WebSettings:
     metrics_bind: str = declare(
         addresses.read_bind,
         "",
-        "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' format.",
+        "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' "
+        "format.",
     )
     signup: Signup = declare(
         addresses.read_signup,
         "closed",
-        'Who may subscribe by themselves on the first page: nobody ("closed"), anybody ("open"), or a list of '
+        'Who may subscribe by themselves on the first page: nobody ("closed"), anybody ("open"), '
+        "or a list of "
         "domains and mail addresses.",
     )
     trusted_proxies: tuple[str, ...] = declare(
@@ -317,7 +328,8 @@ class AlarmSettings:
     ping_url: str = declare(
         addresses.read_private_url,
         "",
-        "Requested once a minute while all works. A service such as Healthchecks warns you when that stops.",
+        "Requested once a minute while all works. A service such as Healthchecks warns you when "
+        "that stops.",
         secrecy=Secrecy.SECRET,
     )
 
@@ -329,8 +341,9 @@ class DefaultSettings:
     when: Cadence = declare(
         values.read_cadence,
         "on announcement",
-        'When digests are due: "on announcement", "at once", or for example "weekdays at 09:00 Europe/Berlin, '
-        'at the latest 12:00". A digest waits for the whole announcement, but at most 90 minutes unless you say.',
+        'When digests are due: "on announcement", "at once", or for example "weekdays at 09:00 '
+        'Europe/Berlin, at the latest 12:00". A digest waits for the whole announcement, but at '
+        "most 90 minutes unless you say.",
     )
     kinds: tuple[Kind, ...] = declare(
         values.read_kinds,
@@ -340,13 +353,14 @@ class DefaultSettings:
     when_empty: WhenEmpty = declare(
         values.choose_from(WhenEmpty),
         "skip",
-        'What comes if there are no papers: nothing ("skip"), a "note", or a note even after a failed check '
-        '("always").',
+        'What comes if there are no papers: nothing ("skip"), a "note", or a note even after a '
+        'failed check ("always").',
     )
     quiet_hours: QuietHours | Literal[""] = declare(
         values.read_quiet_hours,
         "",
-        "Hours in which nothing is sent; digests wait until they end. Name a zone if `when` has none: "
+        "Hours in which nothing is sent; digests wait until they end. Name a zone if `when` has "
+        "none: "
         '"22:00-07:00 Europe/Berlin".',
     )
     show: int | None = declare(
@@ -357,8 +371,8 @@ class DefaultSettings:
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),
         "short",
-        'How much of each abstract a digest shows: "short" for as many sentences as its length allows (two, one or'
-        ' none), "full" for all of it, or "none".',
+        'How much of each abstract a digest shows: "short" for as many sentences as its length '
+        'allows (two, one or none), "full" for all of it, or "none".',
     )
     look_back: int = declare(
         values.read_days,
@@ -368,14 +382,15 @@ class DefaultSettings:
     group_by: Grouping = declare(
         values.choose_from(Grouping),
         "kind",
-        'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or by the first saved'
-        ' "query" that they match.',
+        'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or '
+        'by the first saved "query" that they match.',
     )
     library: tuple[str, ...] = declare(
         values.read_sources,
         [],
-        "Papers you keep: a file (BibTeX, RIS, CSL-JSON, or ids of papers), zotero:1234567, zotero:group/98765,"
-        " zotero:1234567/Collection, or a list of them. Papers near them come first.",
+        "Papers you keep: a file (BibTeX, RIS, CSL-JSON, or ids of papers), zotero:1234567, "
+        "zotero:group/98765, zotero:1234567/Collection, or a list of them. Papers near them come "
+        "first.",
         resolve=addresses.resolve_sources,
     )
     not_like: tuple[str, ...] = declare(
@@ -410,7 +425,8 @@ class Config:
 
     Attributes:
         incoming: addresses of incoming webhooks, by kind of destination and name.
-        queries: saved queries as written, those with a name first; whether one can be read is found out later.
+        queries: saved queries as written, those with a name first; whether one can be read is found
+            out later.
         subscriptions: with everything inherited from `defaults`.
         path: the file read, None if there was none.
         folder: absolute; what relative paths in the configuration count from.
@@ -472,7 +488,8 @@ class Config:
     def find_reader(self, subscription: Subscription) -> str | None:
         """Return the mail destination of the one who reads a stored subscription, "" if only its owner does.
 
-        None if others may read it, too: then no title of a library is shown. Who joined does not own it.
+        None if others may read it, too: then no title of a library is shown. Who joined does not
+        own it.
         """
         written = next(
             (one for one in self.subscriptions if one.name == subscription.name), subscription
@@ -505,8 +522,8 @@ class Config:
     def zone(self) -> tzinfo | None:
         """The zone a screen's times are shown in; None for the machine's own.
 
-        One screen shows one zone: that of `defaults.when`, if it has none of `defaults.quiet_hours`.
-        Else it is the one zone all subscriptions share.
+        One screen shows one zone: that of `defaults.when`, if it has none of
+        `defaults.quiet_hours`. Else it is the one zone all subscriptions share.
         """
         shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {
             ""
@@ -597,14 +614,16 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         addresses.read_destinations,
         None,
-        f"One destination or a list: {FORMS}. mailto:@members.txt is a file of mail addresses, one a line.",
+        f"One destination or a list: {FORMS}. mailto:@members.txt is a file of mail addresses, "
+        "one a line.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),
     Setting(
         values.read_line,
         "",
-        "The title of its digests, and their sender. Default: its name, `Perf team` for `perf-team`.",
+        "The title of its digests, and their sender. Default: its name, `Perf team` for "
+        "`perf-team`.",
         name="title",
     ),
     Setting(
@@ -628,13 +647,15 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_queries,
         [],
-        "A query or a list of queries. What they match comes after the rest, whatever else it matches.",
+        "A query or a list of queries. What they match comes after the rest, whatever else it "
+        "matches.",
         name="read_last",
     ),
     Setting(
         values.choose_from(Archive),
         "link",
-        'Who finds its past digests: everybody with the "link" of one, or everybody on the first page ("public").',
+        'Who finds its past digests: everybody with the "link" of one, or everybody on the first '
+        'page ("public").',
         name="archive",
     ),
     Setting(

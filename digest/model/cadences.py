@@ -18,7 +18,7 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long after its time a digest waits for an announcement that is not complete, if nothing else is said."""
+"""How long a digest waits for an announcement that is not complete, if nothing else is said."""
 
 LONGEST_WAIT = timedelta(hours=12)
 """The most that can be said: the wait of one day must be over well before the next day's begins."""
@@ -74,7 +74,8 @@ class Cadence:
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
-        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the latest.
+        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the
+            latest.
         fortnight: the Monday of a week in which it is due, if it is due in every second week only.
     """
 
@@ -87,7 +88,7 @@ class Cadence:
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
-        """Read a phrase such as `weekdays at 09:00 Europe/Berlin, at the latest 11:00` or `on announcement`."""
+        """Read a phrase: `on announcement`, `daily at 09:00 Europe/Berlin, at the latest 11:00`."""
         text = " ".join(phrase.split())
         for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
             if text.lower() == kind:
@@ -98,9 +99,9 @@ class Cadence:
                 f"{phrase!r} is not a time when a digest can be due",
                 hint=_suggest_time(text)
                 or 'Write "on announcement", "at once", or days and a time: "daily at 07:30 UTC". '
-                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and fridays at'
-                ' 08:00 UTC". '
-                'Or "every second monday at 08:00 UTC", "weekly on monday at 08:00 America/New_York".',
+                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and '
+                'fridays at 08:00 UTC". Or "every second monday at 08:00 UTC", "weekly on monday '
+                'at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:
@@ -128,7 +129,7 @@ class Cadence:
 
     @property
     def latest(self) -> time:
-        """The wall-clock time at which it waits no longer; the next day's if it is not after `at`."""
+        """The wall-clock time when it waits no longer; the next day's if it is not after `at`."""
         return (datetime.combine(date.min, self.at) + self.wait).time()
 
     def has_day(self, day: date) -> bool:
@@ -180,7 +181,8 @@ class QuietHours:
         if match is None:
             raise ConfigurationError(
                 f"{phrase!r} are not hours of a day",
-                hint='Write "22:00-07:00", or with a time zone if `when` has none: "22:00-07:00 Europe/Berlin".',
+                hint='Write "22:00-07:00", or with a time zone if `when` has none: '
+                '"22:00-07:00 Europe/Berlin".',
             )
         begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
         begin, end = (
@@ -199,7 +201,7 @@ class QuietHours:
 
 
 def choose_zone(cadence: Cadence, quiet: QuietHours | None, usual: str = "America/New_York") -> str:
-    """Return the zone in which a day begins for a subscription: its cadence's, its quiet hours', or arXiv's."""
+    """Return the zone of a subscription's days: its cadence's, its quiet hours', or arXiv's."""
     if cadence.kind is CadenceKind.CLOCK:
         return cadence.zone
     return quiet.zone if quiet is not None and quiet.zone else usual
@@ -221,7 +223,8 @@ def read_pause_end(text: str, zone: str) -> datetime:
     except (ValueError, OverflowError):
         raise UsageError(
             f"{text!r} is not a date",
-            hint="Write year, month and day: 2026-11-30; with a time if it matters: 2026-11-30T09:00.",
+            hint="Write year, month and day: 2026-11-30; with a time if it matters: "
+            "2026-11-30T09:00.",
         ) from None
     raise UsageError(
         f"{text!r} is after the year {LAST_YEAR}, the last one a pause may end in",
@@ -245,7 +248,8 @@ def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
     )
     if wait > LONGEST_WAIT:
         raise ConfigurationError(
-            f"{phrase!r}: {latest:%H:%M} is more than {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
+            f"{phrase!r}: {latest:%H:%M} is more than {LONGEST_WAIT.seconds // 3600} hours after "
+            f"{at:%H:%M}",
             hint="Write first the earliest time at which it goes out, then the latest.",
         )
     return wait
@@ -267,7 +271,7 @@ def _read_zone(zone: str, phrase: str) -> str:
 
 
 def _suggest_time(phrase: str) -> str:
-    """Return how the time of a phrase is written, if it is there as an hour alone, or as 8 pm; "" else."""
+    """Return how the time of a phrase is written that is an hour alone, or 8 pm; "" for none."""
     for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
         hour = int(hour_written)
         if half:
@@ -331,8 +335,8 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
 def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     """Return the UTC moment of a wall-clock time on a local date; None if the date does not exist.
 
-    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as the
-    process does, as what zoneinfo has read of a zone does.
+    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as
+    the process does, as what zoneinfo has read of a zone does.
     """
     place, local = ZoneInfo(zone), datetime.combine(day, at)
     while (moment := local.replace(tzinfo=place).astimezone(UTC)).astimezone(place).replace(
@@ -344,7 +348,7 @@ def resolve_local(day: date, at: time, zone: str) -> datetime | None:
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
-    """Return the first moment from one on (UTC) at which something may go out: that one, or the quiet's end."""
+    """Return the first moment from one on (UTC) outside the quiet hours: that one, or their end."""
     if quiet is None:
         return moment
     zone = quiet.zone or cadence.zone
@@ -353,14 +357,13 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
         begin = resolve_local(day, quiet.begin, zone)
         end = _resolve_end(quiet, day, zone)
         if begin is not None and begin <= moment < end:
-            return leave_quiet(
-                cadence, quiet, end
-            )  # if clocks are put forward over it, the next begins at once
+            # If clocks are put forward over its end, the next quiet time begins at once.
+            return leave_quiet(cadence, quiet, end)
     return moment
 
 
 def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:
-    """Return when the quiet time that begins on a local date ends; a date that never was is passed over."""
+    """Return when the quiet time of a local date ends; a date that never was is passed over."""
     last = day if quiet.begin < quiet.end else day + _DAY
     while (end := resolve_local(last, quiet.end, zone)) is None:
         last += _DAY

@@ -1,9 +1,9 @@
 """Reads the time, the one module that does, and keeps the pace between requests.
 
-Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
-`SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in
-for arXiv that keeps `/_control/now`), so that real processes live through months in minutes;
-`ManualClock` is still until it is moved.
+Everything that decides takes a moment as a value; everything that waits asks the clock it was
+given. `SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a
+stand-in for arXiv that keeps `/_control/now`), so that real processes live through months in
+minutes; `ManualClock` is still until it is moved.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class ManualClock:
 class RemoteClock:
     """Simulated time kept by another process on this machine.
 
-    Its URL answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
+    Its URL answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves
+    it.
     """
 
     is_simulated = True
@@ -125,7 +126,7 @@ class RemoteClock:
         return self._ask("")
 
     def sleep(self, seconds: float) -> None:
-        """Move the simulated clock on by that many seconds, rounded up: such clocks print whole ones."""
+        """Move the simulated clock on by seconds, rounded up: such clocks print whole ones."""
         if seconds > 0:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
@@ -166,7 +167,10 @@ def read_rfc_date(text: str) -> datetime:
 
 
 def monotonic() -> float:
-    """Return seconds on a clock that never goes back, nor stops for a sleep; only differences mean anything."""
+    """Return seconds on a clock that never goes back, nor stops for a sleep.
+
+    Only differences mean anything.
+    """
     return time.clock_gettime(_CLOCK)
 
 
@@ -185,8 +189,8 @@ class Grant:
 
     Attributes:
         token: fences everything stored because of it.
-        good_until: the moment, by `digest.model.clock.monotonic`, from which on the request must not be begun any
-            more: it could outlive the lease.
+        good_until: the moment, by `digest.model.clock.monotonic`, from which on the request must
+            not be begun any more: it could outlive the lease.
     """
 
     token: int
@@ -207,8 +211,8 @@ class Gate(Protocol):
     def acquire(self) -> Grant:
         """Wait until one request may be made.
 
-        Raise `ArxivThrottled`: the circuit breaker is open for longer than the caller is willing to wait.
-        Raise `StoreBusy`: another process holds the gate and did not let go in time.
+        Raise `ArxivThrottled`: the circuit breaker is open for longer than the caller is willing to
+        wait. Raise `StoreBusy`: another process holds the gate and did not let go in time.
         """
         ...
 

@@ -12,7 +12,7 @@ from digest.model.errors import ConfigurationError, UsageError
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
-"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
+"""Domains that no mail from outside reaches (RFC 6761, RFC 6762): right on one's own machines."""
 
 
 class DestinationKind(StrEnum):
@@ -196,9 +196,9 @@ def mail_to(address: str) -> Destination:
 def normalise_address(text: str) -> str:
     """Return a mail address in the one spelling it is stored and compared in: ASCII, lower case.
 
-    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from `reader@` and
-    who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
-    and 5322 (as the package email-validator reads them); no server is asked.
+    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from
+    `reader@` and who left under one spelling must not be written to under the other. Only the form
+    is judged, by RFC 5321 and 5322 (as the package email-validator reads them); no server is asked.
     """
     import email_validator  # noqa: PLC0415 - costs 40 ms that a command without mail need not pay
 

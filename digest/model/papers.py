@@ -1,8 +1,9 @@
 """Papers and their ids: what arXiv says of a paper, as values without behaviour of their own.
 
 Identifier forms follow https://info.arxiv.org/help/arxiv_identifier.html: `YYMM.number` since April
-2007 (four digits until 2014, five since), `archive/YYMMNNN` before. Ids are given out in order when a
-paper is announced, so `ArxivId.announcement_order` sorts by announcement; no date of a paper does.
+2007 (four digits until 2014, five since), `archive/YYMMNNN` before. Ids are given out in order when
+a paper is announced, so `ArxivId.announcement_order` sorts by announcement; no date of a paper
+does.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class ArxivId:
 
     @property
     def is_possible(self) -> bool:
-        """Whether arXiv could have given it out, by its numbering: from 1 on, in the form of its time."""
+        """Whether arXiv could have given it out: it counts from 1 on, in the form of its time."""
         if self.number < 1 or bool(self.archive) != (self.month < _NEW_STYLE_SINCE):
             return False
         return bool(self.archive) or self.digits == (5 if self.month >= FIVE_DIGITS_SINCE else 4)
@@ -128,8 +129,8 @@ class Field(StrEnum):
 class Span:
     """A place in a paper's raw text: code points `start` to `end` (exclusive) of `field`.
 
-    For fields with several values (authors, categories, DOIs), `index` says which value; an author's
-    text is the name.
+    For fields with several values (authors, categories, DOIs), `index` says which value; an
+    author's text is the name.
     """
 
     field: Field
@@ -177,8 +178,9 @@ class Paper:
         report_no: only OAI-PMH has it; "" otherwise.
         license: address of the licence; only OAI-PMH has it; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
-        datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
-            None if the source does not say. It is about arXiv's handling, not about the paper.
+        datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH
+            header; None if the source does not say. It is about arXiv's handling, not about the
+            paper.
     """
 
     id: ArxivId

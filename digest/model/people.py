@@ -1,4 +1,4 @@
-"""People who subscribe by themselves: who may, what they ask for, and how often a mail may answer them."""
+"""People who subscribe by themselves: who may, what they ask for, how often a mail answers them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_QUERIES, MOST_LIKES = 10, 500
 """Saved queries of one person, and papers of which they want more or less, for one subscription."""
 
 LONGEST_QUERY, MOST_BEGINNINGS = 2_000, 20
-"""Characters of one of them, and how many beginnings of words (`transf*`) it may have: each finds many words."""
+"""Characters of one of them, and beginnings of words (`transf*`) in it: each finds many words."""
 
 UNCONFIRMED = timedelta(hours=48)
 """How long a request waits for its button; then nothing of it is kept."""
@@ -66,7 +66,7 @@ REQUESTS_OF_NETWORK, REQUESTS_WIDE = Limit(20, timedelta(hours=1)), Limit(60, ti
 """Requests taken from one network (/24 or /48), and from a wider one (/16 or /32)."""
 
 REQUESTS = Limit(200, timedelta(hours=1))
-"""Requests to subscribe or to move, taken from all networks together. Links go only to people who are known."""
+"""Requests to subscribe or to move, from all networks together. Links go only to known people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,10 @@ class Signup:
         )
 
     def takes(self, address: str) -> bool:
-        """Whether a request for an address is taken. All are if single ones are listed: nobody learns which."""
+        """Whether a request for an address is taken.
+
+        All are taken if single ones are listed: nobody learns which.
+        """
         return bool(self.addresses) or self.admits(address)
 
     def __str__(self) -> str:
@@ -107,7 +110,7 @@ class Signup:
 
 
 class RequestKind(StrEnum):
-    """What somebody asked for by a form: a subscription, their link, a fresh link, or another address."""
+    """What somebody asked for by a form: to subscribe, their link, a fresh one, another address."""
 
     SUBSCRIBE = "subscribe"
     LINK = "link"
@@ -131,7 +134,8 @@ class OwnQuery:
 class SignupRequest:
     """What a person wants to get, as their forms say it.
 
-    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from; "" for none.
+    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from;
+    "" for none.
     """
 
     queries: tuple[OwnQuery, ...] = ()
@@ -172,7 +176,7 @@ class SignupRequest:
 
 
 def write_cadence(days: str, hour: str, zone: str) -> str:
-    """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`."""
+    """Return a cadence's phrase from three fields of a form: `weekdays`, `9`, `Europe/Berlin`."""
     if days == "announcement":
         return "on announcement"
     if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):
@@ -197,7 +201,7 @@ def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:
 
 
 def name_query(text: str, taken: Collection[str]) -> str:
-    """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`."""
+    """Return a name for a person's saved query, of its words: `tail latency` → `tail-latency`."""
     words = re.findall(r"[a-z0-9.]+", re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text).lower())
     stem = "-".join(words)[:40].strip(".-") or "papers"
     name, number = stem, 2

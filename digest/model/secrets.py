@@ -1,7 +1,8 @@
-"""Makes tokens in addresses and the keys by which a delivery is known again, and masks secrets. All pure.
+"""Makes tokens of addresses, and keys by which a delivery is known again; masks secrets. All pure.
 
-A token is derived rather than drawn, so that every part and every retry of a digest has the same link. The store
-finds a token by its hash. The secret that tokens derive from is in the database, too: who has that can make them.
+A token is derived rather than drawn, so that every part and every retry of a digest has the same
+link. The store finds a token by its hash. The secret that tokens derive from is in the database,
+too: who has that can make them.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from collections.abc import Mapping
 from digest.model.errors import ConfigurationError
 
 TOKEN_BYTES = 16
-"""128 bits: 22 characters, short enough that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
+"""128 bits: 22 characters, so few that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
 
 _DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
-"""Namespace of delivery keys (RFC 9562 §5.5). Never to be changed: a new one repeats what was sent."""
+"""Namespace of delivery keys (RFC 9562 §5.5). It never changes: a new one repeats what was sent."""
 
 _FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
-"""Namespace of feeds and their entries. Never to be changed: a new one shows all readers everything again."""
+"""Namespace of feeds and their entries. It never changes: a new one shows everything once more."""
 
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -73,12 +74,12 @@ def derive_token(secret: str, purpose: str, *parts: str) -> str:
 
 
 def token_hash(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 as 64 hex digits. Looking it up leaks no timing."""
+    """Return what is stored of a token: its SHA-256 in hex digits. Finding it leaks no timing."""
     return hashlib.sha256(_encode(token)).hexdigest()
 
 
 def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
-    """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
+    """Return the key (a UUID) of one part of a digest for one destination, for every attempt.
 
     Args:
         scope: names the subscription apart from every other one of every installation.
@@ -120,14 +121,17 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
 
 
 def redact(text: str) -> str:
-    """Return a text with Slack tokens, webhook URLs, secret addresses, passwords and mail addresses masked."""
+    """Return a text with tokens, secret addresses, passwords and mail addresses masked."""
     for pattern, mask in _PATTERNS:
         text = pattern.sub(mask, text)
     return text
 
 
 def redact_field(name: str, value: object) -> object:
-    """Return a field's value fit for a log line: numbers and truth values as they are, all else as masked text."""
+    """Return a field's value fit for a log line: numbers and truth values as they are.
+
+    All else becomes masked text.
+    """
     if value is None or isinstance(value, bool | int | float):
         return value
     if _SECRET_NAMES.search(name):

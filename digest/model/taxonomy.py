@@ -1,9 +1,10 @@
 """arXiv's subjects: category ids and names, archives, aliases, and the archives of the 1990s.
 
-Facts as of June 2026 (https://arxiv.org/category_taxonomy): 155 categories in use, in 20 archives. Nine
-archives are categories themselves (hep-th, quant-ph …). Six pairs of ids name one category (cs.NA and
-math.NA …), and the 18 archives that were merged into others live on in old papers: all names of one
-category are interchangeable here. Ids are read in any letter case and given back in arXiv's spelling.
+Facts as of June 2026 (https://arxiv.org/category_taxonomy): 155 categories in use, in 20 archives.
+Nine archives are categories themselves (hep-th, quant-ph …). Six pairs of ids name one category
+(cs.NA and math.NA …), and the 18 archives that were merged into others live on in old papers: all
+names of one category are interchangeable here. Ids are read in any letter case and given back in
+arXiv's spelling.
 """
 
 from __future__ import annotations
@@ -265,7 +266,7 @@ _SPELLINGS = {id_.casefold(): id_ for id_ in (*ARCHIVES, *CATEGORIES)}
 
 
 def is_category(name: str) -> bool:
-    """Tell whether a paper can carry this category; retired ones count, mere archives (`cs`) do not."""
+    """Tell whether a paper can have this category; retired ones count, archives (`cs`) do not."""
     return spell_name(name) in CATEGORIES
 
 
@@ -275,12 +276,12 @@ def is_archive(name: str) -> bool:
 
 
 def spell_name(name: str) -> str:
-    """Return a category or archive in arXiv's spelling (`CS.pf` -> `cs.PF`), an unknown name as it is."""
+    """Return a category or archive in arXiv's spelling (`CS.pf` -> `cs.PF`), others as they are."""
     return _SPELLINGS.get(name.casefold(), name)
 
 
 def canonical_category(name: str) -> str:
-    """Return the one id all names of a category share (`cs.NA` -> `math.NA`), an unknown name as it is."""
+    """Return the one id for all names of a category (`cs.NA` -> `math.NA`), others as they are."""
     spelled = spell_name(name)
     return _CANONICAL.get(spelled, spelled)
 
@@ -297,7 +298,7 @@ def archive_of(name: str) -> str:
 
 
 def list_subjects(name: str) -> tuple[str, ...]:
-    """Return what a misspelt id may have meant of its archive: `cs.PF`, `cs.PL` for `cs.PX`; () for none."""
+    """Return what a misspelt id may mean of its archive: `cs.PF`, `cs.PL` for `cs.PX`; or ()."""
     archive, _, subject = name.casefold().partition(".")
     if not subject:
         return ()
@@ -306,7 +307,7 @@ def list_subjects(name: str) -> tuple[str, ...]:
 
 
 def nearest_category(name: str) -> str | None:
-    """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
+    """Return what a misspelt id or a name in words most likely means; None for nothing."""
     wanted = name.casefold().strip()
     archive, dot, subject = wanted.partition(".")
     within = [
