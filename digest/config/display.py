@@ -11,15 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from digest.config.addresses import mask_password
-from digest.config.settings import (
-    INCOMING,
-    SETTINGS,
-    SUBSCRIPTION,
-    WEBHOOK,
-    Config,
-    Secrecy,
-    Setting,
-)
+from digest.config.declarations import Secrecy, Setting
+from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config
 from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.numbers import count
 

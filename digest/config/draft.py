@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from digest.config import values
 from digest.config.addresses import expand_home, mask_password
-from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, Secrecy, Setting, variable_of
+from digest.config.declarations import Secrecy, Setting, variable_of
+from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION
 from digest.model.errors import ConfigurationError
 
 T = TypeVar("T")

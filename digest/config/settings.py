@@ -5,17 +5,17 @@ Reading, `config show` and the manual's table are all made from these fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta, tzinfo
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
+from digest.config.declarations import Secrecy, Setting, declare, list_settings
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
 from digest.model.destinations import FORMS, Destination, DestinationKind
@@ -29,78 +29,8 @@ from digest.model.subscriptions import (
     WhenEmpty,
 )
 
-_METADATA = "setting"
-
 NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
 """Keys of a subscription that take saved queries by name, and what it does to them."""
-
-
-class Secrecy(StrEnum):
-    """How much of a value is hidden when it is shown: nothing, a password inside it, or all."""
-
-    OPEN = "open"
-    INSIDE = "inside"
-    SECRET = "secret"  # noqa: S105 - the name of a degree, no password
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting.
-
-    Attributes:
-        read: from the value as written to the value as used; raises `ConfigurationError`. It never
-            sees "" where that is the default: "" is for "not set".
-        default: as it would be written; None if it must be written.
-        name: its key within its table, if it is not the field's name.
-        resolve: makes the value absolute, given the configuration's folder.
-        is_environment_only: it cannot be written in `digest.toml`.
-    """
-
-    read: Callable[[object], Any]
-    default: object
-    help: str
-    name: str = ""
-    secrecy: Secrecy = Secrecy.OPEN
-    resolve: Callable[[Any, Path], Any] | None = None
-    is_environment_only: bool = False
-    table: str = ""
-    field: str = ""
-
-    @property
-    def key(self) -> str:
-        """Table and name as in `digest.toml`."""
-        return f"{self.table}.{self.name}" if self.table else self.name
-
-    @property
-    def takes_file(self) -> bool:
-        """Whether a variable may name a file that holds it."""
-        return self.secrecy is not Secrecy.OPEN
-
-    def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
-        """Return the value that is meant; "" is for "not set" where that is the default."""
-        value = "" if written == self.default == "" else self.read(written)
-        return self.resolve(value, folder) if self.resolve else value
-
-
-def variable_of(key: str) -> str:
-    """Return the environment variable of a key: `mail.smtp` → `DIGEST_MAIL_SMTP`."""
-    return "DIGEST_" + "".join(letter if letter.isalnum() else "_" for letter in key).upper()
-
-
-def declare(read: Callable[[object], Any], default: object, help_: str, **more: Any) -> Any:  # noqa: ANN401 - like `dataclasses.field`
-    """Declare a field that holds a setting; it takes what `Setting` takes."""
-    setting = Setting(read, default, help_, **more)
-    return field(repr=not setting.takes_file, metadata={_METADATA: setting})
-
-
-def list_settings(table: str, owner: type) -> tuple[Setting, ...]:
-    """Return the settings that a class of a table declares."""
-    declared = [
-        (one.name, one.metadata[_METADATA]) for one in fields(owner) if _METADATA in one.metadata
-    ]
-    return tuple(
-        replace(one, table=table, field=name, name=one.name or name) for name, one in declared
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +184,12 @@ class SlackSettings:
     token: str = declare(
         values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET
     )
-    url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
+    url: str = declare(
+        addresses.read_slack_url,
+        "https://slack.com/api/",
+        "Slack's Web API.",
+        needs="slack.token",
+    )
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
         15,
@@ -274,7 +209,12 @@ class ZoteroSettings:
         "groups need none.",
         secrecy=Secrecy.SECRET,
     )
-    url: str = declare(addresses.read_http_url, "https://api.zotero.org/", "Zotero's Web API.")
+    url: str = declare(
+        addresses.read_http_url,
+        "https://api.zotero.org/",
+        "Zotero's Web API.",
+        needs="zotero.key",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,23 +422,23 @@ class Config:
         return frozenset(query.name for query in self.queries if query.name != query.text)
 
     def find_key(self, subscription: str, name: str) -> str:
-        """Return where a setting of a subscription is written: for the only one, at the top of the file."""
+        """Return where a subscription's setting is written: of the only one, at the file's top."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
     def find_reader(self, subscription: Subscription) -> str | None:
-        """Return the mail destination of the one who reads a stored subscription, "" if only its owner does.
+        """Return the mail destination of a subscription's only reader; "" if that is its owner.
 
         None if others may read it, too: then no title of a library is shown. Who joined does not
         own it.
         """
-        written = next(
-            (one for one in self.subscriptions if one.name == subscription.name), subscription
-        )
-        mails = [place for place in subscription.destinations if place.kind is DestinationKind.MAIL]
-        is_alone = written.has_one_reader and subscription.has_one_reader
-        return (
-            "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
-        )
+        of_its_name = (one for one in self.subscriptions if one.name == subscription.name)
+        written = next(of_its_name, subscription)
+        if not (written.has_one_reader and subscription.has_one_reader):
+            return None
+        mails = [place for place in subscription.destinations if place.traits.is_personal]
+        if not set(mails) <= set(written.destinations):
+            return None
+        return "".join(map(str, mails))
 
     @property
     def hides_queries(self) -> bool:
@@ -507,16 +447,19 @@ class Config:
         return any(key.startswith("queries.") or key.endswith(keys) for key in self.hidden)
 
     def list_texts(self) -> list[tuple[str, str]]:
-        """Return where each query of the file is written, also those for one subscription alone, and its text."""
+        """Return where each query of the file is written, and its text.
+
+        Those that only one subscription has are among them.
+        """
+        texts = [(query.place, query.text) for query in self.queries]
         named = {query.name for query in self.queries}
-        texts = [
-            (self.find_key(one.name, key), text)
-            for one in self.subscriptions
-            for key in ("exclude", "read_first", "read_last")
-            for text in getattr(one, key)
-            if key == "exclude" or text not in named
-        ]
-        return [(query.place, query.text) for query in self.queries] + texts
+        for subscription in self.subscriptions:
+            for key in ("exclude", "read_first", "read_last"):
+                place = self.find_key(subscription.name, key)
+                for text in getattr(subscription, key):
+                    if key == "exclude" or text not in named:
+                        texts.append((place, text))  # noqa: PERF401 - a loop in loops
+        return texts
 
     @property
     def zone(self) -> tzinfo | None:
@@ -525,12 +468,11 @@ class Config:
         One screen shows one zone: that of `defaults.when`, if it has none of
         `defaults.quiet_hours`. Else it is the one zone all subscriptions share.
         """
-        shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {
-            ""
-        }
         name = choose_zone(self.defaults.when, self.defaults.quiet_hours or None, "")
-        if not name and len(shared) == 1:
-            (name,) = shared
+        zones = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions}
+        zones.discard("")
+        if not name and len(zones) == 1:
+            (name,) = zones
         return ZoneInfo(name) if name else None
 
 
@@ -592,7 +534,7 @@ INCOMING: dict[DestinationKind, Setting] = {
         secrecy=Secrecy.SECRET,
     ),
 }
-"""What is written in `[slack.webhooks]` and its like, by any name: one secret address for each channel."""
+"""What is written in `[slack.webhooks]` and its like, by any name: a channel's secret address."""
 
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""
@@ -667,7 +609,8 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_flag,
         default=False,
-        help="Whether several people read each address, as on a mailing list. Then no mail can be unsubscribed.",
+        help="Whether several people read each address, as on a mailing list. Then no mail can be "
+        "unsubscribed.",
         name="shared",
     ),
     *(

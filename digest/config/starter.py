@@ -96,7 +96,7 @@ _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
 
 
 def list_open(known: Answers) -> list[Question]:
-    """Return the questions that are open, in the order they are asked; an answer may open others."""
+    """Return the questions that are open, as they are asked in turn; an answer may open others."""
     return [question for question, is_open in _IS_OPEN.items() if is_open(known)]
 
 
@@ -177,7 +177,7 @@ def complete_schedule(phrase: str, zone: str) -> str:
 
 
 def make_name(text: str) -> str:
-    """Return the name that is for words: `GPU performance` → `gpu-performance`; `papers` for none."""
+    """Return the name made of words: `GPU performance` → `gpu-performance`; `papers` for none."""
     with_accents_apart = unicodedata.normalize("NFKD", text.casefold())
     letters = re.sub(r"[\u0300-\u036f]", "", with_accents_apart)
     words = re.sub(r"[^a-z0-9_]+", "-", letters)
@@ -229,7 +229,7 @@ def hide_addresses(
 
 
 def _name_addresses(known: Answers, given: Mapping[str, str]) -> dict[str, str]:
-    """Return each address with the name it is hidden behind; a reader's name counts before others."""
+    """Return each address with the name it is hidden behind; a reader's name beats others."""
     names: dict[str, str] = {}
     free_names = _list_free_names(given)
     for place in known.to:

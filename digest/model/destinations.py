@@ -168,17 +168,23 @@ class Destination:
     @property
     def is_pulled(self) -> bool:
         """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
-        return self.traits.medium is Medium.FEED or self._is_feed_file
+        return self.traits.medium is Medium.FEED or self.is_feed_file
 
     @property
     def is_site(self) -> bool:
         """Whether it is a folder of pages, one for each digest."""
-        return self.traits.medium is Medium.PAGE and not self._is_feed_file
+        return self.traits.medium is Medium.PAGE and not self.is_feed_file
 
     @property
-    def _is_feed_file(self) -> bool:
+    def is_feed_file(self) -> bool:
+        """Whether it is a file that holds a whole feed."""
         is_file = self.kind is DestinationKind.FILE
         return is_file and self.address.lower().endswith(FEED_SUFFIXES)
+
+    @property
+    def is_member_list(self) -> bool:
+        """Whether it is a file of mail addresses: `mailto:@members.txt`."""
+        return self.traits.is_personal and self.address.startswith("@")
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
