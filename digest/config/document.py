@@ -76,7 +76,9 @@ def load_config(
     names = [query.name for query in saved]
     subscriptions = _read_subscriptions(draft, names)
     queries = (*saved, *_list_unnamed(subscriptions, names))
-    written = [place for one in subscriptions for place in one.destinations]
+    written: list[Destination] = []
+    for subscription in subscriptions:
+        written += subscription.destinations
     written += draft.values["alarms.to"]
     incoming = {kind: MappingProxyType(_read_incoming(draft, kind, written)) for kind in INCOMING}
     webhooks = _read_webhooks(draft, written)

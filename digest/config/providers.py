@@ -116,16 +116,15 @@ PROVIDERS = {one.key: one for one in _OFFERED}
 
 def find_provider(host: str) -> Provider | None:
     """Return the provider whose mail server has this name; None for any other server."""
-    known = (
-        (urlsplit(one.server).netloc.partition(":")[0], one)
-        for one in PROVIDERS.values()
-        if one.server
-    )
-    return next((one for name, one in known if name.split(".")[-2:] == host.split(".")[-2:]), None)
+    domain = host.split(".")[-2:]
+    for provider in PROVIDERS.values():
+        name = urlsplit(provider.server).netloc.partition(":")[0]
+        if provider.server and name.split(".")[-2:] == domain:
+            return provider
+    return None
 
 
 def guess_provider(address: str) -> Provider | None:
     """Return the provider of an address by its domain; None if the domain is nobody's we know."""
-    return next(
-        (one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None
-    )
+    domain = address.rpartition("@")[2]
+    return next((one for one in PROVIDERS.values() if domain in one.domains), None)
