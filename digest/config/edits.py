@@ -241,7 +241,9 @@ def _move_to_head(lines: list[str], end: int) -> None:
     while lines[start][0] == lines[end][0]:
         start -= 1
     while lines[start + 1][1:2] not in ("", "[") and lines[start] == f" {lines[end][1:]}":
-        lines[start], lines[end] = lines[end], lines[start]
+        unchanged = lines[start]
+        lines[start] = lines[end]
+        lines[end] = unchanged
         start -= 1
         end -= 1
 

@@ -112,18 +112,20 @@ def find_announcement(found_at: datetime, datestamp: date | None) -> date | None
     """
     if datestamp is None:
         return None
-    return latest_announcement(min(datetime.combine(datestamp, _DAYS_END, tzinfo=UTC), found_at))
+    end_of_day = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC)
+    return latest_announcement(min(end_of_day, found_at))
 
 
 def alarm_moment(announcement: date) -> datetime:
     """Return when an announcement that has not been seen yet counts as late, in UTC."""
-    morning = datetime.combine(announcement + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
-    return morning.astimezone(UTC)
+    next_day = announcement + timedelta(days=1)
+    return datetime.combine(next_day, ALARM_TIME, tzinfo=EASTERN).astimezone(UTC)
 
 
 def announcements_between(after: datetime, until: datetime) -> Iterator[date]:
     """Yield the Eastern dates, in order, of announcements expected after a moment until another."""
-    day, last = after.astimezone(EASTERN).date(), until.astimezone(EASTERN).date()
+    day = after.astimezone(EASTERN).date()
+    last = until.astimezone(EASTERN).date()
     while day <= last:
         if has_announcement(day) and after < announcement_moment(day) <= until:
             yield day
@@ -137,10 +139,14 @@ def earliest_announcement(submitted: datetime) -> date:
     back for days or months after that.
     """
     local = submitted.astimezone(EASTERN)
-    deadline = local.date() + timedelta(days=local.time() > DEADLINE)
+    deadline = local.date()
+    if local.time() > DEADLINE:
+        deadline += timedelta(days=1)
     while deadline.weekday() > _FRIDAY:
         deadline += timedelta(days=1)
-    evening = deadline + timedelta(days=2) if deadline.weekday() == _FRIDAY else deadline
+    evening = deadline
+    if deadline.weekday() == _FRIDAY:  # Sunday's evening is next
+        evening += timedelta(days=2)
     while not has_announcement(evening):
         evening += timedelta(days=1)
     return evening
@@ -160,18 +166,23 @@ def estimate_announcements(submitted: Sequence[datetime], candidates: Sequence[d
     Returns:
         A candidate for each paper; never an earlier one after a later one.
     """
-    last = len(candidates) - 1
-    own = [
-        next((n for n, day in enumerate(candidates) if day >= earliest), last)
-        for earliest in map(earliest_announcement, submitted)
-    ]
+    own = [_find_first(earliest_announcement(moment), candidates) for moment in submitted]
     side = min(_NEIGHBOURS, len(own) // (2 * len(candidates)))
-    reached, estimates = 0, []
+    reached = 0
+    estimates = []
     for number in range(len(own)):
         around = own[max(0, number - side) : number + side + 1]
         reached = max(reached, median_high(around))
         estimates.append(candidates[reached])
     return estimates
+
+
+def _find_first(earliest: date, candidates: Sequence[date]) -> int:
+    """Return the place of the first announcement from a date on; of the last if all are before."""
+    for place, day in enumerate(candidates):
+        if day >= earliest:
+            return place
+    return len(candidates) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,4 +258,5 @@ def find_due_until(before: datetime) -> datetime:
     longer (see `digest.plan.slots`). Until then only what waited before that announcement is owed.
     """
     announcement = latest_announcement(before)
-    return before if alarm_moment(announcement) <= before else announcement_moment(announcement)
+    is_past = alarm_moment(announcement) <= before
+    return before if is_past else announcement_moment(announcement)

@@ -114,7 +114,8 @@ class RemoteClock:
     is_simulated = True
 
     def __init__(self, url: str) -> None:
-        if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS:
             raise ConfigurationError(
                 f"a test clock must be on this machine, not at {url}",
                 hint=_TEST_CLOCK_HINT,
@@ -136,8 +137,10 @@ class RemoteClock:
 
         try:
             asked = Request(f"{self._url}{query}", method=method)  # noqa: S310 - the scheme was checked
-            with build_opener(ProxyHandler({})).open(asked, timeout=_ANSWER) as answer:
-                return to_utc(datetime.fromisoformat(json.load(answer)["now"]))
+            straight = build_opener(ProxyHandler({}))
+            with straight.open(asked, timeout=_ANSWER) as answer:
+                told = json.load(answer)["now"]
+            return to_utc(datetime.fromisoformat(told))
         except (OSError, ValueError, LookupError, TypeError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
@@ -239,7 +242,8 @@ def name_zone(zone: tzinfo | None, now: datetime) -> str:
 
 def write_day(day: date, today: date) -> str:
     """Write a date as `Thu 19 Nov`; of another year than this one as `Thu 19 Nov 2026`."""
-    return f"{day:%a %-d %b}{f' {day.year}' * (day.year != today.year)}"
+    written = f"{day:%a %-d %b}"
+    return written if day.year == today.year else f"{written} {day.year}"
 
 
 def write_moment(moment: datetime, zone: tzinfo | None, today: date) -> str:

@@ -33,24 +33,30 @@ MASK = "***"
 _END = r"\s/?#\"'<>,:;)\]}"
 """What ends a part of an address."""
 
+_MAIL_END = _END + r"(@\[{=&"
+"""What ends a part of a mail address."""
+
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), mask)
     for pattern, mask in (
-        (
-            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]{0,1000}|[^\s/?#\"'<>@]*)@(?=[^\s/])",
-            f"{MASK}@",
-        ),  # who logs in, and with what
+        # smtps://name:password@host
+        (r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]{0,1000}|[^\s/?#\"'<>@]*)@(?=[^\s/])", f"{MASK}@"),
+        # https://hooks.slack.com/services/T0001/B0002/abcDEF123
         (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        # https://discord.com/api/webhooks/1234/abc-DEF
         (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
+        # Slack's path, without its host
         (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
+        # xoxb-1234-abcd, xapp-1-A0-abcd
         (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
+        # Authorization: Bearer abcd
         (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
+        # postgresql:///base?password=abcd
         (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
-        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
-        (
-            rf"(?<![^{_END}(@\[{{=&*])[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+",
-            f"{MASK}@{MASK}",
-        ),
+        # /f/abcd, the links that `digest.web.guards` has
+        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),
+        # reader@example.org, reader%40example.org
+        (rf"(?<![^{_MAIL_END}*])[^{_MAIL_END}*]+(?:@|%40)[^{_MAIL_END}]+", f"{MASK}@{MASK}"),
     )
 )
 
@@ -85,7 +91,8 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
         scope: names the subscription apart from every other one of every installation.
         destination: as `kind:address`.
     """
-    return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
+    name = _write_json([scope, slot, destination, part])
+    return str(uuid.uuid5(_DELIVERIES, name))
 
 
 def _join(parts: tuple[str, ...]) -> bytes:
@@ -108,7 +115,8 @@ def feed_uri(scope: str, *parts: str) -> str:
         scope: names the installation apart from every other one, and never changes.
         parts: what is named, such as `subscription`, its key, and a paper's id without version.
     """
-    return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn
+    name = _write_json([scope, *parts])
+    return uuid.uuid5(_FEEDS, name).urn
 
 
 def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
@@ -116,8 +124,10 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
 
     The id is the same for every attempt, the timestamp (seconds since 1970) that of this one.
     """
-    signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
-    return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")
+    head = f"{message_id}.{timestamp}."
+    mac = hmac.digest(key, head.encode("ascii") + body, hashlib.sha256)
+    signature = b64encode(mac).decode("ascii")
+    return f"v1,{signature}"
 
 
 def redact(text: str) -> str:
