@@ -473,7 +473,8 @@ class Proxy:
 
     def __str__(self) -> str:
         scheme, _, rest = self.url.partition("://")
-        return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
+        host = rest.rpartition("@")[2].rstrip("/")
+        return f"the proxy {scheme}://{host}, from {self.origin}"
 
 
 def choose_proxy(

@@ -148,8 +148,10 @@ class Cadence:
     def __str__(self) -> str:
         if self.kind is not CadenceKind.CLOCK:
             return str(self.kind)
-        latest = "" if self.wait == USUAL_WAIT else f", at the latest {self.latest:%H:%M}"
-        return f"{self._write_days()} at {self.at:%H:%M} {self.zone}{latest}"
+        phrase = f"{self._write_days()} at {self.at:%H:%M} {self.zone}"
+        if self.wait == USUAL_WAIT:
+            return phrase
+        return f"{phrase}, at the latest {self.latest:%H:%M}"
 
     def _write_days(self) -> str:
         if self.fortnight is not None:
@@ -338,7 +340,9 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
 
 def _suggest_day(word: str) -> str:
     """Return a hint with the day that a misspelt word means; all forms if it means a rhythm."""
-    near = [] if word in _RHYTHMS else get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
+    if word in _RHYTHMS:
+        return _DAYS_HINT
+    near = get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
     return f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
 
 

@@ -136,7 +136,8 @@ class RemoteClock:
         from urllib.request import ProxyHandler, Request, build_opener  # noqa: PLC0415 - as above
 
         try:
-            asked = Request(f"{self._url}{query}", method=method)  # noqa: S310 - the scheme was checked
+            url = f"{self._url}{query}"
+            asked = Request(url, method=method)  # noqa: S310 - the scheme was checked
             straight = build_opener(ProxyHandler({}))
             with straight.open(asked, timeout=_ANSWER) as answer:
                 told = json.load(answer)["now"]

@@ -217,8 +217,11 @@ def normalise_address(text: str) -> str:
             judged, check_deliverability=False, allow_smtputf8=False, strict=True
         )
     except email_validator.EmailNotValidError as error:
+        reason = str(error).rstrip(".")
         raise UsageError(
-            f"{address[:80]!r} is not an e-mail address: {str(error).rstrip('.')}",
+            f"{address[:80]!r} is not an e-mail address: {reason}",
             hint="Write just the address, such as reader@example.org.",
         ) from error
-    return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
+    if not is_local:
+        domain = valid.ascii_domain
+    return f"{valid.local_part}@{domain}".lower()

@@ -87,13 +87,15 @@ class QueryError(UsageError):
         """
         line = "".join(" " if char.isspace() else char for char in self.text)
         place = min(self.position, len(line))
-        last_start = len(line) - 2 * _POINTED
-        start = max(0, min(place - _POINTED, last_start))
-        end = start + 2 * _POINTED
+        width = 2 * _POINTED
+        last_start = max(0, len(line) - width)
+        start = min(max(0, place - _POINTED), last_start)
+        end = start + width
         before = "…" if start else ""
         behind = "…" if end < len(line) else ""
         column = len(before) + place - start
-        return f"{before}{line[start:end]}{behind}\n{'^':>{column + 1}}"
+        caret = "^".rjust(column + 1)
+        return f"{before}{line[start:end]}{behind}\n{caret}"
 
 
 class UnknownName(UsageError):

@@ -115,8 +115,8 @@ class ArxivId:
         return f"https://arxiv.org/abs/{self}"
 
     def __str__(self) -> str:
-        yymm = f"{self.month % 10_000:04d}"
-        number = f"{self.number:0{self.digits}d}"
+        yymm = str(self.month % 10_000).zfill(4)
+        number = str(self.number).zfill(self.digits)
         return f"{self.archive}/{yymm}{number}" if self.archive else f"{yymm}.{number}"
 
 

@@ -97,8 +97,11 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
 
 def _join(parts: tuple[str, ...]) -> bytes:
     """Join with lengths in front, so that no two lists of parts give the same bytes."""
-    encoded = [_encode(part) for part in parts]
-    return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
+    joined = b""
+    for part in map(_encode, parts):
+        length = len(part).to_bytes(8, "big")
+        joined += length + part
+    return joined
 
 
 def _encode(text: str) -> bytes:

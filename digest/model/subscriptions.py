@@ -115,7 +115,9 @@ class SavedQuery:
     @property
     def place(self) -> str:
         """Where it is written, for a message about it."""
-        return f"queries.{self.name}" if self.name != self.text else f"follow {self.text!r}"
+        if self.name == self.text:
+            return f"follow {self.text!r}"
+        return f"queries.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +172,12 @@ class Subscription:
     @property
     def has_one_reader(self) -> bool:
         """Whether nobody but its owner reads it: then it may name titles of a library."""
+        if self.shared or self.joinable or self.archive is Archive.PUBLIC:
+            return False
         others = [place.traits for place in self.destinations if not place.traits.is_own]
-        is_personal = len(others) == 1 and others[0].is_personal
-        is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
-        return not is_open and (not others or is_personal)
+        if not others:
+            return True
+        return len(others) == 1 and others[0].is_personal
 
 
 @dataclass(frozen=True, slots=True)
