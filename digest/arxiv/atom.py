@@ -119,7 +119,8 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
         raise ArxivUnreadable(
             f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN
         )
-    expected = max(0, min(size, page.total - start))
+    left = page.total - start
+    expected = max(0, min(size, left))
     if page.different < expected:
         came = "none" if page.entries == 0 else f"only {page.different}"
         raise ArxivShort(

@@ -277,8 +277,9 @@ def fold_line(text: str) -> str:
 
 def fold_paragraphs(text: str) -> str:
     r"""Return text cleaned and folded, its paragraphs separated by one "\n"."""
-    paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(clean(text).strip()))
-    return "\n".join(part for part in paragraphs if part)
+    parts = _PARAGRAPH.split(clean(text).strip())
+    paragraphs = (" ".join(part.split()) for part in parts)
+    return "\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 def split_dois(*texts: str) -> tuple[str, ...]:

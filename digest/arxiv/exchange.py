@@ -170,7 +170,8 @@ def _refuse_throttling(answer: HttpAnswer) -> None:
 
 
 def _check_content_type(answer: HttpAnswer) -> None:
-    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = answer.headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not media_type.endswith("xml"):
         check_body(answer.body)
         raise ArxivUnreadable(f"the answer is {media_type[:60]}, not XML", hint=TRY_AGAIN)

@@ -39,8 +39,17 @@ _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 _NAMES: Final = {
     _RAW + name: name
     for name in (
-        *("id", "submitter", "title", "authors", "categories", "comments"),
-        *("journal-ref", "doi", "report-no", "license", "abstract"),
+        "id",
+        "submitter",
+        "title",
+        "authors",
+        "categories",
+        "comments",
+        "journal-ref",
+        "doi",
+        "report-no",
+        "license",
+        "abstract",
     )
 }
 _RECORD = _OAI + "record"

@@ -38,7 +38,7 @@ from digest.config.settings import (
     Webhook,
 )
 from digest.config.values import complete_word, describe_type, read_name, refuse_repeats, suggest
-from digest.model.cadences import CadenceKind
+from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.destinations import Destination, DestinationKind, Medium
 from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import SavedQuery, Subscription
@@ -261,17 +261,14 @@ def _read_subscription(
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
     for name in NAMING:
         _refuse_words(draft, f"{prefix}{name}", values[name] or (), queries)
-    to = values.pop("to") or ()
-    draft.read(f"{prefix}to", map(str, to), refuse_repeats)
-    destinations = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", to)))
+    written = values.pop("to") or ()
+    draft.read(f"{prefix}to", map(str, written), refuse_repeats)
+    readers = _list_readers(draft, f"{prefix}to", written)
+    destinations = tuple(dict.fromkeys(readers))
     cadence = values.pop("when")
     quiet_hours = values.pop("quiet_hours") or None
-    if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
-        draft.complain(
-            f"{prefix}quiet_hours",
-            f"needs a time zone, because {str(cadence)!r} has none",
-            f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.',
-        )
+    if quiet_hours is not None:
+        _require_zone(draft, f"{prefix}quiet_hours", quiet_hours, cadence)
     if draft.wrong.intersection(f"{prefix}{setting.name}" for setting in SUBSCRIPTION):
         return None
     return Subscription(
@@ -281,6 +278,16 @@ def _read_subscription(
         quiet_hours=quiet_hours,
         **values,
     )
+
+
+def _require_zone(draft: ConfigDraft, key: str, quiet: QuietHours, cadence: Cadence) -> None:
+    """Report quiet hours that nothing gives a time zone."""
+    if not quiet.zone and cadence.kind is not CadenceKind.CLOCK:
+        draft.complain(
+            key,
+            f"needs a time zone, because {str(cadence)!r} has none",
+            f'Write "{quiet} Europe/Berlin", or "" for no quiet hours.',
+        )
 
 
 def _refuse_words(
@@ -320,17 +327,24 @@ def _read_incoming(
     """Return name → URL of incoming webhooks: the file's, and what destinations name."""
     setting = INCOMING[kind]
     key = setting.table
-    outer, _, inner = key.rpartition(".")
-    above = draft.data.get(outer) if outer else draft.data
-    table = draft.check_table(key, above.get(inner) if isinstance(above, dict) else None)
+    table = draft.check_table(key, _find_written(draft.data, key))
     used = {place.address for place in destinations if place.kind is kind}
-    settings = [replace(setting, name=name) for name in _list_names(draft, key, table, used)]
+    names = _list_names(draft, key, table, used)
+    settings = [replace(setting, name=name) for name in names]
     urls = draft.read_table(key, table, settings, others=table)
     for name, url in urls.items():
         if not url and f"{key}.{name}" not in draft.wrong:
             variable = variable_of(f"{key}.{name}")
             draft.warnings.append(f"{kind}:{name} has no URL: set {variable} or {variable}_FILE")
     return {name: url for name, url in urls.items() if url}
+
+
+def _find_written(data: Mapping[str, Any], key: str) -> object:
+    """Return what a file says under a key such as `slack.webhooks`; None for nothing."""
+    written: object = data
+    for name in key.split("."):
+        written = written.get(name) if isinstance(written, dict) else None
+    return written
 
 
 def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
