@@ -32,6 +32,42 @@ from digest.model.subscriptions import (
 NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
 """Keys of a subscription that take saved queries by name, and what it does to them."""
 
+QUERY = Setting(
+    values.read_query_text,
+    None,
+    "A saved query, written as in arXiv's search.",
+    name="NAME",
+    table="queries",
+)
+"""What is written in `[queries]`, by any name."""
+
+INCOMING: dict[DestinationKind, Setting] = {
+    DestinationKind.SLACK_WEBHOOK: Setting(
+        addresses.incoming(
+            r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
+            "https://hooks.slack.com/services/T…/B…/…",
+        ),
+        "",
+        'The URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
+        name="NAME",
+        table="slack.webhooks",
+        secrecy=Secrecy.SECRET,
+    ),
+    DestinationKind.DISCORD: Setting(
+        addresses.incoming(
+            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
+            r"(?:\?[\w=&-]+)?",
+            "https://discord.com/api/webhooks/…/…",
+        ),
+        "",
+        'The URL of a Discord channel\'s webhook, for `to = "discord:NAME"`.',
+        name="NAME",
+        table="discord",
+        secrecy=Secrecy.SECRET,
+    ),
+}
+"""What is written in `[slack.webhooks]` and its like, by any name: a channel's secret address."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArxivSettings:
@@ -499,42 +535,6 @@ INHERITED: dict[str, Setting] = {
     setting.name: setting for setting in SETTINGS if setting.table == "defaults"
 }
 """What a subscription takes from `[defaults]` if it says nothing else."""
-
-QUERY = Setting(
-    values.read_query_text,
-    None,
-    "A saved query, written as in arXiv's search.",
-    name="NAME",
-    table="queries",
-)
-"""What is written in `[queries]`, by any name."""
-
-INCOMING: dict[DestinationKind, Setting] = {
-    DestinationKind.SLACK_WEBHOOK: Setting(
-        addresses.incoming(
-            r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
-            "https://hooks.slack.com/services/T…/B…/…",
-        ),
-        "",
-        'The URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
-        name="NAME",
-        table="slack.webhooks",
-        secrecy=Secrecy.SECRET,
-    ),
-    DestinationKind.DISCORD: Setting(
-        addresses.incoming(
-            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
-            r"(?:\?[\w=&-]+)?",
-            "https://discord.com/api/webhooks/…/…",
-        ),
-        "",
-        'The URL of a Discord channel\'s webhook, for `to = "discord:NAME"`.',
-        name="NAME",
-        table="discord",
-        secrecy=Secrecy.SECRET,
-    ),
-}
-"""What is written in `[slack.webhooks]` and its like, by any name: a channel's secret address."""
 
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""

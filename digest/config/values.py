@@ -265,7 +265,7 @@ def complete_word(text: str) -> str:
     is_archive = name.endswith(".*") and taxonomy.is_archive(name[:-2])
     if is_archive or taxonomy.is_category(name):
         return f"cat:{name}"
-    is_word = re.fullmatch(r"[\w.][\w.'’-]*\*?[+#]*", text)  # `C++`, `transf*`, `Erdős`
+    is_word = re.fullmatch(r"[\w.][\w.'’-]*\*?[+#]*", text)  # C++, transf*, Erdős
     return f"all:{text}" if is_word else ""
 
 
