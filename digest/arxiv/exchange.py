@@ -69,17 +69,18 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         if monotonic() > not_after:  # it may have taken long until here, or this process was paused
             raise DeadlinePassed(
                 "the request could not start in time",
-                hint="This machine was paused or too busy for half a minute. The next check tries again.",
+                hint="This machine was paused or too busy for half a minute. The next check tries "
+                "again.",
             )
 
-    url, headers = (asked.url, {}) if asked.form is None else (asked.url.partition("?")[0], _FORM)
+    is_form = asked.form is not None
     try:
         return wire.ask(
             asked.method,
-            url,
+            asked.url.partition("?")[0] if is_form else asked.url,
             silence=asked.read_seconds,
             body=asked.form,
-            headers=headers,
+            headers=_FORM if is_form else {},
             check=require_in_time,
         )
     except AnswerDamaged as error:
@@ -89,7 +90,8 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
     except ExchangeError as error:
         host = urlsplit(asked.url).netloc  # with its port, if that is not the usual one
         what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
-        why = ". ".join(filter(None, (str(error), error.hint.rstrip("."))))  # a run shows no hint
+        said = (str(error), error.hint.rstrip("."))  # both: a run shows no hint
+        why = ". ".join(part for part in said if part)
         raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
 
 
@@ -114,13 +116,15 @@ def check_status(
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check "
+            "[arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
         said = answer.headers.get("location")
         there = urljoin(url, said) if said else "an address it does not name"
+        shown = there.partition("?")[0][:200]
         raise ArxivMoved(
-            f"arXiv now answers at {there.partition('?')[0][:200]} ({status})",
+            f"arXiv now answers at {shown} ({status})",
             hint=f"Correct {place or 'the address under [arxiv]'}: it has moved there.",
         )
     elif status in _OURS:
@@ -134,9 +138,8 @@ def check_status(
             f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help."
         )
     else:
-        raise ArxivFaulted(
-            f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN
-        )
+        reason = _find_reason(answer, read)
+        raise ArxivFaulted(f"arXiv had an error of its own ({status}){reason}", hint=TRY_AGAIN)
 
 
 def gate_outcome(error: ArxivError | None) -> GateOutcome:
@@ -167,7 +170,8 @@ def _refuse_throttling(answer: HttpAnswer) -> None:
 
 
 def _check_content_type(answer: HttpAnswer) -> None:
-    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = answer.headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not media_type.endswith("xml"):
         check_body(answer.body)
         raise ArxivUnreadable(f"the answer is {media_type[:60]}, not XML", hint=TRY_AGAIN)

@@ -17,9 +17,10 @@ from digest import RELEASED_AS, __version__
 from digest.cli.commands import SECOND_NAME
 from digest.config import Config
 from digest.config.addresses import see_from
+from digest.config.declarations import variable_of
 from digest.config.display import write_toml
 from digest.config.edits import write_settings
-from digest.config.settings import INCOMING, WEBHOOK, variable_of
+from digest.config.settings import INCOMING, WEBHOOK
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.findings import list_secrets

@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree. Each error says what is wrong, where, and (`hint`) what to do next.
+"""What can go wrong, as one tree. Each error says what is wrong, where, and in `hint` what to do.
 
 DigestError                      exit 1   HTTP 500   something of ours is wrong
 ├── UsageError                   exit 2   HTTP 400   the call's words are off
@@ -20,7 +20,7 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
     │   ├── ArxivRejected        the request itself is wrong and stays wrong
     │   ├── ArxivFaulted         500, or an error feed that may pass
     │   ├── ArxivMoved           a redirect: the configured address is out of date
-    │   └── ArxivUnreadable      the body is not what was asked for, or contradicts what was seen before
+    │   └── ArxivUnreadable      the body is not what was asked for, or contradicts an earlier one
     │       ├── ArxivTruncated   it breaks off, or is not well-formed
     │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
     │       └── ArxivShort       fewer entries than the counts say, or none
@@ -33,7 +33,7 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 _POINTED: Final = 30
-"""Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
+"""Characters shown of a long query on each side of the place that is meant: they fit 80 columns."""
 
 
 class DigestError(Exception):
@@ -62,8 +62,8 @@ class UsageError(DigestError):
 class QueryError(UsageError):
     """A saved query cannot be read.
 
-    `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is the
-    whole text as it can be read, "" if nobody knows.
+    `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is
+    the whole text as it can be read, "" if nobody knows.
     """
 
     def __init__(
@@ -81,13 +81,21 @@ class QueryError(UsageError):
         self.position = position
 
     def pointer(self) -> str:
-        """Return the query, of a long one what is near, and a caret below the place that is meant: two lines."""
+        """Return two lines: the query, and a caret below the place that is meant.
+
+        Of a long query only what is near is shown.
+        """
         line = "".join(" " if char.isspace() else char for char in self.text)
         place = min(self.position, len(line))
-        start = max(0, min(place - _POINTED, len(line) - 2 * _POINTED))
-        end = start + 2 * _POINTED
-        before, behind = ("…" if start else ""), ("…" if end < len(line) else "")
-        return f"{before}{line[start:end]}{behind}\n{' ' * (len(before) + place - start)}^"
+        width = 2 * _POINTED
+        last_start = max(0, len(line) - width)
+        start = min(max(0, place - _POINTED), last_start)
+        end = start + width
+        before = "…" if start else ""
+        behind = "…" if end < len(line) else ""
+        column = len(before) + place - start
+        caret = "^".rjust(column + 1)
+        return f"{before}{line[start:end]}{behind}\n{caret}"
 
 
 class UnknownName(UsageError):
@@ -148,7 +156,8 @@ class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
     `retry_after` is how many seconds arXiv asked us to wait, None if it said nothing usable.
-    `request` names what was asked, for logs. `reader_message` says it to readers, without particulars.
+    `request` names what was asked, for logs. `reader_message` says it to readers, without
+    particulars.
     """
 
     reader_message: ClassVar[str] = "arXiv has not answered"
@@ -239,8 +248,8 @@ class DeliveryError(OutsideError):
         permanent: trying the same again cannot help.
         retry_after: seconds the other side asked for, None if it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
-        whole_transport: every destination of this transport is affected (a bad token, a refused login), or
-            what is configured is at fault.
+        whole_transport: every destination of this transport is affected (a bad token, a refused
+            login), or what is configured is at fault.
         too_large: the message is more than the other side takes; a shorter one may go through.
         refusal: what is refused, if it is `permanent` and known; of a whole transport its account.
         hint: what the operator can do.
