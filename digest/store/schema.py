@@ -401,6 +401,11 @@ subscriptions = dialect.table(
     dialect.partial_index("ix_subscriptions_open", "awaits_after", where=OPEN_TURN),
 )
 
+WAITS_FOR_DIGEST = matches.c.digest_id.is_(None) & (
+    matches.c.match_run_id > subscriptions.c.plan_after
+)
+"""Whether a match is in no digest yet and counts for the next one of its subscription."""
+
 subscription_queries = dialect.table(
     "subscription_queries",
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
