@@ -35,79 +35,84 @@ class GapLine:
     reason: str
 
 
+_TODAY = ""
+"""The archive of papers with ids of today's kind, which have none."""
+
+
 def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
-    """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
-    months = (select(table.c.month).where(table.c.archive == "") for table in (papers, forgotten))
+    """Return the numbers stored of the last two months, by month.
+
+    Ids of odd spellings are left out.
+    """
+    stored = select(papers.c.month).where(papers.c.archive == _TODAY)
+    packed_away = select(forgotten.c.month).where(forgotten.c.archive == _TODAY)
+    months = sorted(conn.execute(union(stored, packed_away)).scalars())
     found: dict[int, set[int]] = {}
-    for month in sorted(conn.execute(union(*months)).scalars())[-2:]:
-        numbers = select(papers.c.number).where(papers.c.month == month, HAS_USUAL_ID)
+    for month in months[-2:]:
+        is_of_month = papers.c.month == month
+        numbers = select(papers.c.number).where(is_of_month, HAS_USUAL_ID)
+        packed = load_packed(conn, [(_TODAY, month)])
         found[month] = set(conn.execute(numbers).scalars())
-        found[month] |= list_packed(load_packed(conn, [("", month)]).get(("", month), b""))
+        found[month] |= list_packed(packed.get((_TODAY, month), b""))
     return found
 
 
 def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     """Note ids that are missing; return how many of them are open now and were not before."""
-    rows = [
-        {
-            "month": id_.month,
-            "number": id_.number,
-            "state": GapState.OPEN,
-            "missed_at": at,
-            "asks": 0,
-            "reason": "",
-        }
-        for id_ in ids
-        if not id_.archive
-    ]
+    begun = {"state": GapState.OPEN, "missed_at": at, "asks": 0, "reason": ""}
+    rows = [begun | {"month": id_.month, "number": id_.number} for id_ in ids if not id_.archive]
     if not rows:
         return 0
     add = dialect_insert(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
-    return len(conn.execute(add.returning(gaps.c.number), rows).all())
+    added = conn.execute(add.returning(gaps.c.number), rows).all()
+    return len(added)
 
 
 def load_open_gaps(conn: Connection) -> list[Gap]:
     """Return the ids that are missing now, in order."""
-    found = select(gaps).where(gaps.c.state == GapState.OPEN).order_by(gaps.c.month, gaps.c.number)
-    return [_read_gap(row) for row in conn.execute(found)]
+    found = select(gaps).where(gaps.c.state == GapState.OPEN)
+    in_order = found.order_by(gaps.c.month, gaps.c.number)
+    return [_read_gap(row) for row in conn.execute(in_order)]
 
 
 def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
     """Return missing ids with what became of them, the newest first."""
-    found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
-    return [
-        GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason)
-        for row in conn.execute(found)
-    ]
+    newest_first = (gaps.c.month.desc(), gaps.c.number.desc())
+    found = select(gaps).order_by(*newest_first).limit(limit)
+    lines = []
+    for row in conn.execute(found):
+        gap = _read_gap(row)
+        state = GapState(row.state)
+        lines.append(GapLine(gap, state, row.ended_at, row.reason))
+    return lines
 
 
 def count_gaps(conn: Connection) -> dict[GapState, int]:
     """Count the missing ids by what became of them; states without any are left out."""
-    counted = select(gaps.c.state, func.count()).group_by(gaps.c.state)
+    state = gaps.c.state
+    counted = select(state, func.count()).group_by(state)
     return {GapState(row[0]): row[1] for row in conn.execute(counted)}
 
 
 def close_found_gaps(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
-    is_stored = exists().where(
-        papers.c.month == gaps.c.month, papers.c.number == gaps.c.number, HAS_USUAL_ID
-    )
-    version = func.substr(forgotten.c.papers, SLOT * gaps.c.number + 1, 1)
-    is_packed = exists().where(
-        forgotten.c.archive == "", forgotten.c.month == gaps.c.month, version > b"\0"
-    )
-    found = (
-        update(gaps)
-        .where(gaps.c.state != GapState.FOUND, is_stored | is_packed)
-        .values(state=GapState.FOUND, ended_at=at, reason="")
-    )
-    return conn.execute(found).rowcount
+    month = gaps.c.month
+    number = gaps.c.number
+    is_stored = exists().where(papers.c.month == month, papers.c.number == number, HAS_USUAL_ID)
+    version = func.substr(forgotten.c.papers, SLOT * number + 1, 1)
+    is_of_month = (forgotten.c.archive == _TODAY) & (forgotten.c.month == month)
+    is_packed = exists().where(is_of_month, version > b"\0")
+    is_missing = gaps.c.state != GapState.FOUND
+    found = update(gaps).where(is_missing, is_stored | is_packed)
+    closed = found.values(state=GapState.FOUND, ended_at=at, reason="")
+    return conn.execute(closed).rowcount
 
 
 def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     """Note that arXiv was asked for ids once more."""
     for gap in asked:
-        conn.execute(update(gaps).where(*_is_open(gap)).values(asks=gaps.c.asks + 1, asked_at=at))
+        once_more = update(gaps).where(*_is_open(gap))
+        conn.execute(once_more.values(asks=gaps.c.asks + 1, asked_at=at))
 
 
 def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
