@@ -17,6 +17,10 @@ from digest.store.papers import HAS_USUAL_ID, SLOT, list_packed, load_packed
 from digest.store.schema import forgotten, gaps, papers
 
 
+_TODAY = ""
+"""The archive of papers with ids of today's kind, which have none."""
+
+
 class GapState(StrEnum):
     """What became of a missing id."""
 
@@ -33,10 +37,6 @@ class GapLine:
     state: GapState
     ended_at: datetime | None
     reason: str
-
-
-_TODAY = ""
-"""The archive of papers with ids of today's kind, which have none."""
 
 
 def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
