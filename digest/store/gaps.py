@@ -16,7 +16,6 @@ from digest.store.dialect import dialect_insert
 from digest.store.papers import HAS_USUAL_ID, SLOT, list_packed, load_packed
 from digest.store.schema import forgotten, gaps, papers
 
-
 _TODAY = ""
 """The archive of papers with ids of today's kind, which have none."""
 
