@@ -143,11 +143,12 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     One that is over before it was sent is forgotten. So is that messages failed: time alone ends
     it.
     """
+    kept = alarms.c
     names = [str(alarm.name) for alarm in found]
-    is_over = alarms.c.name.not_in(names)
-    is_forgotten = or_(alarms.c.sent_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
+    is_over = kept.name.not_in(names)
+    is_forgotten = or_(kept.sent_at.is_(None), kept.name == str(AlarmName.FAILED))
     conn.execute(delete(alarms).where(is_over, is_forgotten))
-    end = update(alarms).where(is_over, alarms.c.ended_at.is_(None))
+    end = update(alarms).where(is_over, kept.ended_at.is_(None))
     conn.execute(end.values(ended_at=now, not_before=now))
     for alarm in found:
         row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
@@ -157,22 +158,26 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
-    failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
-    is_older = alarms.c.sent_at < literal(failed_at, Moment)
-    has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), is_older)
-    is_unsent = or_(alarms.c.sent_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
-    is_due = alarms.c.not_before <= now
-    take = update(alarms).where(is_due, is_unsent).values(not_before=now + CLAIM)
-    taken = [_read_alarm(row) for row in conn.execute(take.returning(alarms))]
+    kept = alarms.c
+    failures = [alarm.failed_at for alarm in found if alarm.failed_at is not None]
+    failed_at = failures[0] if failures else None
+    is_of_failure = kept.name == str(AlarmName.FAILED)
+    has_failed_anew = and_(is_of_failure, kept.sent_at < literal(failed_at, Moment))
+    is_unsent = or_(kept.sent_at.is_(None), kept.ended_at.is_not(None), has_failed_anew)
+    take = update(alarms).where(kept.not_before <= now, is_unsent)
+    claimed = take.values(not_before=now + CLAIM).returning(alarms)
+    taken = [_read_alarm(row) for row in conn.execute(claimed)]
     taken.sort(key=lambda alarm: alarm.since)
     return taken
 
 
 def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
     """Record that an alarm was sent; one that is over is then forgotten."""
-    is_it = and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since)
+    kept = alarms.c
+    is_it = and_(kept.name == alarm.name, kept.since == alarm.since)
     if alarm.ended_at is not None:
-        conn.execute(delete(alarms).where(is_it, alarms.c.ended_at.is_not(None)))
+        forget = delete(alarms).where(is_it, kept.ended_at.is_not(None))
+        conn.execute(forget)
         return
     sent = update(alarms).where(is_it)
     conn.execute(sent.values(sent_at=now, not_before=now + PAUSE))
@@ -232,12 +237,13 @@ def _find_waiting(
     conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause
 ) -> Sequence[Any]:
     """Return subscriptions with what was matched for them before a moment and is not planned."""
+    match = matches.c
     mine = subscriptions.c
     columns = (mine.name, mine.cadence, mine.quiet_hours, mine.next_due_at)
-    first = func.min(matches.c.matched_at).label("matched_at")
-    is_planned_next = matches.c.match_run_id > mine.plan_after
-    is_old = matches.c.matched_at < before
-    found = select(*columns, first).join(matches, matches.c.subscription_id == mine.id)
+    first = func.min(match.matched_at).label("matched_at")
+    is_planned_next = match.match_run_id > mine.plan_after
+    is_old = match.matched_at < before
+    found = select(*columns, first).join(matches)
     waiting = found.where(is_planned_next, is_old, *which, *_IS_HEARD)
     return conn.execute(waiting.group_by(mine.id, *columns)).all()
 
@@ -259,8 +265,9 @@ def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
 
     Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
-    failed_at = func.coalesce(deliveries.c.ended_at, deliveries.c.created_at)
-    is_dead = and_(STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD)
+    one = deliveries.c
+    failed_at = func.coalesce(one.ended_at, one.created_at)
+    is_dead = and_(STUCK_DELIVERY, one.state == DeliveryState.DEAD)
     which = (is_dead, failed_at > since, _IS_NO_LETTER)
     return _find_overdue(conn, which, failed_at, failed_at.desc())
 

@@ -100,10 +100,11 @@ def load_message(conn: Connection, delivery_id: int) -> Message | None:
 
     None before the first, and once they were deleted.
     """
-    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    found = select(deliveries).where(deliveries.c.id == delivery_id)
+    row = conn.execute(found).one_or_none()
     if row is None or row.body is None:
         return None
-    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+    return _read_message(row)
 
 
 def load_bare(conn: Connection) -> list[Delivery]:
@@ -141,10 +142,10 @@ def begin_sending(
     claim was lost, don't touch it.
     """
     one = deliveries.c
+    is_ours = and_(one.id == delivery.id, one.token == delivery.token)
     is_bare = one.body.is_(None).label("is_bare")
     found = select(one.attempts, one.remote_address, is_bare)
-    is_ours = (one.id == delivery.id, one.token == delivery.token)
-    claimed = found.where(*is_ours, one.state == DeliveryState.CLAIMED)
+    claimed = found.where(is_ours, one.state == DeliveryState.CLAIMED)
     row = conn.execute(claimed.with_for_update()).one_or_none()
     if row is None:
         return DeliveryState.READY
@@ -162,7 +163,8 @@ def begin_sending(
     }
     if row.is_bare or row.remote_address != delivery.remote_address:
         begun |= _write_bytes(message)
-    conn.execute(update(deliveries).where(one.id == delivery.id).values(begun))
+    begin = update(deliveries).where(one.id == delivery.id)
+    conn.execute(begin.values(begun))
     attempt = {"delivery_id": delivery.id, "number": number, "started_at": now}
     undecided = {"outcome": DeliveryState.SENDING, "detail": ""}
     conn.execute(insert(attempts).values(attempt | undecided))
@@ -181,7 +183,8 @@ def mark_sent(
     A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as
     nobody has claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    tries = select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)
+    tried = attempts.c
+    tries = select(tried.number).where(tried.delivery_id == delivery.id)
     if conn.execute(tries).first() is None:
         return False
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
@@ -189,8 +192,8 @@ def mark_sent(
     if not change_state(conn, delivery.id, step, out_of, token=delivery.token):
         return False
     last = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id)
-    is_last = attempts.c.number == last.scalar_subquery()
-    answered = update(attempts).where(attempts.c.delivery_id == delivery.id, is_last)
+    is_last = tried.number == last.scalar_subquery()
+    answered = update(attempts).where(tried.delivery_id == delivery.id, is_last)
     detail = make_storable(receipt.detail)
     conn.execute(answered.values(ended_at=now, outcome=DeliveryState.SENT, detail=detail))
     if delivery.refusal in PROBED:
@@ -198,15 +201,21 @@ def mark_sent(
     return True
 
 
+def _read_message(row: Row[Any]) -> Message:
+    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+
+
 def _let_others_go(conn: Connection, delivery: Delivery, now: datetime) -> None:
     """Let what was refused for the same go on: it is well again, and the next is due.
 
     Each place goes on by itself.
     """
-    is_alike = and_(REFUSED_DELIVERY, deliveries.c.refusal == delivery.refusal)
-    theirs = update(deliveries).where(is_alike, goes_same_way(delivery, delivery.refusal))
-    is_held = deliveries.c.state == DeliveryState.HELD
-    due_at = case((is_held, literal(now, Moment)), else_=deliveries.c.not_before)
+    one = deliveries.c
+    refusal = delivery.refusal
+    is_alike = and_(REFUSED_DELIVERY, one.refusal == refusal)
+    theirs = update(deliveries).where(is_alike, goes_same_way(delivery, refusal))
+    is_held = one.state == DeliveryState.HELD
+    due_at = case((is_held, literal(now, Moment)), else_=one.not_before)
     conn.execute(theirs.values(refusal=Refusal.PLACE, not_before=due_at))
 
 
@@ -289,16 +298,17 @@ def claim_unknown(
     one = deliveries.c
     is_unknown = and_(ACTIVE_DELIVERY, one.state == DeliveryState.UNKNOWN)
     has_settled = one.not_before <= now
-    found = select(one.id).where(is_unknown, has_settled, one.body.is_not(None))
-    first = found.where(goes_to_kinds(kinds)).order_by(one.not_before, one.id).limit(limit)
+    has_bytes = one.body.is_not(None)
+    found = select(one.id).where(is_unknown, has_settled, has_bytes, goes_to_kinds(kinds))
+    first = found.order_by(one.not_before, one.id).limit(limit)
     picked = first.with_for_update(skip_locked=True).cte("picked")
     take = update(deliveries).where(one.id.in_(select(picked.c.id)))
-    taken = take.values(not_before=now + SETTLING_PAUSE).returning(deliveries)
-    rows = conn.execute(taken).all()
+    later = now + SETTLING_PAUSE
+    rows = conn.execute(take.values(not_before=later).returning(deliveries)).all()
     repeats = _count_repeats(conn, [row.id for row in rows])
     unknown = []
     for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True):
-        message = Message(row.media_type, row.body, row.idempotency_key, row.name)
+        message = _read_message(row)
         repeated = repeats.get(row.id, 0)
         unknown.append(UnknownDelivery(delivery, message, row.sending_at, repeated))
     return unknown
@@ -412,7 +422,7 @@ def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
     one = deliveries.c
     is_last = attempts.c.number == one.attempts
     waits_for_word = one.state.in_(_WAITS_FOR_WORD)
-    found = select(attempts.c.outcome).join(deliveries, one.id == attempts.c.delivery_id)
+    found = select(attempts.c.outcome).join(deliveries)
     last = found.where(one.id == delivery_id, waits_for_word, is_last)
     return conn.execute(last).scalar() in _MAY_HAVE_ARRIVED
 
@@ -448,14 +458,17 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     """Have a delivery sent once more, and with it the parts that ended because of it."""
     fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
-    # Of one that was to be tried again anyway nothing is mended: what went wrong still shows.
-    said = row.last_error if row.state == DeliveryState.READY else ""
+    said = ""
+    if row.state == DeliveryState.READY:
+        # It was to be tried again anyway, so nothing is mended: what went wrong still shows.
+        said = row.last_error
     step = Transition(DeliveryState.READY, now, said, fresh)
     if not change_state(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
-    never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
+    one = deliveries.c
     is_behind = is_later_part(row.digest_id, row.destination, row.part)
-    revive = update(deliveries).where(is_behind, never_tried)
+    was_given_up = one.state == DeliveryState.DEAD
+    revive = update(deliveries).where(is_behind, was_given_up, one.attempts == 0)
     conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
     return True
 
@@ -465,8 +478,9 @@ def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
 
     Return how many.
     """
-    waited = and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
-    was_refused = and_(REFUSED_DELIVERY, deliveries.c.created_at <= until)
+    one = deliveries.c
+    waited = and_(ACTIVE_DELIVERY, one.not_before <= until)
+    was_refused = and_(REFUSED_DELIVERY, one.created_at <= until)
     due = update(deliveries).where(or_(waited, was_refused))
     ended = {
         "state": DeliveryState.SUPPRESSED,
@@ -474,12 +488,12 @@ def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
         "lease_until": None,
         "last_error": TAKEN_AS_SENT,
     }
-    ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
-    closed = {"ended_at": at, "outcome": DeliveryState.SUPPRESSED, "detail": TAKEN_AS_SENT}
+    ids = conn.execute(due.values(ended).returning(one.id)).scalars().all()
+    closed = {"outcome": DeliveryState.SUPPRESSED, "ended_at": at, "detail": TAKEN_AS_SENT}
+    tried = attempts.c
+    close = update(attempts).where(tried.outcome.in_(UNDECIDED)).values(closed)
     for chunk in in_chunks(ids):
-        is_open = attempts.c.outcome.in_(UNDECIDED)
-        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), is_open)
-        conn.execute(close.values(closed))
+        conn.execute(close.where(tried.delivery_id.in_(chunk)))
     return len(ids)
 
 
@@ -539,11 +553,12 @@ def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
     It counts since it was planned, or an operator last had it sent. A try that ended it, or had it
     wait for the operator, is one that only an operator lets others follow.
     """
-    found = select(attempts.c.outcome, attempts.c.started_at)
-    theirs = found.where(attempts.c.delivery_id == delivery.id)
+    tried = attempts.c
+    found = select(tried.outcome, tried.started_at)
+    theirs = found.where(tried.delivery_id == delivery.id)
     number = 0
     since = delivery.created_at
-    for row in conn.execute(theirs.order_by(attempts.c.number.desc())):
+    for row in conn.execute(theirs.order_by(tried.number.desc())):
         if row.outcome in _LAST_WORDS:
             break
         number += 1
@@ -562,11 +577,8 @@ def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
 
 def _with_surroundings() -> Select[tuple[Any, ...]]:
     name = subscriptions.c.name.label("subscription")
-    return (
-        select(deliveries, name, digests.c.slot)
-        .join(digests, digests.c.id == deliveries.c.digest_id)
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-    )
+    found = select(deliveries, name, digests.c.slot).select_from(deliveries)
+    return found.join(digests).join(subscriptions)
 
 
 def _read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredDelivery]:

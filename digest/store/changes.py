@@ -32,9 +32,10 @@ def allocate_changes(conn: Connection, count: int) -> int:
     PostgreSQL too: a reader that sees change N sees every change before it. A sequence would not
     promise that.
     """
-    advance = update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count)
-    last = conn.execute(advance.returning(marks.c.value)).scalar_one()
-    return int(last) - count + 1
+    mark = marks.c
+    advance = update(marks).where(mark.name == STORED).values(value=mark.value + count)
+    last: int = conn.execute(advance.returning(mark.value)).scalar_one()
+    return last - count + 1
 
 
 def save_changes(
@@ -110,31 +111,31 @@ def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
 
     Stop when you have enough.
     """
-    order = (papers.c.month, papers.c.number, papers.c.id)
-    newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers.c.id)
-    is_newest = changes_table.c.id == newest.correlate(papers).scalar_subquery()
-    page = (
-        select(changes_table, papers.c.month, papers.c.number)
-        .join(papers, papers.c.id == changes_table.c.paper_id)
-        .where(is_newest)
-        .order_by(*(column.desc() for column in order))
-        .limit(_LATEST_BATCH)
+    paper = papers.c
+    change = changes_table.c
+    newest = select(func.max(change.id)).where(change.paper_id == paper.id)
+    is_newest = change.id == newest.correlate(papers).scalar_subquery()
+    found = select(changes_table, paper.month, paper.number).join(papers)
+    latest_first = found.where(is_newest).order_by(
+        paper.month.desc(), paper.number.desc(), paper.id.desc()
     )
+    page = latest_first.limit(_LATEST_BATCH)
     rows: Sequence[Row[Any]] = conn.execute(page).all()
     while rows:
         yield from _assemble(conn, rows)
         last = rows[-1]
-        is_before = tuple_(*order) < (last.month, last.number, last.paper_id)
+        place = tuple_(paper.month, paper.number, paper.id)
+        is_before = place < (last.month, last.number, last.paper_id)
         rows = conn.execute(page.where(is_before)).all()
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
+    change = changes_table.c
     first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after)
-    is_recent = changes_table.c.run_id >= first.scalar_subquery()
-    is_cross_list = changes_table.c.kind == Kind.CROSS_LIST
-    found = select(changes_table).where(is_recent, is_cross_list)
-    rows = conn.execute(found.order_by(changes_table.c.id)).all()
+    is_recent = change.run_id >= first.scalar_subquery()
+    found = select(changes_table).where(is_recent, change.kind == Kind.CROSS_LIST)
+    rows = conn.execute(found.order_by(change.id)).all()
     return _assemble(conn, rows)
 
 

@@ -80,7 +80,10 @@ CONNECTION: dict[str, str] = {
     "keepalives_count": "3",
     "tcp_user_timeout": "20000",
 }
-"""What libpq gets unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+"""What libpq gets unless the URL says otherwise.
+
+See https://www.postgresql.org/docs/current/libpq-connect.html.
+"""
 
 SESSION: dict[str, str] = {
     "synchronous_commit": "on",  # what was sent and forgotten would be sent again
@@ -192,13 +195,21 @@ def is_among(key: ColumnElement[int], name: str) -> ColumnElement[bool]:
 
 
 @compiles(_is_among, "sqlite")
-def _is_among_listed(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+def _is_among_listed(
+    element: _is_among,
+    compiler: SQLCompiler,
+    **options: Any,  # noqa: ANN401 - SQLAlchemy's hook
+) -> str:
     key, keys = [compiler.process(part, **options) for part in element.clauses]
     return f"{key} IN (SELECT value FROM json_each({keys}))"
 
 
 @compiles(_is_among, "postgresql")
-def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+def _is_among_array(
+    element: _is_among,
+    compiler: SQLCompiler,
+    **options: Any,  # noqa: ANN401 - SQLAlchemy's hook
+) -> str:
     key, keys = [compiler.process(part, **options) for part in element.clauses]
     return f"{key} = ANY ({keys})"
 
@@ -324,7 +335,7 @@ metadata = MetaData(
 )
 
 
-def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own options
+def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own
     """Return a table of ours."""
     return Table(name, metadata, *parts, **options)
 
@@ -362,7 +373,7 @@ def name_key(name: str) -> Column[str]:
     return Column(name, Text, primary_key=True)
 
 
-def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
+def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401
     """Return a foreign key to another table's `id`."""
     return Column(name, Big, ForeignKey(target), **{"nullable": False, **options})
 

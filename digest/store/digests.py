@@ -151,14 +151,15 @@ def load_frozen(
     Their numbers are lower than `before`, if that is given. If `after` is given, they are higher
     than that, and come oldest first.
     """
+    made = digests.c
     found = _NAMED.where(
         subscriptions.c.name == subscription,
-        digests.c.occasion != Occasion.LETTER,
-        digests.c.id > after,
+        made.occasion != Occasion.LETTER,
+        made.id > after,
     )
     if before:
-        found = found.where(digests.c.id < before)
-    order = digests.c.id.asc() if after else digests.c.id.desc()
+        found = found.where(made.id < before)
+    order = made.id.asc() if after else made.id.desc()
     rows = conn.execute(found.order_by(order).limit(limit))
     return [(row, json.loads(row.content)) for row in rows]
 

@@ -139,7 +139,8 @@ GATE = "arxiv"
 def explaining(where: str, path: Path | None = None) -> Iterator[None]:
     """Turn errors of the database inside the block into errors that say what to do.
 
-    It is at an address, or in a file. What somebody else holds is `StoreBusy`: the same may pass later.
+    It is at an address, or in a file. What somebody else holds is `StoreBusy`: the same may pass
+    later.
     """
     try:
         yield
@@ -544,8 +545,9 @@ def insert_gate(conn: Connection) -> None:
 
 
 def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
-    from alembic import command  # noqa: PLC0415 - takes a fifth of a second that most starts don't need
-    from alembic.config import Config  # noqa: PLC0415 - the same
+    # It takes a fifth of a second that most starts don't need.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))

@@ -58,6 +58,12 @@ def _write_day(day: date) -> str:
 
 
 def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
+    before = None
+    if entry.before:
+        before = entry.before.key
+    sequel = None
+    if entry.sequel:
+        sequel = _freeze_sequel(entry.sequel)
     return {
         "text": text,
         "change": entry.change_id,
@@ -66,8 +72,8 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
         "queries": entry.queries,
         "reasons": [_freeze_reason(reason) for reason in entry.reasons],
         "announced": entry.announced,
-        "before": entry.before and entry.before.key,
-        "sequel": entry.sequel and _freeze_sequel(entry.sequel),
+        "before": before,
+        "sequel": sequel,
         "near": entry.near,
     }
 
@@ -103,9 +109,12 @@ def thaw_digest(
 
     It is made of its row, its JSON and the stored texts by key (see `find_texts`).
     """
-    queries = tuple((name, text) for name, text in frozen["queries"])
-    entries = tuple(_thaw_entry(entry, papers) for entry in frozen["entries"])
+    queries = [(name, text) for name, text in frozen["queries"]]
+    entries = [_thaw_entry(entry, papers) for entry in frozen["entries"]]
     turns = frozen.get("unchecked", ())  # none in those of before
+    unchecked = [UncheckedTurn.parse(turn) for turn in turns]
+    coverage = thaw_coverage(frozen["coverage"])
+    groups = _thaw_groups(frozen["groups"])
     return Digest(
         subscription=row.subscription,
         title=row.title,
@@ -113,17 +122,17 @@ def thaw_digest(
         occasion=Occasion(row.occasion),
         planned_at=row.planned_at,
         zone=row.zone,
-        entries=entries,
+        entries=tuple(entries),
         shown=row.shown,
-        queries=queries,
-        coverage=thaw_coverage(frozen["coverage"]),
-        groups=_thaw_groups(frozen["groups"]),
+        queries=tuple(queries),
+        coverage=coverage,
+        groups=groups,
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
         remark=frozen["remark"],
         is_nearest=frozen["is_nearest"],
-        unchecked=tuple(UncheckedTurn.parse(turn) for turn in turns),
+        unchecked=tuple(unchecked),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select, union, update
+from sqlalchemy import Connection, Update, and_, exists, func, select, union, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap
@@ -43,16 +43,18 @@ def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
 
     Ids of odd spellings are left out.
     """
-    stored = select(papers.c.month).where(papers.c.archive == _TODAY)
+    paper = papers.c
+    stored = select(paper.month).where(paper.archive == _TODAY)
     packed_away = select(forgotten.c.month).where(forgotten.c.archive == _TODAY)
     months = sorted(conn.execute(union(stored, packed_away)).scalars())
     found: dict[int, set[int]] = {}
     for month in months[-2:]:
-        is_of_month = papers.c.month == month
-        numbers = select(papers.c.number).where(is_of_month, HAS_USUAL_ID)
+        with_row = select(paper.number).where(paper.month == month, HAS_USUAL_ID)
+        numbers = set(conn.execute(with_row).scalars())
         packed = load_packed(conn, [(_TODAY, month)])
-        found[month] = set(conn.execute(numbers).scalars())
-        found[month] |= list_packed(packed.get((_TODAY, month), b""))
+        for of_month in packed.values():
+            numbers |= list_packed(of_month)
+        found[month] = numbers
     return found
 
 
@@ -69,8 +71,9 @@ def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
 
 def load_open_gaps(conn: Connection) -> list[Gap]:
     """Return the ids that are missing now, in order."""
-    found = select(gaps).where(gaps.c.state == GapState.OPEN)
-    in_order = found.order_by(gaps.c.month, gaps.c.number)
+    gap = gaps.c
+    found = select(gaps).where(gap.state == GapState.OPEN)
+    in_order = found.order_by(gap.month, gap.number)
     return [_read_gap(row) for row in conn.execute(in_order)]
 
 
@@ -95,40 +98,41 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 
 def close_found_gaps(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
-    month = gaps.c.month
-    number = gaps.c.number
-    is_stored = exists().where(papers.c.month == month, papers.c.number == number, HAS_USUAL_ID)
-    version = func.substr(forgotten.c.papers, SLOT * number + 1, 1)
-    is_of_month = (forgotten.c.archive == _TODAY) & (forgotten.c.month == month)
+    gap = gaps.c
+    paper = papers.c
+    packed = forgotten.c
+    is_it = and_(paper.month == gap.month, paper.number == gap.number)
+    is_stored = exists().where(is_it, HAS_USUAL_ID)
+    version = func.substr(packed.papers, SLOT * gap.number + 1, 1)
+    is_of_month = and_(packed.archive == _TODAY, packed.month == gap.month)
     is_packed = exists().where(is_of_month, version > b"\0")
-    is_missing = gaps.c.state != GapState.FOUND
+    is_missing = gap.state != GapState.FOUND
     found = update(gaps).where(is_missing, is_stored | is_packed)
-    closed = found.values(state=GapState.FOUND, ended_at=at, reason="")
-    return conn.execute(closed).rowcount
+    closed = {"state": GapState.FOUND, "ended_at": at, "reason": ""}
+    return conn.execute(found.values(closed)).rowcount
 
 
 def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     """Note that arXiv was asked for ids once more."""
     for gap in asked:
-        once_more = update(gaps).where(*_is_open(gap))
+        once_more = _update_open(gap)
         conn.execute(once_more.values(asks=gaps.c.asks + 1, asked_at=at))
 
 
 def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
     """Give ids up, each with the reason."""
     for gap, reason in given_up:
-        ended = update(gaps).where(*_is_open(gap))
-        conn.execute(ended.values(state=GapState.GIVEN_UP, ended_at=at, reason=reason))
+        end = _update_open(gap)
+        conn.execute(end.values(state=GapState.GIVEN_UP, ended_at=at, reason=reason))
 
 
-def _is_open(gap: Gap) -> tuple[ColumnElement[bool], ...]:
-    return (
-        gaps.c.month == gap.id.month,
-        gaps.c.number == gap.id.number,
-        gaps.c.state == GapState.OPEN,
-    )
+def _update_open(gap: Gap) -> Update:
+    """Return the beginning of a statement that changes a missing id, if it is missing still."""
+    row = gaps.c
+    is_it = and_(row.month == gap.id.month, row.number == gap.id.number)
+    return update(gaps).where(is_it, row.state == GapState.OPEN)
 
 
-def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it
+def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row, whatever else it holds
     digits = 5 if row.month >= FIVE_DIGITS_SINCE else 4
     return Gap(ArxivId(row.month, row.number, digits=digits), row.missed_at, row.asks, row.asked_at)

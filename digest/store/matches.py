@@ -292,7 +292,7 @@ def find_rows(
     mine = matches.c
     found = (
         select(mine.match_run_id, mine.digest_id, mine.matched_at, mine.changes)
-        .join(match_runs, match_runs.c.id == mine.match_run_id)
+        .join(match_runs)
         .where(mine.subscription_id == subscription_id, had_before(change_ids))
         .order_by(mine.match_run_id.desc())
     )
@@ -394,8 +394,9 @@ def load_unplanned_first_digests(conn: Connection) -> list[int]:
     is_written_to = places.state == DestinationState.ACTIVE
     found = (
         select(mine.subscription_id, places.destination)
-        .join(subscriptions, subscriptions.c.id == mine.subscription_id)
-        .join(subscription_destinations, places.subscription_id == mine.subscription_id)
+        .select_from(matches)
+        .join(subscriptions)
+        .join(subscription_destinations)
         .where(UNPLANNED_FIRST_DIGEST, is_after, is_active, is_written_to)
     )
     sent = set()
@@ -419,9 +420,10 @@ def _read_row(row: Row[Any]) -> MatchRow:
 
 def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, _PaperChange]:
     """Return every change of some papers, by its id."""
-    columns = (changes.c.id, changes.c.paper_id, versions.c.version, changes.c.version_id)
-    found = select(*columns).join(versions, versions.c.id == changes.c.version_id)
-    rows = select_by(conn, found, changes.c.paper_id, paper_keys)
+    change = changes.c
+    columns = (change.id, change.paper_id, versions.c.version, change.version_id)
+    found = select(*columns).join(versions, versions.c.id == change.version_id)
+    rows = select_by(conn, found, change.paper_id, paper_keys)
     found_changes = {}
     for row in rows:
         found_changes[row.id] = _PaperChange(row.paper_id, row.version, row.version_id)
@@ -605,8 +607,8 @@ def find_outcomes(
     for chunk in in_chunks(query_ids):
         found = (
             select(query_revisions.c.query_id, query_matches)
-            .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
-            .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+            .join(query_matches)
+            .join(match_runs)
             .where(query_revisions.c.query_id.in_(chunk), had_before(wanted))
             .order_by(query_matches.c.match_run_id)
         )
@@ -624,20 +626,17 @@ def find_recorded(
     With it comes the match run. They are in the order of their names, and of one name in the order
     in which it read so.
     """
-    recorded = (query_matches.c[name] for name in ("match_run_id", *_MARKS))
-    found = (
-        every_revision()
-        .add_columns(*recorded)
-        .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
-        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .where(had_before(change_ids))
-        .order_by(saved_queries.c.name, query_revisions.c.number)
-    )
+    met = query_matches.c
+    columns = (met[name] for name in ("match_run_id", *_MARKS))
+    found = every_revision().add_columns(*columns)
+    recorded = found.join(query_matches).join(match_runs)
+    found = recorded.where(had_before(change_ids))
     if query_ids is not None:
         found = found.where(saved_queries.c.id.in_(query_ids))
+    in_order = found.order_by(saved_queries.c.name, query_revisions.c.number)
     runs = []
-    for row in conn.execute(found):
-        met = {*unpack(row.new), *unpack(row.changed), *unpack(row.gone)}
-        if not met.isdisjoint(change_ids):
+    for row in conn.execute(in_order):
+        changed = {*unpack(row.new), *unpack(row.changed), *unpack(row.gone)}
+        if not changed.isdisjoint(change_ids):
             runs.append((row.match_run_id, read_revision(row)))
     return runs

@@ -172,31 +172,22 @@ def change_state(
     Return False, with nothing changed, if it is in no such state, or the claim of this token holds
     no more.
     """
+    one = deliveries.c
     said = make_storable(step.said)
-    move = update(deliveries).where(deliveries.c.id == delivery_id, deliveries.c.state.in_(out_of))
+    move = update(deliveries).where(one.id == delivery_id, one.state.in_(out_of))
     if token is not None:
-        move = move.where(deliveries.c.token == token)
-    place = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part)
+        move = move.where(one.token == token)
     changes = _list_changes(step, said) | step.values
-    row = conn.execute(move.values(changes).returning(*place)).one_or_none()
+    moved = move.values(changes).returning(one.digest_id, one.destination, one.part)
+    row = conn.execute(moved).one_or_none()
     if row is None:
         return False
-    is_its_attempt = attempts.c.delivery_id == delivery_id
-    undecided = update(attempts).where(is_its_attempt, attempts.c.outcome.in_(UNDECIDED))
+    tried = attempts.c
+    undecided = tried.outcome.in_(UNDECIDED)
+    close = update(attempts).where(tried.delivery_id == delivery_id, undecided)
     outcome = step.outcome or step.to
-    conn.execute(undecided.values(ended_at=step.now, outcome=outcome, detail=said))
-    behind = update(deliveries).where(is_later_part(row.digest_id, row.destination, row.part))
-    if step.to in _ENDS_LATER_PARTS:
-        ended = {
-            "state": step.to,
-            "ended_at": step.now,
-            "last_error": f"part {row.part + 1} was not sent: {said}",
-        }
-        conn.execute(behind.where(deliveries.c.state.in_(_ENDS_WITH_IT)).values(ended))
-    if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
-        # They wait for the operator's word about it, and nothing else there waits for them.
-        refused = behind.where(REFUSED_DELIVERY)
-        conn.execute(refused.values(state=DeliveryState.READY, refusal=None))
+    conn.execute(close.values(ended_at=step.now, outcome=outcome, detail=said))
+    _change_later_parts(conn, row, step, said)
     return True
 
 
@@ -243,17 +234,18 @@ def claim_deliveries(
     pause are passed over. What was refused is tried again if its time has come, the oldest first.
     `which` names one condition more.
     """
+    one = deliveries.c
     probes = _update_free(_find_probes(now, kinds))
     conn.execute(probes.values(state=DeliveryState.READY, not_before=now))
     place = destination_addresses.c
-    is_there = place.destination == deliveries.c.destination
+    is_there = place.destination == one.destination
     is_blocked = exists().where(is_there, place.blocked_until > now)
-    is_due = (which, deliveries.c.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
-    due = select(deliveries.c.id).where(*_IS_CLAIMABLE, *is_due)
-    first = due.order_by(deliveries.c.not_before, deliveries.c.id).limit(limit)
+    is_due = (which, one.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
+    due = select(one.id).where(*_IS_CLAIMABLE, *is_due)
+    first = due.order_by(one.not_before, one.id).limit(limit)
     claimed = {
         "state": DeliveryState.CLAIMED,
-        "token": deliveries.c.token + 1,
+        "token": one.token + 1,
         "owner": owner,
         "lease_until": database_clock() + lease_seconds,
     }
@@ -282,20 +274,36 @@ def _find_probes(
 
     It is time, or a newer digest waits for it.
     """
+    one = deliveries.c
     newer_waits = (
         _OTHER.c.state == DeliveryState.READY,
         _OTHER.c.not_before <= now,
-        _OTHER.c.id > deliveries.c.id,
+        _OTHER.c.id > one.id,
         _OTHER.c.part == 0,  # a later part may wait for a person's word
     )
     newer_of_place = exists().where(_IS_OF_PLACE, *newer_waits)
     newer_of_account = exists().where(ACTIVE_DELIVERY, _IS_OF_KIND, *newer_waits)
-    is_of_account = deliveries.c.refusal == Refusal.ACCOUNT
-    is_time = deliveries.c.not_before <= now
+    is_of_account = one.refusal == Refusal.ACCOUNT
+    is_time = one.not_before <= now
     is_wanted = or_(is_time, newer_of_place, and_(is_of_account, newer_of_account))
-    is_held = deliveries.c.state == DeliveryState.HELD
-    held = select(deliveries.c.id).where(REFUSED_DELIVERY, is_held, goes_to_kinds(kinds))
+    is_held = one.state == DeliveryState.HELD
+    held = select(one.id).where(REFUSED_DELIVERY, is_held, goes_to_kinds(kinds))
     return held.where(*_IS_NEXT, is_wanted)
+
+
+def _change_later_parts(conn: Connection, row: Row[Any], step: Transition, said: str) -> None:
+    """Change the parts after one whose state has changed, as far as that concerns them."""
+    behind = update(deliveries).where(is_later_part(row.digest_id, row.destination, row.part))
+    if step.to in _ENDS_LATER_PARTS:
+        number = row.part + 1
+        why = f"part {number} was not sent: {said}"
+        end = behind.where(deliveries.c.state.in_(_ENDS_WITH_IT))
+        conn.execute(end.values(state=step.to, ended_at=step.now, last_error=why))
+    is_probed = step.values.get("refusal") in PROBED
+    if step.to is DeliveryState.HELD and not is_probed:
+        # They wait for the operator's word about it, and nothing else there waits for them.
+        refused = behind.where(REFUSED_DELIVERY)
+        conn.execute(refused.values(state=DeliveryState.READY, refusal=None))
 
 
 def hold_with(
@@ -309,18 +317,17 @@ def hold_with(
 
     What is held there already is then refused for the same.
     """
-    is_ready = and_(ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.READY)
-    waits = and_(is_ready, not_(waits_for_held()), goes_same_way(delivery, refusal))
-    is_held = and_(REFUSED_DELIVERY, deliveries.c.state == DeliveryState.HELD)
+    one = deliveries.c
+    is_ready = and_(ACTIVE_DELIVERY, one.state == DeliveryState.READY)
+    goes_on = not_(waits_for_held())
+    waits = and_(is_ready, goes_on, goes_same_way(delivery, refusal))
+    is_held = and_(REFUSED_DELIVERY, one.state == DeliveryState.HELD)
     is_held_there = and_(is_held, goes_same_way(delivery, Refusal.PLACE))
-    found = select(deliveries.c.id).where(or_(waits, is_held_there))
-    held = {
-        "state": DeliveryState.HELD,
-        "refusal": refusal,
-        "held_at": func.coalesce(deliveries.c.held_at, literal(now, Moment)),
-        "last_error": said,
-    }
-    conn.execute(_update_free(found).values(held))
+    found = select(one.id).where(or_(waits, is_held_there))
+    held_at = func.coalesce(one.held_at, literal(now, Moment))
+    held = {"state": DeliveryState.HELD, "refusal": refusal, "last_error": said}
+    hold = _update_free(found).values(held)
+    conn.execute(hold.values(held_at=held_at))
 
 
 def goes_same_way(delivery: Delivery, refusal: Refusal | None) -> ColumnElement[bool]:
@@ -344,17 +351,18 @@ def renew_claims(
 
     Return the deliveries they are of.
     """
+    one = deliveries.c
     if not claims:
         return frozenset()
-    is_claimed = deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING))
-    is_ours = tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims))
-    found = select(deliveries.c.id).where(is_claimed, is_ours)
+    is_claimed = one.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING))
+    is_ours = tuple_(one.id, one.token).in_(sorted(claims))
+    found = select(one.id).where(is_claimed, is_ours)
     # In the order in which marks lock them: neither waits for the other.
-    in_order = found.order_by(deliveries.c.id)
+    in_order = found.order_by(one.id)
     held = in_order.with_for_update(of=deliveries).cte("held")
-    renewal = update(deliveries).where(deliveries.c.id.in_(select(held.c.id)))
+    renewal = update(deliveries).where(one.id.in_(select(held.c.id)))
     renewed = renewal.values(lease_until=database_clock() + lease_seconds)
-    return frozenset(conn.execute(renewed.returning(deliveries.c.id)).scalars())
+    return frozenset(conn.execute(renewed.returning(one.id)).scalars())
 
 
 def next_claimable_at(
@@ -392,11 +400,12 @@ def release_claims(
     its start. `settle` says how long to wait before the unknown ones are checked, by kind of
     destination.
     """
+    one = deliveries.c
     which = _HAS_LAPSED if only_expired else true()
     requeued = conn.execute(_GIVE_BACK.where(ACTIVE_DELIVERY, which)).rowcount
-    is_sending = deliveries.c.state == DeliveryState.SENDING
-    columns = (deliveries.c.id, deliveries.c.token, deliveries.c.destination)
-    lost = select(*columns).where(ACTIVE_DELIVERY, is_sending, which).order_by(deliveries.c.id)
+    is_sending = one.state == DeliveryState.SENDING
+    columns = (one.id, one.token, one.destination)
+    lost = select(*columns).where(ACTIVE_DELIVERY, is_sending, which).order_by(one.id)
     said = "the process died, or lost the database, while sending: no answer was recorded"
     doubtful = 0
     for row in conn.execute(lost.with_for_update(skip_locked=True)).all():
@@ -540,21 +549,23 @@ def _delete_all(
 
 
 def _delete_bytes(conn: Connection, before: datetime) -> int:
-    is_old = (deliveries.c.body.is_not(None), deliveries.c.ended_at < before)
-    old = select(deliveries.c.id).where(*is_old).limit(PORTION)
-    emptied = update(deliveries).where(deliveries.c.id.in_(old))
+    one = deliveries.c
+    is_old = (one.body.is_not(None), one.ended_at < before)
+    old = select(one.id).where(*is_old).limit(PORTION)
+    emptied = update(deliveries).where(one.id.in_(old))
     return conn.execute(emptied.values(body=None, media_type=None)).rowcount
 
 
 def _delete_deliveries(conn: Connection, before: datetime) -> int:
+    one = deliveries.c
     ended_at = _OTHER.c.ended_at
     is_late = or_(ended_at.is_(None), ended_at >= before)
-    has_late_one = exists().where(_OTHER.c.digest_id == deliveries.c.digest_id, is_late)
-    is_old = deliveries.c.ended_at < before
-    old = select(deliveries.c.digest_id).where(is_old, ~has_late_one)
+    has_late_one = exists().where(_OTHER.c.digest_id == one.digest_id, is_late)
+    is_old = one.ended_at < before
+    old = select(one.digest_id).where(is_old, ~has_late_one)
     digest_ids = conn.execute(old.distinct().limit(PORTION)).scalars().all()
-    are_old = deliveries.c.digest_id.in_(digest_ids)
-    delivery_ids = select(deliveries.c.id).where(are_old)
+    are_old = one.digest_id.in_(digest_ids)
+    delivery_ids = select(one.id).where(are_old)
     conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(delivery_ids)))
     conn.execute(delete(deliveries).where(are_old))
     return len(digest_ids)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, func, or_, select
+from sqlalchemy import Connection, Row, and_, exists, func, or_, select
 
 from digest.model.messages import DayCount, DeliveryState, Occasion
 from digest.model.subscriptions import DueSubscription, Subscription, SubscriptionState
 from digest.store.dialect import select_by
 from digest.store.schema import (
     OPEN_TURN,
+    PAPERS_MATCHED,
     WAITS_FOR_DIGEST,
     deliveries,
     digests,
@@ -125,25 +126,24 @@ def load_waiting(conn: Connection) -> dict[int, int]:
     A turn that is open waits, too, though no papers do.
     """
     mine = subscriptions.c
-    is_waiting = (matches.c.subscription_id == mine.id, WAITS_FOR_DIGEST)
-    papers = func.coalesce(func.sum(matches.c.papers), 0)
-    waiting_papers = select(papers).where(*is_waiting).scalar_subquery()
-    found = (
-        select(mine.id, waiting_papers)
-        .where(mine.state != SubscriptionState.ENDED, is_sent_for())
-        .where(or_(OPEN_TURN, exists().where(*is_waiting)))
-        .order_by(mine.next_due_at, mine.id)
-    )
-    return {id_: int(number) for id_, number in conn.execute(found)}
+    is_waiting = and_(matches.c.subscription_id == mine.id, WAITS_FOR_DIGEST)
+    papers = select(PAPERS_MATCHED).where(is_waiting)
+    is_live = mine.state != SubscriptionState.ENDED
+    has_something = or_(OPEN_TURN, exists().where(is_waiting))
+    found = select(mine.id, papers.scalar_subquery())
+    waiting = found.where(is_live, is_sent_for(), has_something)
+    by_turn = waiting.order_by(mine.next_due_at, mine.id)
+    return {id_: int(number) for id_, number in conn.execute(by_turn)}
 
 
 def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, _LastDigest]:
     """Return the last digest of each subscription that had any."""
-    newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
-    is_newest = digests.c.id == newest.correlate(subscriptions).scalar_subquery()
-    found = select(digests.c.id, digests.c.subscription_id, digests.c.papers)
+    made = digests.c
+    newest = select(func.max(made.id)).where(made.subscription_id == subscriptions.c.id)
+    is_newest = made.id == newest.correlate(subscriptions).scalar_subquery()
+    found = select(made.id, made.subscription_id, made.papers)
     of_newest = found.join(subscriptions, is_newest)
-    rows = select_by(conn, of_newest, digests.c.subscription_id, ids)
+    rows = select_by(conn, of_newest, made.subscription_id, ids)
     states = _load_states(conn, [row.id for row in rows])
     lasts = {}
     for row in rows:
@@ -167,7 +167,7 @@ def _load_brought(conn: Connection, ids: Collection[int], since: datetime) -> di
     found = (
         select(mine.subscription_id, mine.papers, mine.matched_at, mine.occasion)
         .add_columns(WAITS_FOR_DIGEST.label("waits"))
-        .join(subscriptions, subscriptions.c.id == mine.subscription_id)
+        .join(subscriptions)
         .where(WAITS_FOR_DIGEST | is_recent)
     )
     brought: dict[int, _Brought] = {}

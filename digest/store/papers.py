@@ -6,7 +6,7 @@ A text that comes back (A, B, A again) is the row it was the first time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -156,13 +156,14 @@ def load_announced(
     If the day is not known, it is None, and the paper was first submitted after a moment (UTC);
     or, with those that were held back, its id is of that month or later.
     """
+    day = papers.c.announcement
     is_late = true() if with_held_back else versions.c.published > after
-    has_no_day = papers.c.announcement.is_(None)
-    is_recent = (papers.c.announcement >= first) | (has_no_day & is_late)
+    is_recent = (day >= first) | (day.is_(None) & is_late)
     first_month = after.year * 100 + after.month
     is_there = versions.c.is_withdrawn.is_(False)
-    recent = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
-    for row in conn.execute(recent.execution_options(yield_per=_BATCH)):
+    found = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
+    recent = found.execution_options(yield_per=_BATCH)
+    for row in conn.execute(recent):
         yield row.id, row.announcement, read_paper(row)
 
 
@@ -171,15 +172,12 @@ def load_unassigned(conn: Connection) -> dict[int, datetime]:
 
     Moments are UTC, by the paper's key, in the order of their announcement.
     """
-    has_no_day = papers.c.announcement.is_(None)
-    found = (
-        select(papers.c.id, versions.c.published)
-        .join(changes_table, changes_table.c.paper_id == papers.c.id)
-        .join(versions, versions.c.id == changes_table.c.version_id)
-        .where(has_no_day, changes_table.c.kind == Kind.NEW)
-        .order_by(*_IN_ORDER)
-    )
-    return {row.id: row.published for row in conn.execute(found)}
+    change = changes_table.c
+    text = versions.c
+    found = select(papers.c.id, text.published).select_from(papers)
+    brought = found.join(changes_table).join(versions, text.id == change.version_id)
+    new = brought.where(papers.c.announcement.is_(None), change.kind == Kind.NEW)
+    return {row.id: row.published for row in conn.execute(new.order_by(*_IN_ORDER))}
 
 
 def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
@@ -187,12 +185,13 @@ def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
 
     It is found by the paper's key.
     """
-    earlier = papers.alias()
-    is_same_month = earlier.c.month == papers.c.month
-    is_before = is_same_month & (earlier.c.number < papers.c.number)
-    day = func.max(earlier.c.announcement).label("day")
-    found = select(papers.c.id, day).join(earlier, is_before).group_by(papers.c.id)
-    rows = select_by(conn, found, papers.c.id, keys)
+    paper = papers.c
+    others = papers.alias()
+    earlier = others.c
+    is_before = (earlier.month == paper.month) & (earlier.number < paper.number)
+    day = func.max(earlier.announcement).label("day")
+    found = select(paper.id, day).join(others, is_before)
+    rows = select_by(conn, found.group_by(paper.id), paper.id, keys)
     return {row.id: row.day for row in rows if row.day}
 
 
@@ -229,10 +228,11 @@ def load_newest_paper(
     must show them again. What a search or a question for ids brought before it proves nothing of
     harvests.
     """
-    found = select(papers.c.arxiv_id, papers.c.datestamp).where(papers.c.archive == "")
+    paper = papers.c
+    found = select(paper.arxiv_id, paper.datestamp).where(paper.archive == "")
     if is_harvested:
-        found = found.where(papers.c.datestamp.is_not(None))
-    newest_first = found.order_by(papers.c.month.desc(), papers.c.number.desc())
+        found = found.where(paper.datestamp.is_not(None))
+    newest_first = found.order_by(paper.month.desc(), paper.number.desc())
     row = conn.execute(newest_first.limit(1)).one_or_none()
     if row is None:
         return None
@@ -252,13 +252,14 @@ def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:
 
 def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
     """Return the row of `versions` that keeps a paper's text; see `read_paper`."""
+    authors = [[author.name, *author.affiliations] for author in paper.authors]
     return {
         "paper_id": key,
         "version": paper.version,
         "content_hash": content_hash,
         "title": paper.title,
         "abstract": paper.abstract,
-        "authors": [[author.name, *author.affiliations] for author in paper.authors],
+        "authors": authors,
         "categories": " ".join(paper.categories),
         "comment": paper.comment,
         "journal_ref": paper.journal_ref,
@@ -273,13 +274,15 @@ def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
 
 def read_paper(row: Row[Any]) -> Paper:
     """Return the paper that a row of `versions`, with its paper's `arxiv_id`, keeps."""
+    authors = [Author(name, tuple(affiliations)) for name, *affiliations in row.authors]
+    categories = row.categories.split()
     return Paper(
         id=ArxivId.parse(row.arxiv_id),
         version=row.version,
         title=row.title,
         abstract=row.abstract,
-        authors=tuple(Author(name, tuple(affiliations)) for name, *affiliations in row.authors),
-        categories=tuple(row.categories.split()),
+        authors=tuple(authors),
+        categories=tuple(categories),
         published=row.published,
         updated=row.updated,
         comment=row.comment,
@@ -291,14 +294,23 @@ def read_paper(row: Row[Any]) -> Paper:
     )
 
 
+def _find_unmatched(conn: Connection, keys: Collection[int], change_id: int) -> Sequence[int]:
+    """Return those of some papers that matched nothing and have no change after one."""
+    paper = papers.c
+    change = changes_table.c
+    is_later = (change.paper_id == paper.id) & (change.id > change_id)
+    unmatched = select(paper.id).where(paper.is_kept.is_(False), ~exists().where(is_later))
+    return conn.execute(unmatched.where(paper.id.in_(keys))).scalars().all()
+
+
 def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownPaper]:
     """Return what is stored of some papers; those never stored are missing."""
+    stored = papers.c
+    found = select(stored.arxiv_id, stored.datestamp, stored.as_of, versions)
+    latest = found.join(versions, versions.c.id == stored.latest_version_id)
     known = {}
-    columns = (papers.c.arxiv_id, papers.c.datestamp, papers.c.as_of)
-    is_latest = versions.c.id == papers.c.latest_version_id
     for chunk in in_chunks(str(id_) for id_ in ids):
-        found = select(*columns, versions).join(versions, is_latest)
-        rows = conn.execute(found.where(papers.c.arxiv_id.in_(chunk))).all()
+        rows = conn.execute(latest.where(stored.arxiv_id.in_(chunk))).all()
         earlier = _load_earlier(conn, [row.paper_id for row in rows])
         for row in rows:
             paper = replace(read_paper(row), datestamp=row.datestamp)
@@ -363,12 +375,13 @@ def pack_forgotten(conn: Connection, before: datetime, limit: int) -> int:
     The newest paper keeps its row, and so do ids and versions that arXiv never gives. One that
     comes again gets a row, which counts from then on. Return how many were packed.
     """
+    paper = papers.c
     load_mark(conn, MATCHED, lock=True)  # nobody else packs meanwhile
-    is_old = papers.c.forgotten_at < before
-    fits_in_a_byte = papers.c.forgotten_version.between(1, 255)
-    is_not_newest = papers.c.arxiv_id.not_in(_load_newest_ids(conn))
-    found = select(papers.c.id).where(is_old, fits_in_a_byte, _CAN_BE_PACKED, is_not_newest)
-    is_due = papers.c.id.in_(found.limit(limit))
+    is_old = paper.forgotten_at < before
+    fits_in_a_byte = paper.forgotten_version.between(1, 255)
+    is_not_newest = paper.arxiv_id.not_in(_load_newest_ids(conn))
+    found = select(paper.id).where(is_old, fits_in_a_byte, _CAN_BE_PACKED, is_not_newest)
+    is_due = paper.id.in_(found.limit(limit))
     # `is_old` is asked once more: one of them may come again right now.
     taken = delete(papers).where(is_due & is_old)
     rows = conn.execute(taken.returning(papers)).all()
@@ -420,19 +433,18 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     the texts' hashes begin. Return how many changes were read.
     """
     matched = load_mark(conn, MATCHED, lock=True)  # nobody gives a first digest meanwhile
+    forgotten_to = load_mark(conn, FORGOTTEN)
     change = changes_table.c
-    is_due = (change.id > load_mark(conn, FORGOTTEN)) & (change.id <= matched)
+    is_due = (change.id > forgotten_to) & (change.id <= matched)
     old = select(change.id, change.paper_id).where(is_due, change.found_at < before)
     rows = conn.execute(old.order_by(change.id).limit(limit)).all()
     if not rows:
         return 0
     last = rows[-1].id
-    is_later = (change.paper_id == papers.c.id) & (change.id > last)
-    was_read = papers.c.id.in_({row.paper_id for row in rows})
-    unmatched = select(papers.c.id).where(papers.c.is_kept.is_(False), ~exists().where(is_later))
-    keys = conn.execute(unmatched.where(was_read)).scalars().all()
+    keys = _find_unmatched(conn, {row.paper_id for row in rows}, last)
     _forget_texts(conn, keys, at)
-    conn.execute(update(marks).where(marks.c.name == FORGOTTEN).values(value=last))
+    move = update(marks).where(marks.c.name == FORGOTTEN)
+    conn.execute(move.values(value=last))
     return len(rows)
 
 
@@ -441,18 +453,21 @@ def _forget_texts(conn: Connection, keys: Sequence[int], at: datetime) -> None:
 
     Their rows keep the version, and how the hash begins.
     """
-    is_latest = versions.c.id == papers.c.latest_version_id
-    version = select(versions.c.version).where(is_latest)
-    begun_hash = select(func.substr(versions.c.content_hash, 1, _BEGUN)).where(is_latest)
+    text = versions.c
+    is_latest = text.id == papers.c.latest_version_id
+    version = select(text.version).where(is_latest)
+    begun_hash = select(func.substr(text.content_hash, 1, _BEGUN)).where(is_latest)
     kept = {
         "latest_version_id": None,
         "forgotten_version": version.scalar_subquery(),
         "forgotten_hash": begun_hash.scalar_subquery(),
         "forgotten_at": at,
     }
-    conn.execute(update(papers).where(papers.c.id.in_(keys)).values(kept))
-    conn.execute(delete(changes_table).where(changes_table.c.paper_id.in_(keys)))
-    conn.execute(delete(versions).where(versions.c.paper_id.in_(keys)))
+    forget = update(papers).where(papers.c.id.in_(keys))
+    conn.execute(forget.values(kept))
+    of_papers = changes_table.c.paper_id.in_(keys)
+    conn.execute(delete(changes_table).where(of_papers))
+    conn.execute(delete(versions).where(text.paper_id.in_(keys)))
 
 
 def mark_matched(conn: Connection, change_ids: Iterable[int]) -> None:
@@ -467,7 +482,7 @@ def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]
     """Return the hashes of all texts but the latest, by paper."""
     text = versions.c
     found = select(text.paper_id, text.content_hash)
-    of_papers = found.join(papers, papers.c.id == text.paper_id).where(text.paper_id.in_(keys))
+    of_papers = found.join(papers).where(text.paper_id.in_(keys))
     left_behind = of_papers.where(text.id != papers.c.latest_version_id)
     hashes: dict[int, list[str]] = {}
     for row in conn.execute(left_behind):
@@ -482,7 +497,7 @@ def load_paper(conn: Connection, id_: ArxivId) -> KnownPaper | None:
 
 def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Paper]:
     """Return papers as they read at stored texts, by the texts' keys."""
-    found = select(papers.c.arxiv_id, versions).join(papers, papers.c.id == versions.c.paper_id)
+    found = select(papers.c.arxiv_id, versions).join(papers)
     rows = select_by(conn, found, versions.c.id, version_ids)
     return {row.id: read_paper(row) for row in rows}
 
@@ -584,10 +599,13 @@ def _require(found: int, wanted: int) -> None:
 
 def count_papers(conn: Connection) -> int:
     """Return how many papers are stored, or were before they were forgotten."""
-    count = int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
+    paper = papers.c
+    stored = select(func.count()).select_from(papers)
+    number = int(conn.execute(stored).scalar_one())
     for archive, month, packed in conn.execute(select(forgotten)).all():
-        is_of_month = (papers.c.month == month) & (papers.c.archive == archive)
-        with_row = select(papers.c.number).where(_CAN_BE_PACKED, is_of_month)
-        numbers = set(conn.execute(with_row).scalars())
-        count += len(list_packed(packed) - numbers)
-    return count
+        is_of_month = (paper.month == month) & (paper.archive == archive)
+        with_row = select(paper.number).where(_CAN_BE_PACKED, is_of_month)
+        counted = set(conn.execute(with_row).scalars())
+        only_packed = list_packed(packed) - counted
+        number += len(only_packed)
+    return number

@@ -7,7 +7,7 @@ goes on as it was read before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import pairwise
@@ -74,8 +74,7 @@ def load_subscription_feeds(conn: Connection) -> list[SubscriptionFeed]:
     places = subscription_destinations.c
     state = places.state.label("place_state")
     found = select(subscriptions, state)
-    of_subscription = places.subscription_id == subscriptions.c.id
-    feeds = found.join(subscription_destinations, of_subscription)
+    feeds = found.join(subscription_destinations)
     own = feeds.where(places.destination == str(OWN_FEED))
     return [_read_feed(row) for row in conn.execute(own.order_by(subscriptions.c.name))]
 
@@ -107,15 +106,12 @@ def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
     It counts since the subscription follows them.
     """
     links = subscription_queries.c
-    found = (
-        select(saved_queries.c.name, query_revisions, links.added_at)
-        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
-        .join(subscription_queries, links.query_id == saved_queries.c.id)
-        .where(links.subscription_id == subscription_id)
-        .order_by(links.position, query_revisions.c.number)
-    )
+    found = select(saved_queries.c.name, query_revisions, links.added_at)
+    of_queries = found.join(query_revisions).join(subscription_queries)
+    followed = of_queries.where(links.subscription_id == subscription_id)
+    oldest_first = followed.order_by(links.position, query_revisions.c.number)
     wordings = []
-    for row in conn.execute(found):
+    for row in conn.execute(oldest_first):
         since = max(row.created_at, row.added_at)
         wordings.append(Wording(row.name, choose_text(row), since, row.ended_at))
     return wordings
@@ -204,16 +200,14 @@ def sync_queries(
     found = _compare(known, wanted)
     new = [name for name in found.added if name not in stored]
     came_back = [name for name in found.added if name in stored]
+    reworded = [name for name in found.rewritten if name not in found.edited]
     _start(conn, new, origin, at)
-    _set_state(conn, [stored[name].id for name in (*came_back, *found.returned)], ACTIVE, None)
-    _set_state(conn, [stored[name].id for name in found.ended], ENDED, at)
-    _end_revisions(conn, [stored[name].revision_id for name in found.returned], None)
-    outdated = (*found.edited, *found.ended)
-    _end_revisions(conn, [stored[name].revision_id for name in outdated], at)
-    revised = (*found.added, *found.edited)
-    _add_revisions(conn, {name: wanted[name] for name in revised}, origin, at)
-    reworded = set(found.rewritten).difference(found.edited)
-    _rewrite(conn, {stored[name].revision_id: wanted[name] for name in reworded})
+    _set_state(conn, _pick(stored, came_back + found.returned), ACTIVE, None)
+    _set_state(conn, _pick(stored, found.ended), ENDED, at)
+    _end_revisions(conn, _pick(stored, found.returned), None)
+    _end_revisions(conn, _pick(stored, found.edited + found.ended), at)
+    _add_revisions(conn, found.added + found.edited, wanted, origin, at)
+    _rewrite(conn, _pick(stored, reworded), wanted)
     return _report(known, wanted, found)
 
 
@@ -242,22 +236,29 @@ def _compare(known: Mapping[str, Row[Any]], wanted: Mapping[str, WrittenQuery]) 
     return found
 
 
+def _pick(stored: Mapping[str, Row[Any]], names: Iterable[str]) -> list[Row[Any]]:
+    """Return the saved queries of some names, each with its present revision."""
+    return [stored[name] for name in names]
+
+
 def _report(
     known: Mapping[str, Row[Any]], wanted: Mapping[str, WrittenQuery], found: _Differences
 ) -> SyncReport:
     """Say what a sync did with saved queries."""
     changed = {}
     for name in found.edited:
+        before = known[name]
+        written = wanted[name]
         # Another release may print a query otherwise: nobody edited it. One that can't be read is
         # reported apart.
-        is_another_text = known[name].text != wanted[name].text
-        if is_another_text and not wanted[name].problem:
-            changed[name] = known[name].canonical
-    edited = {*found.rewritten, *found.edited}.difference(found.returned)
+        if before.text != written.text and not written.problem:
+            changed[name] = before.canonical
+    touched = {*found.rewritten, *found.edited}.difference(found.returned)
+    edited = [name for name in wanted if name in touched]
     used_as_before = [name for name, one in wanted.items() if one.problem and one.canonical]
     return SyncReport(
         added=(*found.added, *found.returned),
-        edited=tuple(name for name in wanted if name in edited),
+        edited=tuple(edited),
         ended=tuple(found.ended),
         changed=changed,
         used_as_before=tuple(used_as_before),
@@ -299,25 +300,15 @@ def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayC
     Empty days are left out. What the first check stored as known is older, and is not counted: no
     subscription gets it either.
     """
-    is_it = (saved_queries.c.name == name) & (saved_queries.c.origin == FILE)
-    found = (
-        select(query_matches.c.new, match_runs.c.matched_at)
-        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
-        .join(saved_queries, saved_queries.c.id == query_revisions.c.query_id)
-        .where(is_it, match_runs.c.matched_at >= since)
-        .order_by(match_runs.c.id)
-    )
-    entered: list[tuple[date, set[int]]] = []
+    entered = _load_entered(conn, name, since)
     ids: set[int] = set()
-    for row in conn.execute(found):
-        of_run = set(unpack(row.new))
-        entered.append((row.matched_at.date(), of_run))
-        ids |= of_run
+    for _day, of_run in entered:
+        ids.update(of_run)
     known = _find_known(conn, ids)
     counts = Counter[date]()
     for day, of_run in entered:
-        counts[day] += len(of_run - known)
+        new = set(of_run) - known
+        counts[day] += len(new)
     return [DayCount(day, papers) for day, papers in counts.items() if papers]
 
 
@@ -345,7 +336,7 @@ def every_revision() -> Select[tuple[Any, ...]]:
     columns = (revision.number, revision.text, revision.canonical, revision.problem)
     key = revision.id.label("revision_id")
     found = select(saved_queries, key, *columns, revision.active_from_change)
-    return found.join(query_revisions, revision.query_id == saved_queries.c.id)
+    return found.select_from(saved_queries).join(query_revisions)
 
 
 def read_revision(row: Row[Any]) -> ActiveRevision:
@@ -388,48 +379,76 @@ def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> Non
         conn.execute(insert(saved_queries), rows)
 
 
-def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime | None) -> None:
+def _load_entered(
+    conn: Connection, name: str, since: datetime
+) -> list[tuple[date, tuple[int, ...]]]:
+    """Return the changes that each run brought to a saved query of the file, with its UTC day."""
+    saved = saved_queries.c
+    matched_at = match_runs.c.matched_at
+    found = select(query_matches.c.new, matched_at).join(match_runs)
+    of_queries = found.join(query_revisions).join(saved_queries)
+    of_query = of_queries.where(saved.name == name, saved.origin == FILE, matched_at >= since)
+    entered = []
+    for row in conn.execute(of_query.order_by(match_runs.c.id)):
+        day = row.matched_at.date()
+        entered.append((day, unpack(row.new)))
+    return entered
+
+
+def _set_state(
+    conn: Connection, queries: Iterable[Row[Any]], state: str, ended_at: datetime | None
+) -> None:
+    ids = [row.id for row in queries]
     changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
     conn.execute(changing.values(state=state, ended_at=ended_at))
 
 
-def _end_revisions(conn: Connection, ids: list[int], at: datetime | None) -> None:
-    """End revisions, or let them go on as if they had not ended."""
+def _end_revisions(conn: Connection, queries: Iterable[Row[Any]], at: datetime | None) -> None:
+    """End the present revisions of saved queries, or let them go on as if they had not ended."""
+    ids = [row.revision_id for row in queries]
     ending = update(query_revisions).where(query_revisions.c.id.in_(ids))
     conn.execute(ending.values(ended_at=at))
 
 
 def _add_revisions(
-    conn: Connection, queries: Mapping[str, WrittenQuery], origin: str, at: datetime
+    conn: Connection,
+    names: Collection[str],
+    wanted: Mapping[str, WrittenQuery],
+    origin: str,
+    at: datetime,
 ) -> None:
     """Add a revision to each of some saved queries, numbered after the last one."""
-    if not queries:
+    if not names:
         return
     mark = load_mark(conn, MATCHED, lock=True)  # nobody matches meanwhile without them
-    begun = {"active_from_change": mark, "created_at": at}
     saved = saved_queries.c
     latest = func.coalesce(func.max(query_revisions.c.number), 0)
-    found = select(saved.id, saved.name, latest.label("number"))
-    of_queries = found.outerjoin(query_revisions, query_revisions.c.query_id == saved.id)
-    named = of_queries.where(saved.origin == origin, saved.name.in_(queries))
+    found = select(saved.id, saved.name, latest.label("number")).outerjoin(query_revisions)
+    named = found.where(saved.origin == origin, saved.name.in_(names))
     rows = []
     for row in conn.execute(named.group_by(saved.id, saved.name)):
-        number = row.number + 1
-        revision = queries[row.name]._asdict() | begun
-        rows.append({"query_id": row.id, "number": number, **revision})
+        revision = wanted[row.name]._asdict()
+        revision["query_id"] = row.id
+        revision["number"] = row.number + 1
+        revision["active_from_change"] = mark
+        revision["created_at"] = at
+        rows.append(revision)
     conn.execute(insert(query_revisions), rows)
 
 
-def _rewrite(conn: Connection, queries: Mapping[int, WrittenQuery]) -> None:
-    """Store another text of queries that mean the same.
+def _rewrite(
+    conn: Connection, queries: Iterable[Row[Any]], wanted: Mapping[str, WrittenQuery]
+) -> None:
+    """Store another text of saved queries that mean the same.
 
     Another way of writing the same query is the same revision, and so is a way that can't be read.
     """
     rows = []
-    for id_, query in queries.items():
-        rows.append({"revision": id_, "written": query.text, "why": query.problem})
+    for row in queries:
+        written = wanted[row.name]
+        rows.append({"key": row.revision_id, "written": written.text, "why": written.problem})
     if rows:
-        rewriting = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
+        rewriting = update(query_revisions).where(query_revisions.c.id == bindparam("key"))
         conn.execute(rewriting.values(text=bindparam("written"), problem=bindparam("why")), rows)
 
 
@@ -468,9 +487,7 @@ def _load_histories(conn: Connection) -> dict[str, list[list[Row[Any]]]]:
 
     They are by the canonical text that it asks now: several may ask the same.
     """
-    found = select(saved_queries.c.id, query_revisions).join(
-        query_revisions, query_revisions.c.query_id == saved_queries.c.id
-    )
+    found = select(saved_queries.c.id, query_revisions).join(query_revisions)
     active = found.where(saved_queries.c.state == ACTIVE)
     latest_first = active.order_by(query_revisions.c.number.desc(), query_revisions.c.id)
     revisions: dict[int, list[Row[Any]]] = {}

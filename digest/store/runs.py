@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 from itertools import takewhile
@@ -14,6 +14,8 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Select,
+    Table,
     and_,
     delete,
     func,
@@ -21,7 +23,6 @@ from sqlalchemy import (
     not_,
     or_,
     select,
-    true,
     update,
 )
 
@@ -147,17 +148,17 @@ def start_run(
 
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
-    row = {
-        "source": source,
-        "started_at": at,
-        "query_key": query_key,
-        "outcome": RunOutcome.RUNNING,
-    }
+    row = {"source": source, "query_key": query_key, "started_at": at}
+    row["outcome"] = RunOutcome.RUNNING
     begin = insert(poll_runs).values(row | begun)
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
-def note_progress(conn: Connection, run_id: int, **figures: Any) -> None:  # noqa: ANN401 - any column's
+def note_progress(
+    conn: Connection,
+    run_id: int,
+    **figures: Any,  # noqa: ANN401 - any column's
+) -> None:
     """Keep how far a run has come, in the transaction that stores its page.
 
     Figures are sums so far.
@@ -175,16 +176,22 @@ def finish_run(
     **figures: Any,  # noqa: ANN401 - any column's
 ) -> bool:
     """End a run, with the figures of `PollRun`; return False if it had been given up meanwhile."""
-    is_running = poll_runs.c.outcome == RunOutcome.RUNNING
-    finish = update(poll_runs).where(poll_runs.c.id == run_id, is_running)
-    finished = finish.values(finished_at=at, outcome=RunOutcome(outcome), **figures)
-    return conn.execute(finished).rowcount == 1
+    run = poll_runs.c
+    finish = update(poll_runs).where(run.id == run_id, run.outcome == RunOutcome.RUNNING)
+    ended = {"finished_at": at, "outcome": RunOutcome(outcome)}
+    return conn.execute(finish.values(ended | figures)).rowcount == 1
+
+
+def _select_latest(table: Table, read_as: type, limit: int) -> Select[tuple[Any, ...]]:
+    """Return the query for the last rows of a table, as a dataclass with its columns reads them."""
+    columns = [table.c[field.name] for field in fields(read_as)]
+    newest_first = select(*columns).order_by(table.c.id.desc())
+    return newest_first.limit(limit)
 
 
 def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
     """Return the latest runs, newest first; of one source only if it is named."""
-    columns = (poll_runs.c[name] for name in PollRun.__dataclass_fields__)
-    found = select(*columns).order_by(poll_runs.c.id.desc()).limit(limit)
+    found = _select_latest(poll_runs, PollRun, limit)
     if source is not None:
         found = found.where(poll_runs.c.source == source)
     runs = []
@@ -196,14 +203,16 @@ def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10)
 
 def load_first_start(conn: Connection) -> datetime | None:
     """Return when arXiv was first asked, with or without success (UTC); None for never."""
-    first = select(poll_runs.c.started_at).order_by(poll_runs.c.id).limit(1)
-    return conn.execute(first).scalar()
+    run = poll_runs.c
+    earliest_first = select(run.started_at).order_by(run.id)
+    return conn.execute(earliest_first.limit(1)).scalar()
 
 
 def load_last_start(conn: Connection) -> datetime | None:
     """Return when arXiv was asked last, with or without success (UTC); None for never."""
-    last = select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)
-    return conn.execute(last).scalar()
+    run = poll_runs.c
+    latest_first = select(run.started_at).order_by(run.id.desc())
+    return conn.execute(latest_first.limit(1)).scalar()
 
 
 def load_last_check(conn: Connection) -> int:
@@ -211,12 +220,14 @@ def load_last_check(conn: Connection) -> int:
 
     While what it found is not matched, it counts as under way.
     """
-    if load_mark(conn, MATCHED) < load_mark(conn, STORED):
+    stored = load_mark(conn, STORED)
+    matched = load_mark(conn, MATCHED)
+    if matched < stored:
         return 0
-    number = poll_runs.c.id
-    has_ended = poll_runs.c.finished_at.is_not(None)
-    newest = select(number).where(has_ended).order_by(number.desc()).limit(1)
-    return int(conn.execute(newest).scalar() or 0)
+    run = poll_runs.c
+    ended = select(run.id).where(run.finished_at.is_not(None))
+    newest_first = ended.order_by(run.id.desc())
+    return int(conn.execute(newest_first.limit(1)).scalar() or 0)
 
 
 def _is_complete(source: str) -> ColumnElement[bool]:
@@ -239,9 +250,9 @@ def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[Poll
 
 def load_polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
     """Return the runs of a source that have finished since a moment (UTC), oldest first."""
-    is_recent = poll_runs.c.finished_at >= since
-    found = select(poll_runs).where(poll_runs.c.source == source, is_recent)
-    oldest_first = found.order_by(poll_runs.c.id)
+    run = poll_runs.c
+    found = select(poll_runs).where(run.source == source, run.finished_at >= since)
+    oldest_first = found.order_by(run.id)
     return [_summarize(row) for row in conn.execute(oldest_first)]
 
 
@@ -263,8 +274,9 @@ def _summarize(row: Row[Any]) -> PollSummary:
 
 def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
     """Return when the last complete run started (UTC) that reached back that many days or more."""
-    reaches_back = poll_runs.c.lookback >= lookback
-    latest = select(func.max(poll_runs.c.started_at)).where(_is_complete(source), reaches_back)
+    run = poll_runs.c
+    found = select(func.max(run.started_at)).where(_is_complete(source))
+    latest = found.where(run.lookback >= lookback)
     return conn.execute(latest).scalar()
 
 
@@ -273,9 +285,10 @@ def load_last_total(conn: Connection, source: str) -> int | None:
 
     None if it never did.
     """
-    newest_first = poll_runs.c.id.desc()
-    found = select(poll_runs.c.total).where(_is_complete(source))
-    return conn.execute(found.order_by(newest_first).limit(1)).scalar()
+    run = poll_runs.c
+    complete = select(run.total).where(_is_complete(source))
+    newest_first = complete.order_by(run.id.desc())
+    return conn.execute(newest_first.limit(1)).scalar()
 
 
 def load_last_checks(conn: Connection, source: str) -> LastChecks:
@@ -318,11 +331,10 @@ def abandon_running(conn: Connection, at: datetime) -> int:
     On SQLite the caller knows itself alone (see `lock_worker`). On PostgreSQL a run is left to its
     worker for as long as that gives signs of life, also between two requests.
     """
-    is_left: ColumnElement[bool] = true()
+    run = poll_runs.c
+    abandon = update(poll_runs).where(run.outcome == RunOutcome.RUNNING)
     if conn.dialect.name == "postgresql":
-        is_left = not_(is_living(poll_runs.c.owner))
-    is_running = poll_runs.c.outcome == RunOutcome.RUNNING
-    abandon = update(poll_runs).where(is_running, is_left)
+        abandon = abandon.where(not_(is_living(run.owner)))
     ended = {"outcome": RunOutcome.FAILED, "finished_at": at, "failure": ABANDONED}
     return conn.execute(abandon.values(ended)).rowcount
 
@@ -364,7 +376,8 @@ def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
 
     Queries it was never asked for are missing.
     """
-    rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
+    found = select(cursors).where(cursors.c.source == source)
+    rows = conn.execute(found).mappings()
     return {row["query_key"]: Cursor(**row) for row in rows}
 
 
@@ -427,18 +440,12 @@ class SetAside:
 
 def load_requests(conn: Connection, limit: int) -> list[RequestLog]:
     """Return the latest requests to arXiv, newest first."""
-    columns = [requests.c[name] for name in RequestLog.__dataclass_fields__]
-    newest_first = select(*columns).order_by(requests.c.id.desc())
-    rows = conn.execute(newest_first.limit(limit))
-    return [RequestLog(*row) for row in rows]
+    return [RequestLog(*row) for row in conn.execute(_select_latest(requests, RequestLog, limit))]
 
 
 def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
     """Return the entries set aside last, newest first."""
-    columns = [quarantine.c[name] for name in SetAside.__dataclass_fields__]
-    newest_first = select(*columns).order_by(quarantine.c.id.desc())
-    rows = conn.execute(newest_first.limit(limit))
-    return [SetAside(*row) for row in rows]
+    return [SetAside(*row) for row in conn.execute(_select_latest(quarantine, SetAside, limit))]
 
 
 def count_quarantined(conn: Connection, since: datetime | None = None) -> int:

@@ -406,6 +406,9 @@ WAITS_FOR_DIGEST = matches.c.digest_id.is_(None) & (
 )
 """Whether a match is in no digest yet and counts for the next one of its subscription."""
 
+PAPERS_MATCHED = func.coalesce(func.sum(matches.c.papers), 0)
+"""How many papers some matches hold."""
+
 subscription_queries = dialect.table(
     "subscription_queries",
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),

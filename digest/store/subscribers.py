@@ -39,6 +39,7 @@ from digest.model.subscriptions import (
 from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable, upsert
 from digest.store.schema import (
     NEWEST_MATCH_RUN,
+    PAPERS_MATCHED,
     WAITS_FOR_DIGEST,
     attempts,
     consents,
@@ -250,14 +251,17 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
     Twice is as good as once.
     """
     key = destination_key(mail_to(address)).removeprefix(_MAIL)
-    row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
+    confirmed = {"state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
     insertion = dialect_insert(conn, subscribers)
-    conn.execute(insertion.on_conflict_do_nothing(index_elements=["address"]), row)
-    person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
+    once = insertion.on_conflict_do_nothing(index_elements=["address"])
+    conn.execute(once, {"address": key} | confirmed)
+    found = select(subscribers).where(subscribers.c.address == key)
+    person = conn.execute(found).one()
     if person.state != SubscriberState.CONFIRMED:
         return
-    is_theirs = consents.c.subscriber_id == person.id
-    known = select(consents.c.id).where(is_theirs, consents.c.subscription == subscription)
+    consent = consents.c
+    is_theirs = consent.subscriber_id == person.id
+    known = select(consent.id).where(is_theirs, consent.subscription == subscription)
     if conn.execute(known.limit(1)).first() is None:
         log_consent(conn, person.id, subscription, "confirmed", how="operator", at=at)
 
@@ -325,16 +329,14 @@ def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
 
     That is in too many of their digests.
     """
+    mine = subscriptions.c
     places = subscription_destinations.c
-    is_live = subscriptions.c.state != SubscriptionState.ENDED
-    was_refused = and_(places.state == DestinationState.UNSUBSCRIBED, places.reason == REFUSED)
-    found = (
-        select(subscriptions.c.name, places.destination)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(was_refused, is_live)
-        .order_by(subscriptions.c.name, places.destination)
-    )
-    return [(name, Destination.parse(destination)) for name, destination in conn.execute(found)]
+    is_live = mine.state != SubscriptionState.ENDED
+    has_left = places.state == DestinationState.UNSUBSCRIBED
+    found = select(mine.name, places.destination).join(subscription_destinations)
+    refused = found.where(has_left, places.reason == REFUSED, is_live)
+    rows = conn.execute(refused.order_by(mine.name, places.destination))
+    return [(row.name, Destination.parse(row.destination)) for row in rows]
 
 
 def save_resubscription(
@@ -392,17 +394,18 @@ def load_undoable(
 
     It left this subscription.
     """
+    left = suppressions.c
     key = destination_key(destination)
     if EVERYTHING in load_unsubscribed(conn, key):
         return None
     places = subscription_destinations.c
-    is_left = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
+    is_left = and_(left.destination == key, left.subscription == subscription)
     has_left = and_(places.destination == key, places.state == DestinationState.UNSUBSCRIBED)
     is_live = subscriptions.c.state != SubscriptionState.ENDED
     found = (
-        select(suppressions.c.since)
-        .join(subscriptions, subscriptions.c.name == suppressions.c.subscription)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        select(left.since)
+        .join(subscriptions, subscriptions.c.name == left.subscription)
+        .join(subscription_destinations)
         .where(is_left, has_left, is_live)
     )
     return conn.execute(found).scalar()
@@ -414,17 +417,15 @@ def load_singly_unsubscribed(conn: Connection, destination: Destination | str) -
     They name it still.
     """
     key = destination_key(destination)
+    mine = subscriptions.c
+    left = suppressions.c
     places = subscription_destinations.c
+    found = select(mine.name).join(subscription_destinations)
+    suppressed = found.join(suppressions, left.subscription == mine.name)
     is_named = and_(places.destination == key, places.state != DestinationState.DISABLED)
-    is_live = subscriptions.c.state != SubscriptionState.ENDED
-    found = (
-        select(subscriptions.c.name)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .join(suppressions, suppressions.c.subscription == subscriptions.c.name)
-        .where(is_named, suppressions.c.destination == key, is_live)
-        .order_by(subscriptions.c.name)
-    )
-    return list(conn.execute(found).scalars())
+    is_live = mine.state != SubscriptionState.ENDED
+    theirs = suppressed.where(is_named, left.destination == key, is_live)
+    return list(conn.execute(theirs.order_by(mine.name)).scalars())
 
 
 def load_refusal(conn: Connection, delivery_id: int) -> str:
@@ -473,7 +474,7 @@ def _subscriptions_of(
     """
     places = subscription_destinations.c
     mine = subscriptions.c
-    found = select(mine.id).join(subscription_destinations, places.subscription_id == mine.id)
+    found = select(mine.id).join(subscription_destinations)
     theirs = found.where(places.destination == key, mine.name.not_in(but))
     if subscription != EVERYTHING:
         theirs = theirs.where(mine.name == subscription)
@@ -549,10 +550,9 @@ class DroppedMatches:
 
 def count_waiting(conn: Connection, subscription_id: int) -> int:
     """Count the papers that matched a subscription and are in no digest yet."""
-    mine = matches.c
-    papers = func.coalesce(func.sum(mine.papers), 0)
-    found = select(papers).join(subscriptions, subscriptions.c.id == mine.subscription_id)
-    waiting = found.where(mine.subscription_id == subscription_id, WAITS_FOR_DIGEST)
+    found = select(PAPERS_MATCHED).join(subscriptions)
+    is_its_own = matches.c.subscription_id == subscription_id
+    waiting = found.where(is_its_own, WAITS_FOR_DIGEST)
     return int(conn.execute(waiting).scalar_one())
 
 

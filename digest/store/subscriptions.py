@@ -74,18 +74,16 @@ def load_subscriptions(
     With them come all that ended, or those that did since a moment (UTC).
     `Subscription.destinations` names only those still written to: nobody left them.
     """
-    found = select(subscriptions).order_by(subscriptions.c.name)
+    mine = subscriptions.c
+    found = select(subscriptions).order_by(mine.name)
     if not include_ended:
-        is_live = subscriptions.c.state != SubscriptionState.ENDED
-        found = found.where(or_(is_live, subscriptions.c.ended_at >= ended_since))
+        is_live = mine.state != SubscriptionState.ENDED
+        found = found.where(or_(is_live, mine.ended_at >= ended_since))
     if names is not None:
-        found = found.where(subscriptions.c.name.in_(names))
-    rows: Sequence[Row[Any]]
+        found = found.where(mine.name.in_(names))
     if ids is None:
-        rows = conn.execute(found).all()
-    else:
-        rows = select_by(conn, found, subscriptions.c.id, ids)
-    return _read_all(conn, rows)
+        return _read_all(conn, conn.execute(found).all())
+    return _read_all(conn, select_by(conn, found, mine.id, ids))
 
 
 def load_followers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
@@ -99,8 +97,7 @@ def load_with_new_destinations(conn: Connection) -> list[int]:
     """Return the active subscriptions with places that came later and had no first digest yet."""
     places = subscription_destinations.c
     is_active = subscriptions.c.state == SubscriptionState.ACTIVE
-    of_subscription = places.subscription_id == subscriptions.c.id
-    found = select(subscriptions.c.id).join(subscription_destinations, of_subscription)
+    found = select(subscriptions.c.id).join(subscription_destinations)
     waiting = found.where(places.is_new, is_active)
     return list(conn.execute(waiting.distinct()).scalars())
 
@@ -166,9 +163,10 @@ def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
 def make_open_due(conn: Connection, now: datetime) -> int:
     """Make open turns due after which a check has ended; return how many."""
     mine = subscriptions.c
-    is_checked = mine.awaits_after < load_last_check(conn)
+    last_check = load_last_check(conn)
     is_active = mine.state == SubscriptionState.ACTIVE
-    wake = update(subscriptions).where(OPEN_TURN, is_checked, is_active, mine.next_due_at > now)
+    is_checked = and_(OPEN_TURN, mine.awaits_after < last_check)
+    wake = update(subscriptions).where(is_checked, is_active, mine.next_due_at > now)
     return conn.execute(wake.values(next_due_at=now)).rowcount
 
 
@@ -180,10 +178,11 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
     mine = subscriptions.c
     is_active = mine.state == SubscriptionState.ACTIVE
     is_later = or_(mine.next_due_at.is_(None), mine.next_due_at > at)
+    bring_forward = update(subscriptions).where(is_active, is_later).values(next_due_at=at)
     moved = 0
     for chunk in in_chunks(ids):
-        bring_forward = update(subscriptions).where(mine.id.in_(chunk), is_active, is_later)
-        moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
+        them = bring_forward.where(mine.id.in_(chunk))
+        moved += conn.execute(them).rowcount
     return moved
 
 
@@ -360,6 +359,7 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
 def list_settings(subscription: Subscription) -> dict[str, Any]:
     """Return the columns that keep what is configured of a subscription."""
     excluded = [str(paper) for paper in subscription.exclude_papers]
+    quiet_hours = subscription.quiet_hours or ""
     settings = {
         "title": subscription.title,
         "cadence": str(subscription.cadence),
@@ -369,7 +369,7 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
         "abstracts": subscription.abstracts,
         "look_back": subscription.look_back,
         "group_by": subscription.group_by,
-        "quiet_hours": str(subscription.quiet_hours or ""),
+        "quiet_hours": str(quiet_hours),
         "exclude_queries": "\n".join(subscription.exclude),
         "exclude_papers": " ".join(excluded),
     }
@@ -418,10 +418,12 @@ def delete_near_days(conn: Connection, before: datetime, limit: int) -> int:
 
     Return how many.
     """
-    keys = (near_days.c.announced_on, near_days.c.subscription_id)
-    is_old = near_days.c.announced_on < before.date()
-    old = select(*keys).where(is_old).limit(limit)
-    return conn.execute(delete(near_days).where(tuple_(*keys).in_(old))).rowcount
+    near = near_days.c
+    key = (near.announced_on, near.subscription_id)
+    old = select(*key).where(near.announced_on < before.date())
+    first = old.limit(limit)
+    forget = delete(near_days).where(tuple_(*key).in_(first))
+    return conn.execute(forget).rowcount
 
 
 def forget_days(conn: Connection, which: ColumnElement[bool]) -> None:
@@ -430,7 +432,8 @@ def forget_days(conn: Connection, which: ColumnElement[bool]) -> None:
     What is near to them has changed.
     """
     theirs = select(subscriptions.c.id).where(which)
-    conn.execute(delete(near_days).where(near_days.c.subscription_id.in_(theirs)))
+    forget = delete(near_days).where(near_days.c.subscription_id.in_(theirs))
+    conn.execute(forget)
 
 
 def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
@@ -438,8 +441,9 @@ def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
 
     None if it was not stored.
     """
-    is_its_own = near_days.c.subscription_id == subscription_id
-    found = select(near_days.c.least).where(is_its_own, near_days.c.announced_on == day)
+    near = near_days.c
+    is_its_own = near.subscription_id == subscription_id
+    found = select(near.least).where(is_its_own, near.announced_on == day)
     return conn.execute(found).scalar_one_or_none()
 
 
@@ -451,7 +455,6 @@ def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
     if not rows:
         return
     keep = dialect_insert(conn, near_days)
-    kept = keep.on_conflict_do_update(
-        index_elements=["announced_on", "subscription_id"], set_={"least": keep.excluded.least}
-    )
-    conn.execute(kept, rows)
+    key_columns = ["announced_on", "subscription_id"]
+    newest = {"least": keep.excluded.least}
+    conn.execute(keep.on_conflict_do_update(index_elements=key_columns, set_=newest), rows)
