@@ -280,10 +280,11 @@ def give_up_held(
     """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
     one = deliveries.c
     is_held = and_(REFUSED_DELIVERY, one.state == DeliveryState.HELD, one.refusal == refusal)
-    is_old = one.held_at <= before
-    old = update(deliveries).where(is_held, is_old, goes_same_way(delivery, refusal))
-    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": make_storable(reason)}
-    rows = conn.execute(old.values(ended).returning(deliveries)).all()
+    old = update(deliveries).where(is_held, one.held_at <= before)
+    theirs = old.where(goes_same_way(delivery, refusal))
+    said = make_storable(reason)
+    ended = theirs.values(state=DeliveryState.DEAD, ended_at=now, last_error=said)
+    rows = conn.execute(ended.returning(deliveries)).all()
     return load_deliveries_of(conn, rows)
 
 
@@ -335,10 +336,12 @@ def settle_unknown(
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
     """Return how often deliveries that may have arrived were sent again all the same."""
-    owner = attempts.c.delivery_id
-    is_repeat = attempts.c.outcome == REPEATED
-    counted = select(owner, func.count().label("repeats")).where(owner.in_(delivery_ids), is_repeat)
-    return {row.delivery_id: row.repeats for row in conn.execute(counted.group_by(owner))}
+    tried = attempts.c
+    found = select(tried.delivery_id, func.count().label("repeats"))
+    theirs = found.where(tried.delivery_id.in_(delivery_ids))
+    repeated = theirs.where(tried.outcome == REPEATED)
+    rows = conn.execute(repeated.group_by(tried.delivery_id))
+    return {row.delivery_id: row.repeats for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,10 +450,11 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
     one = deliveries.c
     is_as_read = and_(one.id == row.id, one.state == row.state, one.token == row.token)
     move = update(deliveries).where(is_as_read)
-    if conn.execute(move.values(state=DeliveryState.UNKNOWN, not_before=now)).rowcount != 1:
+    moved = move.values(state=DeliveryState.UNKNOWN, not_before=now)
+    if conn.execute(moved).rowcount != 1:
         return False
-    is_in_doubt = attempts.c.outcome == IN_DOUBT
-    doubtful = update(attempts).where(attempts.c.delivery_id == row.id, is_in_doubt)
+    tried = attempts.c
+    doubtful = update(attempts).where(tried.delivery_id == row.id, tried.outcome == IN_DOUBT)
     conn.execute(doubtful.values(outcome=DeliveryState.UNKNOWN))
     return True
 

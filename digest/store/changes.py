@@ -63,14 +63,14 @@ def save_changes(
     for change in changes:
         row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
         rows.append(row)
-    texts, came_back = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts, as_of)
+    texts = save_texts(conn, rows)
+    move_latest(conn, changes, keys, texts.keys, as_of)
     first = allocate_changes(conn, len(changes))
-    as_stored = load_versions(conn, came_back)
+    as_stored = load_versions(conn, texts.came_back)
     stored = []
     for number, change in enumerate(changes, start=first):
         paper_key = keys[change.paper.id]
-        text_key = texts[paper_key]
+        text_key = texts.keys[paper_key]
         paper = as_stored.get(text_key, change.paper)
         previous = change.known
         one = StoredChange(
@@ -94,15 +94,18 @@ def save_changes(
 
 def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
     """Return changes by id; unknown ids are missing."""
-    rows = select_by(conn, select(changes_table), changes_table.c.id, sorted(ids))
+    found = select(changes_table)
+    rows = select_by(conn, found, changes_table.c.id, sorted(ids))
     rows.sort(key=lambda row: row.id)
     return {change.id: change for change in _assemble(conn, rows)}
 
 
 def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
     """Return the changes found after one, in order, at most `limit`."""
-    found = select(changes_table).where(changes_table.c.id > change_id)
-    rows = conn.execute(found.order_by(changes_table.c.id).limit(limit)).all()
+    change = changes_table.c
+    found = select(changes_table).where(change.id > change_id)
+    in_order = found.order_by(change.id)
+    rows = conn.execute(in_order.limit(limit)).all()
     return _assemble(conn, rows)
 
 
@@ -114,28 +117,29 @@ def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
     paper = papers.c
     change = changes_table.c
     newest = select(func.max(change.id)).where(change.paper_id == paper.id)
-    is_newest = change.id == newest.correlate(papers).scalar_subquery()
+    newest_id = newest.correlate(papers).scalar_subquery()
     found = select(changes_table, paper.month, paper.number).join(papers)
-    latest_first = found.where(is_newest).order_by(
-        paper.month.desc(), paper.number.desc(), paper.id.desc()
-    )
-    page = latest_first.limit(_LATEST_BATCH)
+    latest = found.where(change.id == newest_id)
+    in_order = latest.order_by(paper.month.desc(), paper.number.desc(), paper.id.desc())
+    page = in_order.limit(_LATEST_BATCH)
+    place = tuple_(paper.month, paper.number, paper.id)
     rows: Sequence[Row[Any]] = conn.execute(page).all()
     while rows:
         yield from _assemble(conn, rows)
         last = rows[-1]
-        place = tuple_(paper.month, paper.number, paper.id)
-        is_before = place < (last.month, last.number, last.paper_id)
-        rows = conn.execute(page.where(is_before)).all()
+        reached = (last.month, last.number, last.paper_id)
+        rows = conn.execute(page.where(place < reached)).all()
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
     change = changes_table.c
-    first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after)
+    run = poll_runs.c
+    first = select(func.min(run.id)).where(run.started_at > after)
     is_recent = change.run_id >= first.scalar_subquery()
     found = select(changes_table).where(is_recent, change.kind == Kind.CROSS_LIST)
-    rows = conn.execute(found.order_by(change.id)).all()
+    in_order = found.order_by(change.id)
+    rows = conn.execute(in_order).all()
     return _assemble(conn, rows)
 
 

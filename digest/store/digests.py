@@ -152,15 +152,13 @@ def load_frozen(
     than that, and come oldest first.
     """
     made = digests.c
-    found = _NAMED.where(
-        subscriptions.c.name == subscription,
-        made.occasion != Occasion.LETTER,
-        made.id > after,
-    )
+    found = _NAMED.where(subscriptions.c.name == subscription, made.occasion != Occasion.LETTER)
+    in_order = found.order_by(made.id.desc())
+    if after:
+        in_order = found.where(made.id > after).order_by(made.id.asc())
     if before:
-        found = found.where(made.id < before)
-    order = made.id.asc() if after else made.id.desc()
-    rows = conn.execute(found.order_by(order).limit(limit))
+        in_order = in_order.where(made.id < before)
+    rows = conn.execute(in_order.limit(limit))
     return [(row, json.loads(row.content)) for row in rows]
 
 
@@ -214,9 +212,10 @@ def load_summaries(
     conn: Connection, *, subscription_ids: Collection[int] | None = None, limit: int = 20
 ) -> list[DigestSummary]:
     """Return the latest digests, newest first; of some subscriptions only if given."""
-    found = _NAMED.order_by(digests.c.id.desc()).limit(limit)
+    made = digests.c
+    found = _NAMED.order_by(made.id.desc()).limit(limit)
     if subscription_ids is not None:
-        found = found.where(digests.c.subscription_id.in_(subscription_ids))
+        found = found.where(made.subscription_id.in_(subscription_ids))
     return [_read_summary(row) for row in conn.execute(found)]
 
 
@@ -285,7 +284,8 @@ def find_new_destinations(
     new = [place for place in written.destinations if destination_key(place) not in active]
     if not new:
         return []
-    had = {destination_key(place.destination) for place in load_statuses(conn, due.id)}
+    statuses = load_statuses(conn, due.id)
+    had = {destination_key(status.destination) for status in statuses}
     return [place for place in new if destination_key(place) not in had]
 
 
@@ -312,6 +312,7 @@ def find_first_digests(
 
 def find_late_first_digests(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
-    is_late = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith(_LATE))
-    found = select(digests.c.id).where(*is_late)
+    made = digests.c
+    is_its_own = made.subscription_id == subscription_id
+    found = select(made.id).where(is_its_own, made.slot.startswith(_LATE))
     return set(conn.execute(found).scalars())

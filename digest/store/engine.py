@@ -522,26 +522,28 @@ def _make_tables(conn: Connection) -> None:
     for made in metadata.sorted_tables:
         conn.execute(CreateTable(made))
         for index in made.indexes:
-            where = f" WHERE {index.info['where']}" if "where" in index.info else ""
-            conn.execute(text(f"{CreateIndex(index).compile(conn)}{where}"))
+            statement = str(CreateIndex(index).compile(conn))
+            if "where" in index.info:
+                statement += f" WHERE {index.info['where']}"
+            conn.execute(text(statement))
     if conn.dialect.name == "postgresql":
         # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for
         # days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
-    conn.execute(
-        insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")]
-    )
+    first_marks = [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")]
+    conn.execute(insert(marks), first_marks)
     insert_gate(conn)
+    secret = secrets.token_urlsafe(32)
     made_at = SystemClock().now()
-    conn.execute(
-        insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at)
-    )
+    conn.execute(insert(installation).values(id=1, secret=secret, created_at=made_at))
 
 
 def insert_gate(conn: Connection) -> None:
     """Make the gate's row, if it is not there yet."""
-    row = dict.fromkeys(gate.c.keys(), 0) | {"name": GATE, "holder": "", "breaker_reason": ""}
-    conn.execute(dialect_insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
+    row: dict[str, Any] = dict.fromkeys(gate.c.keys(), 0)
+    row |= {"name": GATE, "holder": "", "breaker_reason": ""}
+    insertion = dialect_insert(conn, gate)
+    conn.execute(insertion.on_conflict_do_nothing(index_elements=["name"]), row)
 
 
 def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:

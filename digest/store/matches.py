@@ -38,7 +38,7 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import in_chunks, is_among, pack, select_by, unpack
 from digest.store.papers import MATCHED, mark_matched
-from digest.store.queries import current_revision, every_revision, read_revision
+from digest.store.queries import ACTIVE, current_revision, every_revision, read_revision
 from digest.store.schema import (
     FIRST_DIGEST_TO_COME,
     UNPLANNED_FIRST_DIGEST,
@@ -348,17 +348,15 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
     mine = subscriptions.c
     links = subscription_queries.c
     current = current_revision().subquery()
+    query = current.c
+    found = select(mine.id.label("subscription_id"), mine.look_back, current)
+    followed = found.join(subscription_queries, links.subscription_id == mine.id)
+    asked = followed.join(current, query.id == links.query_id)
     is_live = mine.state != SubscriptionState.ENDED
-    is_readable = (current.c.state == "active") & (current.c.problem == "")
-    found = (
-        select(mine.id.label("subscription_id"), mine.look_back, current)
-        .join(subscription_queries, links.subscription_id == mine.id)
-        .join(current, current.c.id == links.query_id)
-        .where(FIRST_DIGEST_TO_COME, is_live, is_readable)
-        .order_by(mine.id, links.position)
-    )
+    is_readable = and_(query.state == ACTIVE, query.problem == "")
+    owed = asked.where(FIRST_DIGEST_TO_COME, is_live, is_readable)
     first_digests = []
-    for row in conn.execute(found):
+    for row in conn.execute(owed.order_by(mine.id, links.position)):
         revision = read_revision(row)
         first_digests.append(FirstDigest(row.subscription_id, row.look_back, revision))
     return first_digests
@@ -389,18 +387,14 @@ def load_unplanned_first_digests(conn: Connection) -> list[int]:
     """
     mine = matches.c
     places = subscription_destinations.c
-    is_after = mine.match_run_id > subscriptions.c.plan_after
+    found = select(mine.subscription_id, places.destination).select_from(matches)
+    with_places = found.join(subscriptions).join(subscription_destinations)
+    is_next = mine.match_run_id > subscriptions.c.plan_after
     is_active = subscriptions.c.state == SubscriptionState.ACTIVE
     is_written_to = places.state == DestinationState.ACTIVE
-    found = (
-        select(mine.subscription_id, places.destination)
-        .select_from(matches)
-        .join(subscriptions)
-        .join(subscription_destinations)
-        .where(UNPLANNED_FIRST_DIGEST, is_after, is_active, is_written_to)
-    )
+    unplanned = with_places.where(UNPLANNED_FIRST_DIGEST, is_next, is_active, is_written_to)
     sent = set()
-    for row in conn.execute(found):
+    for row in conn.execute(unplanned):
         if not Destination.parse(row.destination).is_pulled:
             sent.add(row.subscription_id)
     return sorted(sent)
@@ -456,7 +450,7 @@ def drop_matches(
     for row in rows:
         kept = [id_ for id_ in row.changes if id_ not in change_ids]
         if not kept:
-            conn.execute(delete(matches).where(*_is_waiting(subscription_id, row)))
+            conn.execute(delete(matches).where(_is_waiting(subscription_id, row)))
         elif len(kept) < len(row.changes):
             _keep(conn, subscription_id, row, kept, paper_of)
 
@@ -507,16 +501,15 @@ def _keep(
 ) -> None:
     papers = {paper_of[id_] for id_ in kept}
     values = {"changes": pack(kept), "papers": len(papers)}
-    shorten = update(matches).where(*_is_waiting(subscription_id, row))
+    shorten = update(matches).where(_is_waiting(subscription_id, row))
     conn.execute(shorten.values(values))
 
 
-def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool], ...]:
-    return (
-        matches.c.subscription_id == subscription_id,
-        matches.c.match_run_id == row.match_run_id,
-        matches.c.digest_id.is_(None),
-    )
+def _is_waiting(subscription_id: int, row: MatchRow) -> ColumnElement[bool]:
+    """Return the condition that a match is this one, and still in no digest."""
+    match = matches.c
+    is_its_own = match.subscription_id == subscription_id
+    return and_(is_its_own, match.match_run_id == row.match_run_id, match.digest_id.is_(None))
 
 
 class DueSlot(NamedTuple):

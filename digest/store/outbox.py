@@ -210,11 +210,9 @@ def waits_for_held() -> ColumnElement[bool]:
 
 def is_later_part(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:
     """Return the condition that a delivery is a later part of a digest to a destination."""
-    return and_(
-        deliveries.c.digest_id == digest_id,
-        deliveries.c.destination == destination,
-        deliveries.c.part > part,
-    )
+    one = deliveries.c
+    is_there = one.destination == destination
+    return and_(one.digest_id == digest_id, is_there, one.part > part)
 
 
 def claim_deliveries(
@@ -275,19 +273,16 @@ def _find_probes(
     It is time, or a newer digest waits for it.
     """
     one = deliveries.c
-    newer_waits = (
-        _OTHER.c.state == DeliveryState.READY,
-        _OTHER.c.not_before <= now,
-        _OTHER.c.id > one.id,
-        _OTHER.c.part == 0,  # a later part may wait for a person's word
-    )
+    newer = _OTHER.c
+    is_due = and_(newer.state == DeliveryState.READY, newer.not_before <= now)
+    # A later part may wait for a person's word.
+    newer_waits = (is_due, newer.id > one.id, newer.part == 0)
     newer_of_place = exists().where(_IS_OF_PLACE, *newer_waits)
     newer_of_account = exists().where(ACTIVE_DELIVERY, _IS_OF_KIND, *newer_waits)
-    is_of_account = one.refusal == Refusal.ACCOUNT
-    is_time = one.not_before <= now
-    is_wanted = or_(is_time, newer_of_place, and_(is_of_account, newer_of_account))
-    is_held = one.state == DeliveryState.HELD
-    held = select(one.id).where(REFUSED_DELIVERY, is_held, goes_to_kinds(kinds))
+    for_account = and_(one.refusal == Refusal.ACCOUNT, newer_of_account)
+    is_wanted = or_(one.not_before <= now, newer_of_place, for_account)
+    is_held = and_(REFUSED_DELIVERY, one.state == DeliveryState.HELD)
+    held = select(one.id).where(is_held, goes_to_kinds(kinds))
     return held.where(*_IS_NEXT, is_wanted)
 
 
@@ -340,8 +335,9 @@ def goes_same_way(delivery: Delivery, refusal: Refusal | None) -> ColumnElement[
 
 def release_claim(conn: Connection, delivery: Delivery) -> bool:
     """Give back a delivery that was claimed and not begun: for an orderly stop."""
-    mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
-    return conn.execute(_GIVE_BACK.where(*mine)).rowcount == 1
+    one = deliveries.c
+    give_back = _GIVE_BACK.where(one.id == delivery.id, one.token == delivery.token)
+    return conn.execute(give_back).rowcount == 1
 
 
 def renew_claims(
@@ -550,10 +546,10 @@ def _delete_all(
 
 def _delete_bytes(conn: Connection, before: datetime) -> int:
     one = deliveries.c
-    is_old = (one.body.is_not(None), one.ended_at < before)
-    old = select(one.id).where(*is_old).limit(PORTION)
-    emptied = update(deliveries).where(one.id.in_(old))
-    return conn.execute(emptied.values(body=None, media_type=None)).rowcount
+    old = select(one.id).where(one.body.is_not(None), one.ended_at < before)
+    portion = old.limit(PORTION)
+    empty = update(deliveries).where(one.id.in_(portion))
+    return conn.execute(empty.values(body=None, media_type=None)).rowcount
 
 
 def _delete_deliveries(conn: Connection, before: datetime) -> int:

@@ -140,23 +140,26 @@ def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, _Las
     """Return the last digest of each subscription that had any."""
     made = digests.c
     newest = select(func.max(made.id)).where(made.subscription_id == subscriptions.c.id)
-    is_newest = made.id == newest.correlate(subscriptions).scalar_subquery()
+    newest_id = newest.correlate(subscriptions).scalar_subquery()
     found = select(made.id, made.subscription_id, made.papers)
-    of_newest = found.join(subscriptions, is_newest)
+    of_newest = found.join(subscriptions, made.id == newest_id)
     rows = select_by(conn, of_newest, made.subscription_id, ids)
     states = _load_states(conn, [row.id for row in rows])
     lasts = {}
     for row in rows:
-        lasts[row.subscription_id] = _LastDigest(row.papers, tuple(states.get(row.id, ())))
+        reached = states.get(row.id, ())
+        lasts[row.subscription_id] = _LastDigest(row.papers, tuple(reached))
     return lasts
 
 
 def _load_states(conn: Connection, digest_ids: Sequence[int]) -> dict[int, list[DeliveryState]]:
     """Return the different states of the deliveries of digests, by digest."""
-    found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
+    one = deliveries.c
+    found = select(one.digest_id, one.state).distinct()
     states: dict[int, list[DeliveryState]] = {}
-    for row in select_by(conn, found, deliveries.c.digest_id, digest_ids):
-        states.setdefault(row.digest_id, []).append(DeliveryState(row.state))
+    for row in select_by(conn, found, one.digest_id, digest_ids):
+        state = DeliveryState(row.state)
+        states.setdefault(row.digest_id, []).append(state)
     return states
 
 
@@ -164,17 +167,16 @@ def _load_brought(conn: Connection, ids: Collection[int], since: datetime) -> di
     """Return by subscription what matched since a moment, and all that waits for a digest."""
     mine = matches.c
     is_recent = mine.matched_at >= since
-    found = (
-        select(mine.subscription_id, mine.papers, mine.matched_at, mine.occasion)
-        .add_columns(WAITS_FOR_DIGEST.label("waits"))
-        .join(subscriptions)
-        .where(WAITS_FOR_DIGEST | is_recent)
-    )
+    waits = WAITS_FOR_DIGEST.label("waits")
+    columns = (mine.subscription_id, mine.papers, mine.matched_at, mine.occasion)
+    found = select(*columns, waits).join(subscriptions)
+    counted = found.where(WAITS_FOR_DIGEST | is_recent)
     brought: dict[int, _Brought] = {}
-    for row in select_by(conn, found, mine.subscription_id, ids):
+    for row in select_by(conn, counted, mine.subscription_id, ids):
         one = brought.setdefault(row.subscription_id, _Brought())
         if row.waits:
             one.waiting += row.papers
         if row.matched_at >= since and row.occasion != Occasion.FIRST_DIGEST:
-            one.days[row.matched_at.date()] += row.papers
+            day = row.matched_at.date()
+            one.days[day] += row.papers
     return brought

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Connection,
@@ -71,6 +71,9 @@ SLOT = 4
 They are its version, 0 for none, and how its hash begins.
 """
 
+_IDENTITY = ("paper_id", "version", "content_hash")
+"""What two texts must differ in: texts that hash alike are one."""
+
 _BEGUN = 6
 """Hexadecimal digits of a hash that stay.
 
@@ -114,10 +117,11 @@ def load_stored_span(conn: Connection) -> StoredSpan | None:
         return None
     forgotten_to = load_mark(conn, FORGOTTEN)
     if forgotten_to:
-        kept = changes_table.c.id > forgotten_to
-        oldest = conn.execute(select(func.min(changes_table.c.found_at)).where(kept)).scalar()
-        kept_since = oldest or until
-        since = max(since, kept_since.date() + timedelta(days=1))
+        change = changes_table.c
+        kept = select(func.min(change.found_at)).where(change.id > forgotten_to)
+        kept_since = conn.execute(kept).scalar() or until
+        next_day = kept_since.date() + timedelta(days=1)
+        since = max(since, next_day)
     return StoredSpan(since, until)
 
 
@@ -143,8 +147,9 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     Both are included.
     """
     submitted = versions.c.published
-    within = _LATEST.where(submitted >= first, submitted <= last)
-    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
+    found = _LATEST.where(submitted >= first, submitted <= last)
+    within = found.execution_options(yield_per=_BATCH)
+    for row in conn.execute(within):
         yield read_paper(row)
 
 
@@ -176,8 +181,10 @@ def load_unassigned(conn: Connection) -> dict[int, datetime]:
     text = versions.c
     found = select(papers.c.id, text.published).select_from(papers)
     brought = found.join(changes_table).join(versions, text.id == change.version_id)
-    new = brought.where(papers.c.announcement.is_(None), change.kind == Kind.NEW)
-    return {row.id: row.published for row in conn.execute(new.order_by(*_IN_ORDER))}
+    has_no_day = papers.c.announcement.is_(None)
+    new = brought.where(has_no_day, change.kind == Kind.NEW)
+    rows = conn.execute(new.order_by(*_IN_ORDER))
+    return {row.id: row.published for row in rows}
 
 
 def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
@@ -200,11 +207,12 @@ def assign_announcements(conn: Connection, announcements: Mapping[int, date]) ->
     rows = [{"key": key, "of": announcement} for key, announcement in announcements.items()]
     if not rows:
         return
+    change = changes_table.c
     of_papers = update(papers).where(papers.c.id == bindparam("key"))
     conn.execute(of_papers.values(announcement=bindparam("of")), rows)
-    is_theirs = changes_table.c.paper_id == bindparam("key")
-    of_changes = update(changes_table).where(is_theirs, changes_table.c.kind == Kind.NEW)
-    conn.execute(of_changes.values(announced_on=bindparam("of")), rows)
+    brought = update(changes_table).where(change.paper_id == bindparam("key"))
+    new = brought.where(change.kind == Kind.NEW)
+    conn.execute(new.values(announced_on=bindparam("of")), rows)
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
@@ -298,9 +306,10 @@ def _find_unmatched(conn: Connection, keys: Collection[int], change_id: int) -> 
     """Return those of some papers that matched nothing and have no change after one."""
     paper = papers.c
     change = changes_table.c
-    is_later = (change.paper_id == paper.id) & (change.id > change_id)
-    unmatched = select(paper.id).where(paper.is_kept.is_(False), ~exists().where(is_later))
-    return conn.execute(unmatched.where(paper.id.in_(keys))).scalars().all()
+    later = exists().where(change.paper_id == paper.id, change.id > change_id)
+    found = select(paper.id).where(paper.id.in_(keys))
+    unmatched = found.where(paper.is_kept.is_(False), ~later)
+    return conn.execute(unmatched).scalars().all()
 
 
 def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownPaper]:
@@ -406,15 +415,17 @@ def _add_to_months(conn: Connection, rows: Sequence[Row[Any]]) -> None:
     packed = {key: bytearray(month) for key, month in stored.items()}
     for row in rows:
         month = packed.setdefault((row.archive, row.month), bytearray())
+        begun_hash = bytes.fromhex(row.forgotten_hash[:_BEGUN])
         start = SLOT * row.number
         end = start + SLOT
         if len(month) < end:
-            month.extend(bytes(end - len(month)))
-        begun_hash = bytes.fromhex(row.forgotten_hash[:_BEGUN])
+            missing = end - len(month)
+            month.extend(bytes(missing))
         month[start:end] = bytes([row.forgotten_version, *begun_hash])
     for (archive, number), month in packed.items():
+        key = {"archive": archive, "month": number}
         changed = {"papers": month}
-        upsert(conn, forgotten, {"archive": archive, "month": number, **changed}, changed)
+        upsert(conn, forgotten, key | changed, changed)
 
 
 def _add_to_days(conn: Connection, rows: Sequence[Row[Any]]) -> None:
@@ -453,21 +464,23 @@ def _forget_texts(conn: Connection, keys: Sequence[int], at: datetime) -> None:
 
     Their rows keep the version, and how the hash begins.
     """
+    paper = papers.c
     text = versions.c
-    is_latest = text.id == papers.c.latest_version_id
+    is_latest = text.id == paper.latest_version_id
     version = select(text.version).where(is_latest)
     begun_hash = select(func.substr(text.content_hash, 1, _BEGUN)).where(is_latest)
-    kept = {
-        "latest_version_id": None,
-        "forgotten_version": version.scalar_subquery(),
-        "forgotten_hash": begun_hash.scalar_subquery(),
-        "forgotten_at": at,
-    }
-    forget = update(papers).where(papers.c.id.in_(keys))
-    conn.execute(forget.values(kept))
-    of_papers = changes_table.c.paper_id.in_(keys)
-    conn.execute(delete(changes_table).where(of_papers))
-    conn.execute(delete(versions).where(text.paper_id.in_(keys)))
+    forget = update(papers).where(paper.id.in_(keys))
+    forgotten_now = forget.values(
+        latest_version_id=None,
+        forgotten_version=version.scalar_subquery(),
+        forgotten_hash=begun_hash.scalar_subquery(),
+        forgotten_at=at,
+    )
+    conn.execute(forgotten_now)
+    their_changes = delete(changes_table).where(changes_table.c.paper_id.in_(keys))
+    conn.execute(their_changes)
+    their_texts = delete(versions).where(text.paper_id.in_(keys))
+    conn.execute(their_texts)
 
 
 def mark_matched(conn: Connection, change_ids: Iterable[int]) -> None:
@@ -481,8 +494,8 @@ def mark_matched(conn: Connection, change_ids: Iterable[int]) -> None:
 def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]:
     """Return the hashes of all texts but the latest, by paper."""
     text = versions.c
-    found = select(text.paper_id, text.content_hash)
-    of_papers = found.join(papers).where(text.paper_id.in_(keys))
+    found = select(text.paper_id, text.content_hash).join(papers)
+    of_papers = found.where(text.paper_id.in_(keys))
     left_behind = of_papers.where(text.id != papers.c.latest_version_id)
     hashes: dict[int, list[str]] = {}
     for row in conn.execute(left_behind):
@@ -534,29 +547,37 @@ def _write_id(id_: ArxivId) -> dict[str, Any]:
     }
 
 
-def save_texts(
-    conn: Connection, rows: Sequence[dict[str, Any]]
-) -> tuple[dict[int, int], list[int]]:
-    """Insert the texts never stored; return the keys of all by paper, and of those that came back.
+class SavedTexts(NamedTuple):
+    """The keys of texts by paper, and of those texts that came back."""
+
+    keys: dict[int, int]
+    came_back: list[int]
+
+
+def save_texts(conn: Connection, rows: Sequence[dict[str, Any]]) -> SavedTexts:
+    """Insert the texts never stored; return the keys of all.
 
     What came back may have been written with other accents or blanks, which count as the same
     text: it is read as it was stored first, since that is where spans point into.
     """
-    identity = (versions.c.paper_id, versions.c.version, versions.c.content_hash)
-    names = [column.name for column in identity]
-    add = dialect_insert(conn, versions).on_conflict_do_nothing(index_elements=names)
-    added = conn.execute(add.returning(*identity, versions.c.id), rows)
+    wanted = set()
+    for row in rows:
+        wanted.add(tuple(row[name] for name in _IDENTITY))
+    columns = [versions.c[name] for name in _IDENTITY]
+    insertion = dialect_insert(conn, versions)
+    add = insertion.on_conflict_do_nothing(index_elements=_IDENTITY)
     key_of = {}
-    for *text, key in added:
-        key_of[tuple(text)] = key
-    wanted = {tuple(row[name] for name in names) for row in rows}
+    for *identity, key in conn.execute(add.returning(*columns, versions.c.id), rows):
+        key_of[tuple(identity)] = key
+    stored = select(*columns, versions.c.id)
     came_back = []
     for chunk in in_chunks(sorted(wanted - key_of.keys())):
-        is_stored = tuple_(*identity).in_(chunk)
-        for *text, key in conn.execute(select(*identity, versions.c.id).where(is_stored)):
-            key_of[tuple(text)] = key
+        those = stored.where(tuple_(*columns).in_(chunk))
+        for *identity, key in conn.execute(those):
+            key_of[tuple(identity)] = key
             came_back.append(key)
-    return {paper: key for (paper, *_), key in key_of.items()}, came_back
+    keys = {paper: key for (paper, *_), key in key_of.items()}
+    return SavedTexts(keys, came_back)
 
 
 def move_latest(
@@ -578,13 +599,9 @@ def move_latest(
     rows = []
     for change in changes:
         key = keys[change.paper.id]
-        row = {
-            "key": key,
-            "known_version_id": change.known.version_id if change.known else None,
-            "now_version_id": texts[key],
-            "now_datestamp": change.paper.datestamp,
-            "now_as_of": as_of,
-        }
+        known = change.known.version_id if change.known else None
+        row: dict[str, Any] = {"key": key, "known_version_id": known, "now_version_id": texts[key]}
+        row |= {"now_datestamp": change.paper.datestamp, "now_as_of": as_of}
         rows.append(row)
     _require(conn.execute(moved, rows).rowcount, len(changes))
 

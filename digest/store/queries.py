@@ -82,12 +82,13 @@ def load_subscription_feeds(conn: Connection) -> list[SubscriptionFeed]:
 def _read_feed(row: Row[Any]) -> SubscriptionFeed:
     is_live = row.state != SubscriptionState.ENDED
     is_named = row.place_state == DestinationState.ACTIVE
+    is_revoked = row.feed_revoked_at is not None
     return SubscriptionFeed(
         key=row.id,
         name=row.name,
         title=row.title,
         generation=row.feed_generation,
-        is_open=is_live and is_named and row.feed_revoked_at is None,
+        is_open=is_live and is_named and not is_revoked,
         excluded=(row.exclude_queries, row.exclude_papers),
     )
 
@@ -213,7 +214,9 @@ def sync_queries(
 
 def _goes_on(row: Row[Any], at: datetime) -> bool:
     """Whether a saved query goes on as it was if it is named: it has not ended, or only lately."""
-    return bool(row.state == ACTIVE or row.ended_at >= at - RETURNS_WITHIN)
+    if row.state == ACTIVE:
+        return True
+    return bool(row.ended_at >= at - RETURNS_WITHIN)
 
 
 def _compare(known: Mapping[str, Row[Any]], wanted: Mapping[str, WrittenQuery]) -> _Differences:
@@ -270,14 +273,17 @@ def active_revisions(conn: Connection, *, ended_since: datetime = NEVER) -> list
 
     With them come those that ended since a moment (UTC).
     """
-    is_kept = or_(saved_queries.c.state == ACTIVE, saved_queries.c.ended_at >= ended_since)
-    found = _current().where(is_kept, query_revisions.c.canonical != "")
+    saved = saved_queries.c
+    is_kept = or_(saved.state == ACTIVE, saved.ended_at >= ended_since)
+    can_be_asked = query_revisions.c.canonical != ""
+    found = _current().where(is_kept, can_be_asked)
     return [read_revision(row) for row in conn.execute(found)]
 
 
 def load_queries(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
-    found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)
+    saved = saved_queries.c
+    found = _current().where(saved.state == ACTIVE, saved.origin == FILE)
     return [_read_query(row) for row in conn.execute(found)]
 
 

@@ -313,10 +313,10 @@ def load_last_checks(conn: Connection, source: str) -> LastChecks:
 def _load_last_ended(conn: Connection, source: str) -> Sequence[Any]:
     """Return the last runs of a source that say something of arXiv, newest first."""
     run = poll_runs.c
+    has_ended = and_(run.finished_at.is_not(None), run.failure != ABANDONED)
     asked_arxiv = or_(run.outcome.not_in(_FAILED), run.requests > 0)
-    counts = and_(run.finished_at.is_not(None), run.failure != ABANDONED, asked_arxiv)
     found = select(run.outcome, run.finished_at, run.new, run.is_bootstrap)
-    of_source = found.where(run.source == source, counts)
+    of_source = found.where(run.source == source, has_ended, asked_arxiv)
     newest_first = of_source.order_by(run.id.desc())
     return conn.execute(newest_first.limit(_FAILURES_COUNTED)).all()
 
@@ -422,8 +422,9 @@ def move_cursor(
 
 def count_requests(conn: Connection, since: datetime) -> int:
     """Return how many requests to arXiv were made since a moment."""
-    counted = select(func.count()).where(requests.c.at >= since)
-    return int(conn.execute(counted).scalar_one())
+    recent = select(func.count()).where(requests.c.at >= since)
+    number = conn.execute(recent).scalar_one()
+    return int(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,12 +441,14 @@ class SetAside:
 
 def load_requests(conn: Connection, limit: int) -> list[RequestLog]:
     """Return the latest requests to arXiv, newest first."""
-    return [RequestLog(*row) for row in conn.execute(_select_latest(requests, RequestLog, limit))]
+    latest = _select_latest(requests, RequestLog, limit)
+    return [RequestLog(*row) for row in conn.execute(latest)]
 
 
 def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
     """Return the entries set aside last, newest first."""
-    return [SetAside(*row) for row in conn.execute(_select_latest(quarantine, SetAside, limit))]
+    latest = _select_latest(quarantine, SetAside, limit)
+    return [SetAside(*row) for row in conn.execute(latest)]
 
 
 def count_quarantined(conn: Connection, since: datetime | None = None) -> int:

@@ -241,8 +241,9 @@ def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
 
 def _is_sent(place: str) -> bool:
     """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
-    is_mail = place.startswith(_MAIL) and place.removeprefix(_MAIL).strip() != ""
-    return is_mail or not Destination.parse(place).is_pulled
+    if place.startswith(_MAIL) and place.removeprefix(_MAIL).strip():
+        return True
+    return not Destination.parse(place).is_pulled
 
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
@@ -317,11 +318,13 @@ def load_last_refusals(
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
     one = deliveries.c
-    is_recent = one.created_at >= literal(row.place_since, Moment)
+    subscribed_at = literal(row.place_since, Moment)
+    is_there = and_(one.destination == row.destination, one.created_at >= subscribed_at)
     has_ended = one.state.in_((DeliveryState.SENT, DeliveryState.DEAD))
-    found = select(one.refusal).where(one.destination == row.destination, is_recent, has_ended)
-    last = found.order_by(one.id.desc()).limit(number)
-    return row.name, list(conn.execute(last).scalars())
+    ended = select(one.refusal).where(is_there, has_ended)
+    newest_first = ended.order_by(one.id.desc())
+    refusals = conn.execute(newest_first.limit(number)).scalars()
+    return row.name, list(refusals)
 
 
 def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
@@ -371,10 +374,9 @@ def _write_to_again(conn: Connection, key: str, ids: list[int], *, how: str, at:
     idle = set(ids) - find_sent(conn, ids)
     restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
     conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
-    places = subscription_destinations.c
-    has_left = places.state == DestinationState.UNSUBSCRIBED
-    come_back = update(subscription_destinations).where(_is_destination(key, ids), has_left)
-    conn.execute(come_back.values(state=DestinationState.ACTIVE, reason=how, since=at))
+    has_left = subscription_destinations.c.state == DestinationState.UNSUBSCRIBED
+    theirs = update(subscription_destinations).where(_is_destination(key, ids), has_left)
+    conn.execute(theirs.values(state=DestinationState.ACTIVE, reason=how, since=at))
 
 
 def load_unsubscribed(conn: Connection, destination: Destination | str) -> frozenset[str]:
@@ -588,11 +590,11 @@ def requeue_ended(
     None of them may have arrived.
     """
     one = deliveries.c
-    is_tried = attempts.c.delivery_id == one.id
-    may_have_arrived = exists().where(is_tried, attempts.c.outcome.not_in(_UNSENT))
+    tried = attempts.c
+    may_have_arrived = exists().where(tried.delivery_id == one.id, tried.outcome.not_in(_UNSENT))
     was_suppressed = and_(one.state == DeliveryState.SUPPRESSED, one.last_error == HAS_ENDED)
-    is_recent = one.ended_at >= since
-    requeue = update(deliveries).where(was_suppressed, is_recent, which, not_(may_have_arrived))
+    suppressed = update(deliveries).where(was_suppressed, one.ended_at >= since, which)
+    requeue = suppressed.where(not_(may_have_arrived))
     fresh = {"state": DeliveryState.READY, "last_error": "", "ended_at": None, "not_before": at}
     conn.execute(requeue.values(fresh))
 

@@ -88,17 +88,18 @@ def load_subscriptions(
 
 def load_followers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
-    found = select(subscription_queries.c.subscription_id)
-    rows = select_by(conn, found, subscription_queries.c.query_id, query_ids)
+    links = subscription_queries.c
+    found = select(links.subscription_id)
+    rows = select_by(conn, found, links.query_id, query_ids)
     return sorted({row.subscription_id for row in rows})
 
 
 def load_with_new_destinations(conn: Connection) -> list[int]:
     """Return the active subscriptions with places that came later and had no first digest yet."""
-    places = subscription_destinations.c
-    is_active = subscriptions.c.state == SubscriptionState.ACTIVE
-    found = select(subscriptions.c.id).join(subscription_destinations)
-    waiting = found.where(places.is_new, is_active)
+    mine = subscriptions.c
+    found = select(mine.id).join(subscription_destinations)
+    is_active = mine.state == SubscriptionState.ACTIVE
+    waiting = found.where(subscription_destinations.c.is_new, is_active)
     return list(conn.execute(waiting.distinct()).scalars())
 
 
@@ -109,8 +110,9 @@ def claim_new_destinations(conn: Connection, subscription_id: int) -> tuple[Dest
     """
     places = subscription_destinations.c
     is_its_own = places.subscription_id == subscription_id
-    take = update(subscription_destinations).where(is_its_own, places.is_new).values(is_new=False)
-    rows = conn.execute(take.returning(places.destination, places.state)).all()
+    take = update(subscription_destinations).where(is_its_own, places.is_new)
+    taken = take.values(is_new=False).returning(places.destination, places.state)
+    rows = conn.execute(taken).all()
     active = [row.destination for row in rows if row.state == DestinationState.ACTIVE]
     return tuple(Destination.parse(destination) for destination in active)
 
@@ -128,9 +130,10 @@ def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime |
 
 def load_next_slot(conn: Connection, after: datetime) -> datetime | None:
     """Return when the next subscription is due after a moment."""
-    due_at = subscriptions.c.next_due_at
-    is_active = subscriptions.c.state == SubscriptionState.ACTIVE
-    later = select(func.min(due_at)).where(is_active, due_at > after)
+    mine = subscriptions.c
+    is_active = mine.state == SubscriptionState.ACTIVE
+    found = select(func.min(mine.next_due_at))
+    later = found.where(is_active, mine.next_due_at > after)
     return conn.execute(later).scalar()
 
 
@@ -150,14 +153,15 @@ def store_slots(conn: Connection, turns: Mapping[int, TurnState]) -> None:
         last_check = load_last_check(conn)
     take = update(subscriptions).where(is_among(subscriptions.c.id, "ids"))
     for turn, ids in alike.items():
+        awaits_after = last_check if turn.awaits_check else None
         unchecked = [str(one) for one in turn.unchecked]
-        values = {
-            "next_due_at": turn.next_due_at,
-            "last_slot": turn.taken,
-            "awaits_after": last_check if turn.awaits_check else None,
-            "unchecked": "\n".join(unchecked),
-        }
-        conn.execute(take.values(values), {"ids": ids})
+        moved = take.values(
+            next_due_at=turn.next_due_at,
+            last_slot=turn.taken,
+            awaits_after=awaits_after,
+            unchecked="\n".join(unchecked),
+        )
+        conn.execute(moved, {"ids": ids})
 
 
 def make_open_due(conn: Connection, now: datetime) -> int:
@@ -228,7 +232,8 @@ def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
     generation = subscriptions.c.feed_generation
     bump = _update_one(subscription_id)
     bumped = bump.values(feed_generation=generation + 1, feed_revoked_at=None)
-    return int(conn.execute(bumped.returning(generation)).scalar_one())
+    number = conn.execute(bumped.returning(generation)).scalar_one()
+    return int(number)
 
 
 def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
@@ -244,7 +249,8 @@ def _change(
     values: dict[str, Any],
 ) -> bool:
     """Change a subscription that is in one of some states; False if it is in none of them."""
-    change = _update_one(subscription_id).where(subscriptions.c.state.in_(states))
+    row = _update_one(subscription_id)
+    change = row.where(subscriptions.c.state.in_(states))
     return conn.execute(change.values(values)).rowcount == 1
 
 
@@ -270,9 +276,9 @@ def collect_parts(
 @cache
 def _active_destinations() -> Select[tuple[Any, ...]]:
     places = subscription_destinations.c
-    is_active = places.state == DestinationState.ACTIVE
     found = select(places.subscription_id, places.destination)
-    active = found.where(is_among(places.subscription_id, "ids"), is_active)
+    theirs = found.where(is_among(places.subscription_id, "ids"))
+    active = theirs.where(places.state == DestinationState.ACTIVE)
     return active.order_by(places.position, places.id)
 
 
@@ -284,7 +290,8 @@ def _active_links() -> Select[tuple[Any, ...]]:
     columns = [column for column in current.c if not isinstance(column.type, Moment)]
     found = select(links.subscription_id, *columns)
     followed = found.join(current, current.c.id == links.query_id)
-    return followed.where(is_among(links.subscription_id, "ids")).order_by(links.position)
+    theirs = followed.where(is_among(links.subscription_id, "ids"))
+    return theirs.order_by(links.position)
 
 
 def _read_one(
