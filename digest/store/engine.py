@@ -209,11 +209,16 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
-        shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
+        url = engine.url.set(drivername=self.dialect)
+        shown = url.difference_update_query(_SECRETS)
         self.url_masked = shown.render_as_string(hide_password=True)
-        self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
-        self._file = None if self.path is None else _identify(self.path)
-        self._turn = None if self.path is None else threading.Lock()
+        self.path: Path | None = None
+        self._file: tuple[int, int] | None = None
+        self._turn: threading.Lock | None = None
+        if self.dialect == "sqlite":
+            self.path = Path(url.database or "").resolve()
+            self._file = _identify(self.path)
+            self._turn = threading.Lock()
 
     def reopen(self) -> None:
         """Take the file that is at its path now for the database."""

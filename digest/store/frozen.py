@@ -39,6 +39,8 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
     its changes is about, by change id.
     """
     entries = [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries]
+    groups = [astuple(group) for group in digest.groups]
+    unchecked = [str(turn) for turn in digest.unchecked]
     frozen = {
         "queries": digest.queries,
         "coverage": asdict(digest.coverage),
@@ -46,8 +48,8 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
         "abstracts": digest.abstracts,
         "remark": digest.remark,
         "is_nearest": digest.is_nearest,
-        "unchecked": [str(turn) for turn in digest.unchecked],
-        "groups": [astuple(group) for group in digest.groups],
+        "unchecked": unchecked,
+        "groups": groups,
         "entries": entries,
     }
     return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=_write_day)
@@ -151,13 +153,15 @@ def _thaw_entry(frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Diges
     sequel = None
     if frozen["sequel"]:
         sequel = _thaw_sequel(frozen["sequel"], papers)
+    reasons = [_thaw_reason(reason) for reason in frozen["reasons"]]
+    announced = date.fromisoformat(frozen["announced"])
     return DigestEntry(
         kind=Kind(frozen["kind"]),
         paper=papers[frozen["text"]],
         label=frozen["label"],
         queries=tuple(frozen["queries"]),
-        reasons=tuple(_thaw_reason(reason) for reason in frozen["reasons"]),
-        announced=date.fromisoformat(frozen["announced"]),
+        reasons=tuple(reasons),
+        announced=announced,
         change_id=frozen["change"],
         before=before,
         sequel=sequel,

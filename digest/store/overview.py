@@ -102,8 +102,12 @@ def load_subscription_lines(
 def _make_line(
     due: DueSubscription, row: Row[Any], last: _LastDigest, brought: _Brought
 ) -> SubscriptionLine:
-    is_paused = due.state == SubscriptionState.PAUSED
-    has_digests = due.subscription.has_digests
+    waiting = 0
+    if due.subscription.has_digests:
+        waiting = brought.waiting
+    paused_until = None
+    if due.state == SubscriptionState.PAUSED:
+        paused_until = due.paused_until
     return SubscriptionLine(
         settings=due.subscription,
         state=SubscriptionState(due.state),
@@ -113,8 +117,8 @@ def _make_line(
         last_states=last.states,
         next_due_at=due.next_due_at,
         awaits_check=row.awaits_after is not None,
-        paused_until=due.paused_until if is_paused else None,
-        waiting=brought.waiting if has_digests else 0,
+        paused_until=paused_until,
+        waiting=waiting,
         days=brought.list_days(),
         is_personal=due.is_personal,
     )

@@ -282,10 +282,11 @@ def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
 
 def read_paper(row: Row[Any]) -> Paper:
     """Return the paper that a row of `versions`, with its paper's `arxiv_id`, keeps."""
+    id_ = ArxivId.parse(row.arxiv_id)
     authors = [Author(name, tuple(affiliations)) for name, *affiliations in row.authors]
     categories = row.categories.split()
     return Paper(
-        id=ArxivId.parse(row.arxiv_id),
+        id=id_,
         version=row.version,
         title=row.title,
         abstract=row.abstract,

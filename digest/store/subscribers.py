@@ -371,11 +371,13 @@ def save_resubscription(
 
 def _write_to_again(conn: Connection, key: str, ids: list[int], *, how: str, at: datetime) -> None:
     """Let a destination that left subscriptions be one of theirs again."""
-    idle = set(ids) - find_sent(conn, ids)
+    sent = find_sent(conn, ids)
+    idle = set(ids) - sent
     restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
     conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
     has_left = subscription_destinations.c.state == DestinationState.UNSUBSCRIBED
-    theirs = update(subscription_destinations).where(_is_destination(key, ids), has_left)
+    places = update(subscription_destinations).where(_is_destination(key, ids))
+    theirs = places.where(has_left)
     conn.execute(theirs.values(state=DestinationState.ACTIVE, reason=how, since=at))
 
 

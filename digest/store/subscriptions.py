@@ -297,18 +297,19 @@ def _active_links() -> Select[tuple[Any, ...]]:
 def _read_one(
     row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any]]
 ) -> DueSubscription:
-    revisions = tuple(read_revision(link) for link in links)
-    destinations = tuple(Destination.parse(place.destination) for place in places)
-    queries = tuple(revision.name for revision in revisions)
+    revisions = [read_revision(link) for link in links]
+    destinations = [Destination.parse(place.destination) for place in places]
+    queries = [revision.name for revision in revisions]
+    settings = _read_settings(row, tuple(queries), tuple(destinations))
     return DueSubscription(
         id=row.id,
-        subscription=_read_settings(row, queries, destinations),
+        subscription=settings,
         state=row.state,
         next_due_at=row.next_due_at,
         plan_after=row.plan_after,
         last_slot=row.last_slot,
         created_at=row.created_at,
-        revisions=revisions,
+        revisions=tuple(revisions),
         feed_generation=row.feed_generation,
         paused_until=row.paused_until,
         is_personal=is_personal(row.origin),
@@ -319,13 +320,16 @@ def _read_settings(
     row: Row[Any], queries: tuple[str, ...], destinations: tuple[Destination, ...]
 ) -> Subscription:
     """Return what is configured of a subscription; see `list_settings`."""
-    excluded = row.exclude_papers.split()
+    excluded = [ArxivId.parse(paper) for paper in row.exclude_papers.split()]
+    kinds = _read_kinds(row.kinds)
+    cadence = read_cadence(row.cadence)
+    quiet_hours = read_quiet_hours(row.quiet_hours)
     return Subscription(
         name=row.name,
         queries=queries,
         destinations=destinations,
-        cadence=read_cadence(row.cadence),
-        kinds=_read_kinds(row.kinds),
+        cadence=cadence,
+        kinds=kinds,
         when_empty=WhenEmpty(row.when_empty),
         show=row.show,
         abstracts=Abstracts(row.abstracts),
@@ -333,8 +337,8 @@ def _read_settings(
         group_by=Grouping(row.group_by),
         title=row.title,
         exclude=_read_lines(row.exclude_queries),
-        exclude_papers=tuple(ArxivId.parse(paper) for paper in excluded),
-        quiet_hours=read_quiet_hours(row.quiet_hours),
+        exclude_papers=tuple(excluded),
+        quiet_hours=quiet_hours,
         library=_read_lines(row.library),
         not_like=_read_lines(row.not_like),
         read_first=_read_lines(row.read_first),
