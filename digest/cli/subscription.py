@@ -19,6 +19,7 @@ from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
 from digest.inspect.subscriptions import (
+    FIRST_DIGEST_NEXT,
     SubscriptionDetail,
     SubscriptionList,
     SubscriptionStatus,
@@ -39,7 +40,6 @@ from digest.model.subscriptions import (
 )
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.store.digests import FIRST_DIGEST_NEXT
 from digest.store.matches import owe_first_digest
 from digest.store.subscribers import (
     LETTERS,

@@ -25,7 +25,8 @@ from digest.render.papers import UNTITLED, PaperView
 from digest.render.renderer import mark_page, name_page
 from digest.render.text import clean_text, shorten, show_plain, write_long_day
 from digest.site import Site
-from digest.store.digests import Frozen, find_texts, load_digest, load_site_digests, thaw_digest
+from digest.store.digests import load_digest, load_site_digests
+from digest.store.frozen import Frozen, find_texts, thaw_digest
 from digest.store.papers import load_versions
 from digest.store.subscriptions import load_subscriptions
 

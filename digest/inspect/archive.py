@@ -11,7 +11,8 @@ from digest.model.papers import Reason
 from digest.plan.links import LinkMaker
 from digest.query import PaperIndex, Query, find_reasons
 from digest.render.contexts import PastView
-from digest.store.digests import Frozen, load_frozen
+from digest.store.digests import load_frozen
+from digest.store.frozen import Frozen
 from digest.store.papers import load_versions
 
 PAGE, _TITLES, _BATCH = 50, 3, 10

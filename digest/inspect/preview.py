@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.pages import walk_search
 from digest.inspect.queries import DaySpan, describe_volume, list_submission_days, select_meant
-from digest.inspect.subscriptions import SubscriptionStatus, load_lines
+from digest.inspect.subscriptions import FIRST_DIGEST_NEXT, SubscriptionStatus, load_lines
 from digest.match.rules import choose_first_digest
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
@@ -37,14 +37,9 @@ from digest.plan.step import Drafts, drop_excluded
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
-from digest.store.digests import (
-    FIRST_DIGEST_NEXT,
-    SubscriptionLine,
-    find_first_digests,
-    load_digest,
-    load_frozen,
-)
+from digest.store.digests import find_first_digests, load_digest, load_frozen
 from digest.store.matches import load_pending_matches, load_unplanned_first_digests
+from digest.store.overview import SubscriptionLine
 from digest.store.subscriptions import load_subscriptions
 
 _BETWEEN = 1.0

@@ -17,16 +17,12 @@ from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock
 from digest.model.subscriptions import DueSubscription
 from digest.people.tables import load_own_name, load_people
-from digest.store.digests import (
-    DigestSummary,
-    SubscriptionLine,
-    find_first_digests,
-    load_subscription_lines,
-    load_summaries,
-    load_waiting,
-)
+from digest.store.digests import DigestSummary, find_first_digests, load_summaries
+from digest.store.overview import SubscriptionLine, load_subscription_lines, load_waiting
 from digest.store.subscribers import DestinationStatus, load_statuses
 from digest.store.subscriptions import load_subscriptions
+
+FIRST_DIGEST_NEXT = "first digest with the next run"
 
 _DIGESTS = 5
 """Digests of a subscription that are listed with it."""

@@ -72,8 +72,8 @@ from digest.store.subscriptions import (
     resume_subscription,
     set_next_due,
     start_slots,
-    sync_subscriptions,
 )
+from digest.store.sync import sync_subscriptions
 
 TITLE = "Your papers"
 """What a person's own digests are called."""

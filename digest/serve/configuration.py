@@ -27,7 +27,8 @@ from digest.query import parse_query
 from digest.site import Site
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.subscribers import confirm_by_operator, load_unsubscribed, save_unsubscription
-from digest.store.subscriptions import load_subscriptions, sync_subscriptions
+from digest.store.subscriptions import load_subscriptions
+from digest.store.sync import sync_subscriptions
 
 
 @dataclass(frozen=True, slots=True)

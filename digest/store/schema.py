@@ -401,6 +401,14 @@ subscriptions = dialect.table(
     dialect.partial_index("ix_subscriptions_open", "awaits_after", where=OPEN_TURN),
 )
 
+WAITS_FOR_DIGEST = matches.c.digest_id.is_(None) & (
+    matches.c.match_run_id > subscriptions.c.plan_after
+)
+"""Whether a match is in no digest yet and counts for the next one of its subscription."""
+
+PAPERS_MATCHED = func.coalesce(func.sum(matches.c.papers), 0)
+"""How many papers some matches hold."""
+
 subscription_queries = dialect.table(
     "subscription_queries",
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),

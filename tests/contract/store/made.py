@@ -35,7 +35,7 @@ from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
-from digest.store.subscriptions import sync_subscriptions
+from digest.store.sync import sync_subscriptions
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 MORNING = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)

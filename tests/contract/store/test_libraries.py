@@ -38,12 +38,8 @@ from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.serve.installation import open_site
 from digest.store import Store
-from digest.store.subscriptions import (
-    load_least,
-    load_subscriptions,
-    save_least,
-    sync_subscriptions,
-)
+from digest.store.subscriptions import load_least, load_subscriptions, save_least
+from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     NOW,

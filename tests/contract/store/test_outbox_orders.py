@@ -13,6 +13,7 @@ from digest.store.attempts import (
     cancel_delivery,
     claim_unknown,
     load_delivery,
+    load_held,
     load_obstacle,
     mark_arrived,
     mark_sent,
@@ -27,6 +28,8 @@ from digest.store.outbox import claim_deliveries, next_claimable_at
 from digest.store.subscribers import block_destination, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
+
+FOLDER = Destination(DestinationKind.FILE, "site")
 
 
 def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
@@ -68,7 +71,10 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-@pytest.mark.parametrize(("to", "anyway"), [(SLACK, False), (SLACK, True), (MAIL, False)])
+@pytest.mark.parametrize(
+    ("to", "anyway"),
+    [(SLACK, False), (SLACK, True), (FOLDER, False), (FOLDER, True), (MAIL, False)],
+)
 def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_be_asked(
     store: Store, to: Destination, *, anyway: bool, is_held: bool
 ) -> None:
@@ -77,7 +83,7 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     with store.begin() as conn:
         assert may_have_arrived(conn, delivery.id)
         went = retry_delivery(conn, delivery.id, LATER, anyway=anyway)
-        is_asked = to is SLACK and not anyway
+        is_asked = to is not MAIL and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
         found = claim_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
@@ -85,6 +91,18 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
             assert mark_sent(conn, unknown.delivery, RECEIPT, LATER)
         _, (tried,) = load_delivery(conn, delivery.id)
     assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
+
+
+@pytest.mark.parametrize("to", [SLACK, FOLDER, MAIL])
+def test_what_is_held_in_doubt_needs_a_word_unless_the_other_side_can_be_asked(
+    store: Store, to: Destination
+) -> None:
+    store_digest(store, to)
+    delivery = be_in_doubt(store, is_held=True)
+    with store.read() as conn:
+        held = load_held(conn)
+    assert held.ids == (delivery.id,)
+    assert held.doubtful == ((delivery.id,) if to is MAIL else ())
 
 
 def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:

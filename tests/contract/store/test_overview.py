@@ -3,10 +3,10 @@ from __future__ import annotations
 from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent, mark_unsent
-from digest.store.digests import load_subscription_lines
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox import Outbox, claim_deliveries, load_outbox, release_claim
+from digest.store.overview import load_subscription_lines
 from digest.store.papers import count_papers
 from digest.store.runs import count_quarantined
 from digest.store.subscriptions import pause_subscription

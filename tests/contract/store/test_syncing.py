@@ -32,7 +32,8 @@ from digest.store.matches import (
 from digest.store.outbox import claim_deliveries
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.subscribers import DroppedMatches, save_unsubscription
-from digest.store.subscriptions import load_subscriptions, sync_subscriptions
+from digest.store.subscriptions import load_subscriptions
+from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
