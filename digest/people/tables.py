@@ -1,4 +1,4 @@
-"""What belongs to one person: their subscription, those they joined, and all that is kept of them."""
+"""What belongs to one person: their subscription, those they joined, and all that is kept of it."""
 
 from __future__ import annotations
 
