@@ -82,9 +82,6 @@ _SHORTEST = 3
 
 _PLAIN_WORDS = {*map(str.lower, Prefix), *STOP_WORDS, "andnot"}
 
-_BEGIN_OF_WORD = r"(?:(?<![^\W_])|(?<=\\[bfnrt])|(?<=%[0-9a-f]{2}))"
-"""A word may follow what JSON or a URL writes for a sign: `\\n`, `%22`."""
-
 
 class Verdict(StrEnum):
     """How a check ended, the worst last."""
@@ -188,8 +185,7 @@ def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
 
 def _hide(text: str, private: Mapping[str, str], shapes: Iterable[_Shape]) -> str:
     for literal in sorted(private, key=len, reverse=True):
-        whole_word = rf"(?<![\w-]){re.escape(literal)}(?![\w-])"
-        text = re.sub(whole_word, private[literal], text)
+        text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
     for shape, instead in shapes:
         text = shape.sub(instead, text)
     return text
@@ -299,7 +295,9 @@ def build_mask(private: Mapping[str, str]) -> Callable[[str], str]:
     any_of = "|".join(re.escape(spelling) for spelling in longest_first)
     if not any_of:
         any_of = "(?!)"  # matches nothing
-    pattern = re.compile(rf"{_BEGIN_OF_WORD}({any_of})(?:e?s)?(?![^\W_])", re.IGNORECASE)
+    # A word may follow what JSON or a URL writes for a sign: `\\n`, `%22`.
+    begin = r"(?:(?<![^\W_])|(?<=\\[bfnrt])|(?<=%[0-9a-f]{2}))"
+    pattern = re.compile(rf"{begin}({any_of})(?:e?s)?(?![^\W_])", re.IGNORECASE)
 
     def choose_word(found: re.Match[str]) -> str:
         return words.get(found[1].lower(), "…")
