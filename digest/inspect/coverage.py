@@ -172,14 +172,16 @@ def _assess_announcement(
         state = AnnouncementState.INCOMPLETE
     else:
         state = AnnouncementState.NOT_CHECKED
+    complete = [poll for poll in made if poll.is_complete]
     last = max(earlier, key=lambda poll: poll.finished_at, default=None)
+    last_made_at = max((poll.finished_at for poll in made), default=None)
     has_failed = state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
     return AnnouncementLine(
         announcement=announcement,
         state=state,
         new=new,
-        checks=sum(poll.is_complete for poll in made),
-        failed=sum(not poll.is_complete for poll in made),
-        checked_at=max((poll.finished_at for poll in made), default=None),
+        checks=len(complete),
+        failed=len(made) - len(complete),
+        checked_at=last_made_at,
         failure=last.failure if last and has_failed else "",
     )

@@ -73,7 +73,8 @@ def find_missed(
     site.progress.begin("compare", "what was announced with your library")
     with site.store.read() as conn:
         days = _load_days(conn, first, now)
-        interest = Interest(load_weights(conn), [_read_text(paper) for paper in near])
+        texts = [_read_text(paper) for paper in near]
+        interest = Interest(load_weights(conn), texts)
         # A library's own papers are nearest.
         most = asked["limit"] + len(library)
         nearest = _find_nearest(conn, site.progress, days, interest, most)
@@ -87,6 +88,7 @@ def find_missed(
         read_until = datetime.combine(newest[1], time.max, tzinfo=UTC)
     last_read = latest_announcement(read_until)
     last = latest_announcement(now)
+    unasked = [one for one in stored.papers if one.is_unasked]
     known = _list_names(library)
     unknown = [one for one in nearest if not _is_known(one.paper, known)]
     papers = _view_nearest(unknown, near, interest, days, asked["limit"])
@@ -98,7 +100,7 @@ def find_missed(
         held=len(nearest) - len(unknown),
         in_library=len(library),
         without_text=len(library) - len(near),
-        unasked=sum(one.is_unasked for one in stored.papers),
+        unasked=len(unasked),
         troubles=stored.troubles,
         papers=tuple(papers),
     )
@@ -121,7 +123,8 @@ def _find_nearest(
         for nearness, (key, paper) in zip(measured, some.items(), strict=True):
             nearest.append(AnnouncedPaper(-nearness, paper.id, key, paper))
         nearest = sorted(nearest)[:most]
-        progress.update(f"{start + len(some):,} of {len(keys):,} papers")
+        done = start + len(some)
+        progress.update(f"{done:,} of {len(keys):,} papers")
     return nearest
 
 

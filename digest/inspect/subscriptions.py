@@ -147,7 +147,8 @@ def list_subscriptions(
     """Gather the subscriptions, and the people who subscribed by themselves."""
     lines = load_lines(conn, config, clock, here.now)
     edited = describe_pending_edits(config, conn)
-    return SubscriptionList(here, tuple(lines), tuple(_list_people(conn, here, lines)), edited)
+    people = tuple(_list_people(conn, here, lines))
+    return SubscriptionList(here, tuple(lines), people, edited)
 
 
 def _list_people(
@@ -207,6 +208,7 @@ def load_detail(
     names = {query.name for query in config.queries}
     unreadable = find_unreadable(own.exclude, ())
     unreadable |= find_unreadable((*own.read_first, *own.read_last), names)
+    why_unreadable = {text: error.message for text, error in unreadable.items()}
     digests = load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)
     return SubscriptionDetail(
         here=here,
@@ -214,5 +216,5 @@ def load_detail(
         queries={one.name: one.text for one in due.revisions},
         destinations=tuple(load_statuses(conn, due.id)),
         digests=tuple(digests),
-        unreadable={text: error.message for text, error in unreadable.items()},
+        unreadable=why_unreadable,
     )

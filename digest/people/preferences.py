@@ -170,11 +170,13 @@ def make_signup_request(
         raise UsageError(
             "a feed is made of what you follow", hint="Write what you follow, or untick the feed."
         )
+    chosen_kinds = [kind for kind in KINDS if kind in kinds]
+    chosen_joins = [name for name in offered if name in joins]
     choices = SignupRequest(
         cadence=cadence,
-        kinds=tuple(kind for kind in KINDS if kind in kinds),
+        kinds=tuple(chosen_kinds),
         has_feed=has_feed,
-        joins=tuple(name for name in offered if name in joins),
+        joins=tuple(chosen_joins),
     )
     if has_text:
         choices = choices.add_query(read_text(text).expression)
@@ -243,9 +245,10 @@ def apply_signup_request(
     texts = {query.name: (query.text, canonicals[query.name], "") for query in choices.queries}
     sync_queries(conn, texts, person.origin, at)
     feed = (OWN_FEED,) if choices.has_feed else ()
+    followed = [query.name for query in choices.queries if query.is_on]
     own = Subscription(
         name=choose_own_name(conn, maker, person, at=at),
-        queries=tuple(query.name for query in choices.queries if query.is_on),
+        queries=tuple(followed),
         destinations=(person.destination, *feed),
         cadence=Cadence.parse(choices.cadence),
         kinds=choices.kinds,

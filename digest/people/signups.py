@@ -89,7 +89,8 @@ def claim_signups(conn: Connection, limit: int) -> list[StoredSignup]:
     Nobody else gets them meanwhile.
     """
     is_unwritten = signups.c.token == _UNWRITTEN
-    oldest = select(signups).where(is_unwritten).order_by(signups.c.id).limit(limit)
+    waiting = select(signups).where(is_unwritten)
+    oldest = waiting.order_by(signups.c.id).limit(limit)
     claimed = oldest.with_for_update(skip_locked=True)
     return [_read(row) for row in conn.execute(claimed)]
 
@@ -110,7 +111,9 @@ def load_signup(
     """
     if not token_hash:
         return None
-    found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now)
+    is_its = signups.c.token == token_hash
+    is_open = signups.c.ends_at > now
+    found = select(signups).where(is_its, is_open)
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()
     row = conn.execute(found).one_or_none()
@@ -121,7 +124,8 @@ def load_signup(
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
     """Delete a request: its button was pressed, or nothing more follows."""
-    conn.execute(delete(signups).where(signups.c.id == signup_id))
+    is_its = signups.c.id == signup_id
+    conn.execute(delete(signups).where(is_its))
 
 
 def start_letters(conn: Connection, at: datetime) -> int:
@@ -130,7 +134,7 @@ def start_letters(conn: Connection, at: datetime) -> int:
     It has ended, so that it plans nothing.
     """
     letters = Subscription(LETTERS, (), (), Cadence(CadenceKind.AT_ONCE), title="letters")
-    row = list_settings(letters) | {
+    ended = {
         "name": LETTERS,
         "origin": LETTERS,
         "state": SubscriptionState.ENDED,
@@ -140,6 +144,7 @@ def start_letters(conn: Connection, at: datetime) -> int:
         "created_at": at,
         "ended_at": at,
     }
+    row = list_settings(letters) | ended
     insertion = dialect_insert(conn, subscriptions)
     conn.execute(insertion.on_conflict_do_nothing(index_elements=["name"]), row)
     return int(conn.execute(_LETTERS_KEY).scalar_one())
@@ -147,7 +152,8 @@ def start_letters(conn: Connection, at: datetime) -> int:
 
 def has_asked(conn: Connection) -> bool:
     """Whether a letter is still to be made."""
-    unwritten = select(signups.c.id).where(signups.c.token == _UNWRITTEN)
+    is_unwritten = signups.c.token == _UNWRITTEN
+    unwritten = select(signups.c.id).where(is_unwritten)
     return conn.execute(unwritten.limit(1)).first() is not None
 
 
@@ -156,28 +162,32 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
 
     Return how many requests. A letter on its way out is left for the next time.
     """
-    gone = conn.execute(delete(signups).where(signups.c.ends_at <= now)).rowcount
+    expired = delete(signups).where(signups.c.ends_at <= now)
+    gone = conn.execute(expired).rowcount
     _delete_old_letters(conn, now)
-    kept_from = _hour_of(now - _KEPT_COUNTS)
-    conn.execute(delete(request_counts).where(request_counts.c.hour < kept_from))
+    is_old = request_counts.c.hour < _hour_of(now - _KEPT_COUNTS)
+    conn.execute(delete(request_counts).where(is_old))
     return gone
 
 
 def _delete_old_letters(conn: Connection, now: datetime) -> None:
-    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
-    is_letter = digests.c.occasion == Occasion.LETTER
-    is_of_letters = digests.c.subscription_id.in_(_LETTERS_KEY)
-    is_over = digests.c.planned_at <= now - UNCONFIRMED
-    is_idle = digests.c.id.not_in(busy)
-    old = select(digests.c.id).where(is_letter, is_of_letters, is_over, is_idle)
+    is_in_flight = deliveries.c.state.in_(_IN_FLIGHT)
+    busy = select(deliveries.c.digest_id).where(is_in_flight)
+    letter = digests.c
+    is_letter = letter.occasion == Occasion.LETTER
+    is_of_letters = letter.subscription_id.in_(_LETTERS_KEY)
+    is_over = letter.planned_at <= now - UNCONFIRMED
+    is_idle = letter.id.not_in(busy)
+    old = select(letter.id).where(is_letter, is_of_letters, is_over, is_idle)
     ids = list(conn.execute(old.limit(_PORTION)).scalars())
     if not ids:
         return
     is_theirs = deliveries.c.digest_id.in_(ids)
     messages = select(deliveries.c.id).where(is_theirs)
-    conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(messages)))
+    is_try = attempts.c.delivery_id.in_(messages)
+    conn.execute(delete(attempts).where(is_try))
     conn.execute(delete(deliveries).where(is_theirs))
-    conn.execute(delete(digests).where(digests.c.id.in_(ids)))
+    conn.execute(delete(digests).where(letter.id.in_(ids)))
 
 
 def count_request(conn: Connection, name: str, at: datetime) -> None:
@@ -203,29 +213,26 @@ def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datet
     None if it is not met. The hour in which its span begins counts whole: never more pass than
     it says.
     """
-    first_hour = _hour_of(now - limit.span)
     columns = request_counts.c
-    hours = (
-        select(columns.hour, columns.count.label("number"))
-        .where(columns.name == name, columns.hour >= first_hour)
-        .order_by(columns.hour)
-    )
+    is_within = columns.hour >= _hour_of(now - limit.span)
+    number = columns.count.label("number")
+    hours = select(columns.hour, number).where(columns.name == name, is_within)
     counted = {row.hour: row.number for row in conn.execute(hours)}
     left = sum(counted.values())
     free_at = None
-    for hour, number in counted.items():
+    for hour in sorted(counted):
         if left >= limit.most:
             hour_ends_at = datetime.fromtimestamp((hour + 1) * _HOUR, UTC)
             free_at = hour_ends_at + limit.span
-        left -= number
+        left -= counted[hour]
     return free_at
 
 
 def is_refusing(conn: Connection, now: datetime) -> bool:
     """Whether requests were refused within the last hour, or in the hour that this began in."""
-    first_hour = _hour_of(now - timedelta(hours=1))
     columns = request_counts.c
-    refused = select(columns.hour).where(columns.name == REFUSED, columns.hour >= first_hour)
+    is_recent = columns.hour >= _hour_of(now - timedelta(hours=1))
+    refused = select(columns.hour).where(columns.name == REFUSED, is_recent)
     return conn.execute(refused.limit(1)).first() is not None
 
 

@@ -130,16 +130,18 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     """Return a person's saved queries in the order they were made."""
-    is_on = saved_queries.c.id.in_(select(subscription_queries.c.query_id))
-    is_theirs = saved_queries.c.origin == person.origin
-    is_live = saved_queries.c.ended_at.is_(None)
-    found = (
-        current_revision()
-        .add_columns(is_on.label("is_on"))
-        .where(is_theirs, is_live)
-        .order_by(saved_queries.c.id)
-    )
-    return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
+    columns = saved_queries.c
+    followed = select(subscription_queries.c.query_id)
+    is_on = columns.id.in_(followed)
+    is_theirs = columns.origin == person.origin
+    is_live = columns.ended_at.is_(None)
+    found = current_revision().where(is_theirs, is_live).order_by(columns.id)
+    found = found.add_columns(is_on.label("is_on"))
+    queries = []
+    for row in conn.execute(found):
+        query = OwnQuery(row.name, row.text, bool(row.is_on))
+        queries.append(query)
+    return queries
 
 
 def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
@@ -147,11 +149,12 @@ def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
 
     It goes on as it was.
     """
-    is_theirs = saved_queries.c.origin == person.origin
-    others = select(saved_queries.c.name).where(is_theirs, saved_queries.c.name != name)
+    columns = saved_queries.c
+    is_theirs = columns.origin == person.origin
+    others = select(columns.name).where(is_theirs, columns.name != name)
     taken = list(conn.execute(others).scalars())  # deleted ones, too
     renamed = name_query(text, taken)
-    renaming = update(saved_queries).where(is_theirs, saved_queries.c.name == name)
+    renaming = update(saved_queries).where(is_theirs, columns.name == name)
     conn.execute(renaming.values(name=renamed))
     return renamed
 
@@ -161,7 +164,8 @@ def load_own_name(conn: Connection, person: Person) -> str:
 
     It is "" if there never was one.
     """
-    own = select(subscriptions.c.name).where(subscriptions.c.origin == person.origin)
+    is_own = subscriptions.c.origin == person.origin
+    own = select(subscriptions.c.name).where(is_own)
     return str(conn.execute(own).scalar() or "")
 
 
@@ -173,27 +177,32 @@ def set_owner(conn: Connection, person: Person) -> None:
 
 def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
     """Return the live subscriptions that write to a destination or that it left, its own first."""
-    places = subscription_destinations.c
     key = str(destination)
     unsubscribed = select(suppressions).where(suppressions.c.destination == key)
     left_at = {row.subscription: row.since for row in conn.execute(unsubscribed)}
-    is_of_file = subscriptions.c.subscriber_id.is_(None)
+    columns = subscriptions.c
+    places = subscription_destinations.c
+    is_of_subscription = places.subscription_id == columns.id
+    is_in_use = places.state != DestinationState.DISABLED
+    is_live = columns.state != SubscriptionState.ENDED
+    is_of_file = columns.subscriber_id.is_(None)
     found = (
         select(subscriptions, places.is_joined)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(places.destination == key, places.state != DestinationState.DISABLED)
-        .where(subscriptions.c.state != SubscriptionState.ENDED)
-        .order_by(is_of_file, subscriptions.c.name)
+        .join(subscription_destinations, is_of_subscription)
+        .where(places.destination == key, is_in_use)
+        .where(is_live)
+        .order_by(is_of_file, columns.name)
     )
     memberships = []
     for row in conn.execute(found):
+        unsubscribed_at = left_at.get(EVERYTHING) or left_at.get(row.name)
         membership = Membership(
             id=row.id,
             name=row.name,
             title=row.title,
             origin=row.origin,
             is_joined=row.is_joined,
-            unsubscribed_at=left_at.get(EVERYTHING) or left_at.get(row.name),
+            unsubscribed_at=unsubscribed_at,
         )
         memberships.append(membership)
     return memberships
@@ -248,31 +257,28 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     is_theirs = places.subscription_id.in_(theirs)
     membership = update(subscription_destinations).where(places.destination == old, is_theirs)
     conn.execute(membership.values(destination=new))
-    # Unsubscribing in an old mail still works.
-    unsubscribe_links = update(tokens).where(
-        tokens.c.destination == old,
-        tokens.c.purpose == TokenPurpose.UNSUBSCRIBE,
-        tokens.c.subscription.in_(theirs.values()),
-    )
-    conn.execute(unsubscribe_links.values(destination=new))
+    _move_unsubscribe_links(conn, theirs.values(), old, new)
     for subscription_id in theirs:
         source = write_likes_source(subscription_id, old)
         liked = update(libraries).where(libraries.c.source == source)
         conn.execute(liked.values(source=write_likes_source(subscription_id, new)))
     end_links(conn, person.destination)
-    conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
-    is_left = suppressions.c.subscription.in_(theirs.values())
-    conn.execute(delete(suppressions).where(suppressions.c.destination == old, is_left))
+    remote_addresses = destination_addresses.c.destination == old
+    conn.execute(delete(destination_addresses).where(remote_addresses))
+    is_left_by_old = suppressions.c.destination == old
+    is_of_theirs = suppressions.c.subscription.in_(theirs.values())
+    conn.execute(delete(suppressions).where(is_left_by_old, is_of_theirs))
 
 
 def _load_names_of_theirs(conn: Connection, person: Person) -> dict[int, str]:
     """Return what follows a person to another address: their own subscription, and joined ones."""
+    columns = subscriptions.c
     places = subscription_destinations.c
     is_to_them = places.destination == str(person.destination)
     joined = select(places.subscription_id).where(is_to_them, places.is_joined)
-    is_own = subscriptions.c.origin == person.origin
-    is_joined = subscriptions.c.id.in_(joined)
-    theirs = select(subscriptions.c.id, subscriptions.c.name).where(or_(is_own, is_joined))
+    is_own = columns.origin == person.origin
+    is_joined = columns.id.in_(joined)
+    theirs = select(columns.id, columns.name).where(or_(is_own, is_joined))
     return {row.id: row.name for row in conn.execute(theirs)}
 
 
@@ -280,16 +286,26 @@ def _move_deliveries(
     conn: Connection, subscription_ids: Collection[int], old: str, new: str
 ) -> None:
     """Let what waits go to another address, and count what ended as sent there."""
-    of_theirs = select(digests.c.id).where(digests.c.subscription_id.in_(subscription_ids))
-    to_old = update(deliveries).where(
-        deliveries.c.destination == old, deliveries.c.digest_id.in_(of_theirs)
-    )
+    is_theirs = digests.c.subscription_id.in_(subscription_ids)
+    theirs = select(digests.c.id).where(is_theirs)
+    columns = deliveries.c
+    to_old = update(deliveries).where(columns.destination == old, columns.digest_id.in_(theirs))
     # The bytes of an earlier try name the old address.
     unwritten = {"destination": new, "body": None, "media_type": None}
-    waiting = to_old.where(deliveries.c.state == DeliveryState.READY)
+    waiting = to_old.where(columns.state == DeliveryState.READY)
     conn.execute(waiting.values(unwritten))
-    ended = to_old.where(deliveries.c.ended_at.is_not(None))
+    ended = to_old.where(columns.ended_at.is_not(None))
     conn.execute(ended.values(destination=new))
+
+
+def _move_unsubscribe_links(conn: Connection, names: Collection[str], old: str, new: str) -> None:
+    """Let unsubscribing in an old mail still work."""
+    columns = tokens.c
+    is_of_old = columns.destination == old
+    is_unsubscribing = columns.purpose == TokenPurpose.UNSUBSCRIBE
+    is_theirs = columns.subscription.in_(names)
+    links = update(tokens).where(is_of_old, is_unsubscribing, is_theirs)
+    conn.execute(links.values(destination=new))
 
 
 def end_links(conn: Connection, destination: Destination) -> None:
@@ -338,16 +354,23 @@ def delete_person(
     """
     destination = mail_to(address)
     end_links(conn, destination)
-    likes = select(libraries.c.source).where(is_liked_by(str(destination)))
-    liked = [read_likes_source(source) for source in conn.execute(likes).scalars()]
-    own = select(subscriptions.c.id).where(subscriptions.c.origin == write_origin(person_id))
-    is_of_likes = near_days.c.subscription_id.in_(liked)
-    is_of_own = near_days.c.subscription_id.in_(own)
-    conn.execute(delete(near_days).where(or_(is_of_likes, is_of_own)))
+    _delete_near_days(conn, destination, write_origin(person_id))
     for table, is_theirs in _list_theirs(address, person_id).items():
         conn.execute(delete(table).where(is_theirs))
     if not keep_suppressions:
-        conn.execute(delete(suppressions).where(suppressions.c.destination == str(destination)))
+        is_left = suppressions.c.destination == str(destination)
+        conn.execute(delete(suppressions).where(is_left))
+
+
+def _delete_near_days(conn: Connection, destination: Destination, origin: str) -> None:
+    """Delete how near papers were to what a person likes, and to their own libraries."""
+    likes = select(libraries.c.source).where(is_liked_by(str(destination)))
+    sources = conn.execute(likes).scalars()
+    liked = [read_likes_source(source) for source in sources]
+    is_own = subscriptions.c.origin == origin
+    own = select(subscriptions.c.id).where(is_own)
+    days_of = near_days.c.subscription_id
+    conn.execute(delete(near_days).where(or_(days_of.in_(liked), days_of.in_(own))))
 
 
 def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
@@ -355,40 +378,45 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
     key = str(mail_to(address))
     origin = write_origin(person_id)
     is_own = subscriptions.c.origin == origin
+    is_own_query = saved_queries.c.origin == origin
     own = select(subscriptions.c.id).where(is_own)
     own_names = select(subscriptions.c.name).where(is_own)
-    queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
-    revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
     own_digests = select(digests.c.id).where(digests.c.subscription_id.in_(own))
+    theirs: dict[Table, ColumnElement[bool]] = {}
+
     liked = select(libraries.c.id).where(is_liked_by(key))
-    is_sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(own_digests))
+    theirs[library_papers] = library_papers.c.library_id.in_(liked)
+    theirs[libraries] = is_liked_by(key)
+
+    is_in_own_digest = deliveries.c.digest_id.in_(own_digests)
+    is_sent = or_(deliveries.c.destination == key, is_in_own_digest)
     sent = select(deliveries.c.id).where(is_sent)
-    is_link = or_(
-        tokens.c.destination == key,
-        tokens.c.digest_id.in_(own_digests),
-        tokens.c.subscription.in_(own_names),
-    )
-    places = subscription_destinations.c
-    is_joined = and_(places.destination == key, places.is_joined)
-    is_reader = or_(places.subscription_id.in_(own), is_joined)
+    theirs[attempts] = attempts.c.delivery_id.in_(sent)
+    theirs[deliveries] = is_sent
+    theirs[matches] = matches.c.subscription_id.in_(own)
+
+    link = tokens.c
+    is_to_own_digest = link.digest_id.in_(own_digests)
+    is_to_own = link.subscription.in_(own_names)
+    theirs[tokens] = or_(link.destination == key, is_to_own_digest, is_to_own)
+    theirs[digests] = digests.c.id.in_(own_digests)
+
+    place = subscription_destinations.c
+    is_joined = and_(place.destination == key, place.is_joined)
+    theirs[subscription_queries] = subscription_queries.c.subscription_id.in_(own)
+    theirs[subscription_destinations] = or_(place.subscription_id.in_(own), is_joined)
+    theirs[subscriptions] = is_own
+
+    queries = select(saved_queries.c.id).where(is_own_query)
+    is_own_revision = query_revisions.c.query_id.in_(queries)
+    revisions = select(query_revisions.c.id).where(is_own_revision)
+    theirs[query_matches] = query_matches.c.revision_id.in_(revisions)
+    theirs[query_revisions] = is_own_revision
+    theirs[saved_queries] = is_own_query
+
     names_address = signups.c.choices.contains(f'"{address}"', autoescape=True)
-    is_request = or_(signups.c.address == address, names_address)
-    return {
-        library_papers: library_papers.c.library_id.in_(liked),
-        libraries: is_liked_by(key),
-        attempts: attempts.c.delivery_id.in_(sent),
-        deliveries: is_sent,
-        matches: matches.c.subscription_id.in_(own),
-        tokens: is_link,
-        digests: digests.c.id.in_(own_digests),
-        subscription_queries: subscription_queries.c.subscription_id.in_(own),
-        subscription_destinations: is_reader,
-        subscriptions: is_own,
-        query_matches: query_matches.c.revision_id.in_(revisions),
-        query_revisions: query_revisions.c.query_id.in_(queries),
-        saved_queries: saved_queries.c.origin == origin,
-        signups: is_request,
-        destination_addresses: destination_addresses.c.destination == key,
-        consents: consents.c.subscriber_id == person_id,
-        subscribers: subscribers.c.id == person_id,
-    }
+    theirs[signups] = or_(signups.c.address == address, names_address)
+    theirs[destination_addresses] = destination_addresses.c.destination == key
+    theirs[consents] = consents.c.subscriber_id == person_id
+    theirs[subscribers] = subscribers.c.id == person_id
+    return theirs
