@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 
@@ -147,7 +147,8 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     said = describe_rate(total, announcements, len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
-        said += f" (most on {write_day(best, span.dates[-1])}: {counts[best]:,})"
+        best_day = write_day(best, span.dates[-1])
+        said += f" (most on {best_day}: {counts[best]:,})"
     so_far = sum(counts[day] for day in span.begun)
     if so_far:
         said += f"; on the days since, {so_far:,} more so far"
@@ -359,10 +360,10 @@ class QueryReading:
     arxiv: str
     notes: tuple[Note, ...]
     subscriptions: tuple[str, ...]
-    volume: str | None
-    span: DaySpan | None
-    checked_at: datetime | None
-    papers: tuple[DigestEntry, ...]
+    volume: str | None = None
+    span: DaySpan | None = None
+    checked_at: datetime | None = None
+    papers: tuple[DigestEntry, ...] = ()
 
 
 def read_query(
@@ -376,12 +377,7 @@ def read_query(
 ) -> QueryReading:
     """Say how a query is read, and what it brought of what is stored."""
     followers = [one.name for one in subscriptions if name in one.queries]
-    entries = []
-    for paper in found.papers[:limit] if found else ():
-        reasons = find_reasons(query, paper)
-        entry = DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
-        entries.append(entry)
-    return QueryReading(
+    reading = QueryReading(
         here=here,
         name=name,
         query=query.text,
@@ -391,9 +387,19 @@ def read_query(
         arxiv=to_arxiv(query),
         notes=query.notes,
         subscriptions=tuple(followers),
-        volume=describe_volume(found.span, found.papers) if found else None,
-        span=found.span if found else None,
-        checked_at=found.checked_at if found else None,
+    )
+    if found is None:
+        return reading
+    entries = []
+    for paper in found.papers[:limit]:
+        reasons = find_reasons(query, paper)
+        entry = DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
+        entries.append(entry)
+    return replace(
+        reading,
+        volume=describe_volume(found.span, found.papers),
+        span=found.span,
+        checked_at=found.checked_at,
         papers=tuple(entries),
     )
 

@@ -341,11 +341,13 @@ class PaperSnapshot:
         return matched
 
     def _select(self, found: Collection[int], first: date) -> list[int]:
+        kept = self.kept
+        size = len(kept)
         selected = []
         for number in sorted(found):
-            if number >= len(self.kept):
+            if number >= size:
                 break  # papers as they were before they were cross-listed
-            one = self.kept[number]
+            one = kept[number]
             if one.day >= first and one.before not in found:
                 selected.append(number)
         return selected
