@@ -16,11 +16,11 @@ from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
+from digest.inspect.schedule import find_other_schedule
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
     find_mistakes,
-    find_other_schedule,
     find_stuck,
     is_said,
     join_causes,

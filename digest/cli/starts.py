@@ -24,7 +24,7 @@ from digest.config.settings import INCOMING, WEBHOOK
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.findings import list_secrets
-from digest.inspect.status import WORKFLOW, plan_schedule
+from digest.inspect.schedule import WORKFLOW, plan_schedule
 from digest.model.clock import Clock
 from digest.model.destinations import DestinationKind
 from digest.model.errors import UsageError

@@ -13,8 +13,8 @@ from datetime import datetime
 from http import HTTPStatus
 
 from digest.config import Config
+from digest.inspect.alarm_facts import load_alarms
 from digest.inspect.alarms import can_send_heartbeat
-from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.clock import write_with_zone
 from digest.model.destinations import Destination

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import Config, load_config
-from digest.inspect.status import load_alarms
+from digest.inspect.alarm_facts import load_alarms
 from digest.model.announcements import announcement_moment
 from digest.store import Store
 from digest.store.queries import sync_queries
