@@ -50,7 +50,8 @@ class TemplateEntry:
 
     Attributes:
         name: its path below the folder, such as `email/digest.html`.
-        purpose: what it is for, in a few words; "" for one of the operator's that Digest does not know.
+        purpose: what it is for, in a few words; "" for one of the operator's that Digest does not
+            know.
         is_own: it is the operator's, in place of a shipped one or beside them.
     """
 

@@ -1,10 +1,10 @@
 """What each template sees: a frozen dataclass, whose fields are the names that the template may use.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
-Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack), `|starred` (plain
-Unicode) and `|styled` (terminal).
-Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
-`cut_line(text, columns, lines)`. HTML templates have `read_style(name)` and `read_script(name)`.
+Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack),
+`|starred` (plain Unicode) and `|styled` (terminal). Slack's templates have `link(url, label)`. The
+terminal's have `link(url, text)`, `styled(text, style)` and `cut_line(text, columns, lines)`. HTML
+templates have `read_style(name)` and `read_script(name)`.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class MailContext(DigestContext):
     """`email/subject.txt`, `email/text.txt`, `email/digest.html`: the mail's subject, and its parts.
 
     Attributes:
-        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or `.txt` of them;
-            none for the subject.
+        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or
+            `.txt` of them; none for the subject.
         top_title: the first paper's title, shortened for the subject; "" on a quiet day.
     """
 
@@ -67,11 +67,12 @@ class MailPaperContext:
     """`email/paper.html`, `email/title.html`, and `.txt` of them: one paper of the mail.
 
     Attributes:
-        paper: the paper, without its number, which another digest may not share. A link to `#paper` leads to its
-            place on the digest's page, or to arXiv if there is none.
-        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, the
-            authors' comment is shown, too.
-        letters: how many letters of a title there is room for, without names; 0 for the whole title, with names.
+        paper: the paper, without its number, which another digest may not share. A link to `#paper`
+            leads to its place on the digest's page, or to arXiv if there is none.
+        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is
+            `full`, the authors' comment is shown, too.
+        letters: how many letters of a title there is room for, without names; 0 for the whole
+            title, with names.
     """
 
     paper: PaperView
@@ -171,8 +172,8 @@ class MissedContext:
         without_text: of how many of these nothing but an id is known.
         unasked: for how many of these the next call asks arXiv.
         troubles: what could not be read of it.
-        papers: the nearest. `paper.entry.near` is the title of the library's nearest, `paper.why_first` the words
-            that they share.
+        papers: the nearest. `paper.entry.near` is the title of the library's nearest,
+            `paper.why_first` the words that they share.
     """
 
     library: str
@@ -377,7 +378,8 @@ class UnsubscribeContext(WebContext):
         address: the mail address its digests go to, masked; "" if the page may not tell.
         is_back: the reader unsubscribed, and that was undone just now.
         is_earlier: the reader unsubscribed before, and the link is only opened again.
-        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" if it can't.
+        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" if it
+            can't.
     """
 
     title: str
@@ -435,7 +437,8 @@ class ConfirmContext(WebContext):
 
     Attributes:
         address: whose it is, masked.
-        coming: what the person gets: title, days and hour, and when the next digest is expected, "" for not known.
+        coming: what the person gets: title, days and hour, and when the next digest is expected, ""
+            for not known.
         queries: how many saved queries were asked for.
         is_move: digests go to this address instead of another one.
         preferences: where the person changes all this.
@@ -474,16 +477,17 @@ class PreferencesContext(PersonContext):
     """`web/preferences.html`: what comes to one person, and the forms that change it.
 
     Attributes:
-        memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
-            title, what comes of it in sentences, whether it is their own, and what its button does: `unsubscribe`,
-            `undo` or "" for none.
-        choices: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`),
-            `kinds`, `abstracts`, `has_feed`; None if they have none.
+        memberships: each subscription that writes to them or that they left: its name (`*` for all
+            of them), its title, what comes of it in sentences, whether it is their own, and what
+            its button does: `unsubscribe`, `undo` or "" for none.
+        choices: what they want of their own subscription: `queries` (each with `name`, `text` and
+            `is_on`), `kinds`, `abstracts`, `has_feed`; None if they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
-        likes: of each subscription that nobody else reads: its name, its title, the address of `web/likes.html`
-            for its last digest ("" before the first one), and the papers of which they want more or less, the
-            last one first: the id of each, `more` or `less`, and its title.
+        likes: of each subscription that nobody else reads: its name, its title, the address of
+            `web/likes.html` for its last digest ("" before the first one), and the papers of which
+            they want more or less, the last one first: the id of each, `more` or `less`, and its
+            title.
         is_paused: their own subscription sends nothing for now.
         until: the day up to which it was to be paused, as typed.
         may_add: they may have a first saved query of their own.
@@ -639,7 +643,8 @@ class WorkflowContext:
         schedule: when it starts: cron's five fields, and the zone of each.
         in_utc: the same where no zone can be named; nothing if it is the same.
         requirement: where Digest is installed from, as pip takes it.
-        secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
+        secrets: the variables that no file of the repository may hold, and their values as a shell
+            reads them.
         is_site: it publishes the folder `site` on GitHub Pages.
         has_history: there is a database, which knows what was sent.
         ignored: files with secrets that digest.toml names, as `.gitignore` writes them.

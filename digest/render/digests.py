@@ -1,7 +1,8 @@
 """Shows a digest as a whole: its words, what was checked, its groups, and what it leaves out.
 
-What was checked is said in the same sentence in every medium. A digest without papers says which of three things
-happened: the check was complete and nothing matched, it is not complete yet, or it failed.
+What was checked is said in the same sentence in every medium. A digest without papers says which of
+three things happened: the check was complete and nothing matched, it is not complete yet, or it
+failed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class CoverageView:
 
     Attributes:
         state: see `CoverageState`.
-        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug were checked`.
+        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug
+            were checked`.
     """
 
     state: CoverageState
@@ -84,7 +86,8 @@ class DigestView:
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
         kinds: `8 new, 1 replaced`; "" if there are none, and of papers that were known before.
-        introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
+        introduction: what a reader should know first (a first digest, a quiet day, a failure); ""
+            mostly.
         is_first_digest: it holds recent papers of a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
@@ -133,7 +136,8 @@ class RestView:
         count: how many papers.
         url: the page that shows all of them, "" if there is none.
         papers: all of them if there is no page, so that a text can list their titles; () otherwise.
-        parts: what they are, if they are of several categories or saved queries: `cs.LG 40 · stat.ML 12`.
+        parts: what they are, if they are of several categories or saved queries: `cs.LG 40 ·
+            stat.ML 12`.
     """
 
     count: int = 0
@@ -458,8 +462,8 @@ def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is the
-    day of its slot, or the one on which it was planned.
+    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is
+    the day of its slot, or the one on which it was planned.
     """
     coverage = digest.coverage
     since, last = coverage.since, coverage.announcement

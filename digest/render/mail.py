@@ -57,7 +57,8 @@ class MailText:
 class Fit:
     """What is shown: how many papers, and how much of each abstract.
 
-    `letters`: how many letters of a title without an abstract, and no names; 0 for the whole title and names.
+    `letters`: how many letters of a title without an abstract, and no names; 0 for the whole title
+        and names.
     """
 
     papers: int
@@ -179,8 +180,9 @@ class _Frame:
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
 
-        If there is no room for all whole abstracts, the papers are shown as planned. If that is still too much,
-        long digests lose names and the ends of long titles. Then the last papers are left out.
+        If there is no room for all whole abstracts, the papers are shown as planned. If that is
+        still too much, long digests lose names and the ends of long titles. Then the last papers
+        are left out.
         """
         render = cache(self._render_html)
 

@@ -43,8 +43,8 @@ _SIGNATURE = "-- "
 class _AsWritten(EmailPolicy):
     """Sends each field as it is written.
 
-    Python's own policy encodes a long `List-Unsubscribe`, which no mail program reads then. It also decodes what
-    looks like an encoded word, so that a title could become a field of its own.
+    Python's own policy encodes a long `List-Unsubscribe`, which no mail program reads then. It also
+    decodes what looks like an encoded word, so that a title could become a field of its own.
     """
 
     def header_store_parse(self, name: str, value: str) -> tuple[str, str]:
@@ -62,7 +62,8 @@ def write_mail(fields: list[tuple[str, str]], key: str, plain: str, html: str = 
 
     `key`: unique to the message; names the boundary between the parts.
 
-    Raise `ConfigurationError`: a value is not ASCII, holds a line end that does not fold, or is too long.
+    Raise `ConfigurationError`: a value is not ASCII, holds a line end that does not fold, or is too
+    long.
     """
     message = EmailMessage(policy=_POLICY)
     for name, value in fields:
@@ -111,8 +112,8 @@ def write_uris(*uris: str) -> str:
 def write_feedback_id(occasion: str, domain: str) -> str:
     """Write `scheduled:digest:examplecom`, by which Gmail tells a sender how many of which mails were called spam.
 
-    The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it is a
-    reader's own.
+    The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it
+    is a reader's own.
     """
     letters = _NO_LETTERS.sub("", domain.lower())
     sender = letters if len(letters) >= _SHORTEST_SENDER_ID else f"{letters}digest"
@@ -178,7 +179,8 @@ def _break_line(line: str, width: int) -> list[str]:
         return [line]
     parts: list[str] = []
     for word in line.split(" "):
-        # A text without blanks, such as a title in Chinese, is too long for any line: its number stays with it.
+        # A text without blanks, such as a title in Chinese, is too long for any line: its number
+        # stays with it.
         is_hopeless = len(word) > width and bool(parts) and len(parts[-1]) < _SHORT_BEGINNING
         if parts and (is_hopeless or len(parts[-1]) + 1 + len(word) <= width):
             parts[-1] += f" {word}"

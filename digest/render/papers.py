@@ -304,8 +304,9 @@ class PaperView:
     def change(self) -> str:
         """What changed since the reader saw it, in a line or two: `v2: corrected Fig. 3; abstract +22 words`.
 
-        Of a minor change it is what goes into brackets; of a withdrawn paper the reason. Of others it says what is
-        not simply new: `cross-listed into cs.PF`, `first time here (v2)`, `replaced on …`; "" mostly.
+        Of a minor change it is what goes into brackets; of a withdrawn paper the reason. Of others
+        it says what is not simply new: `cross-listed into cs.PF`, `first time here (v2)`, `replaced
+        on …`; "" mostly.
         """
         entry, sequel, is_brief = self.entry, self.entry.sequel, self.form is Form.TITLE
         on = f" on {write_day(sequel.day, entry.announced)}" if sequel else ""

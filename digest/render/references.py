@@ -158,7 +158,8 @@ def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
     plain = (
         f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
     )
-    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown command are not.
+    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown
+    # command are not.
     escapes = (
         _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
     )

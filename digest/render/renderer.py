@@ -67,7 +67,8 @@ _SLACK_ALARM = "slack/alarm.txt"
 class Renderer:
     """Renders digests and feeds for every medium. Safe to share between threads.
 
-    `folders`: the operator's template folders, first come first served; the shipped one is always last.
+    `folders`: the operator's template folders, first come first served; the shipped one is always
+        last.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
@@ -93,7 +94,8 @@ class Renderer:
     ) -> Message:
         """Render one part for the delivery's destination.
 
-        Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent there.
+        Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent
+        there.
         """
         destination = delivery.destination
         match destination.kind:

@@ -149,10 +149,11 @@ class RevisionView:
     """What changed in one part of a paper.
 
     Attributes:
-        name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`, `DOI`,
-            `abstract`, `categories`.
+        name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`,
+            `DOI`, `abstract`, `categories`.
         summary: it in a few words: `title was “…”`, `abstract +22 words`.
-        pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come ("come").
+        pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come
+            ("come").
     """
 
     name: str

@@ -1,9 +1,10 @@
 """Chooses what is shown of an abstract: its best sentence or two, cut between words if they are long.
 
-Each sentence has a score, the sum of the `WEIGHTS` of its signals, such as "we find" or a number. The weights
-were fitted on sentences that readers judged: `python -m tests.bench.sentences --fit FILE` prints them anew.
-A match is one more signal. Its weight is set by hand, as the readers knew no query. It is small: in real digests,
-a sentence chosen for its matched word was wrong more often than right.
+Each sentence has a score, the sum of the `WEIGHTS` of its signals, such as "we find" or a number.
+The weights were fitted on sentences that readers judged: `python -m tests.bench.sentences --fit
+FILE` prints them anew. A match is one more signal. Its weight is set by hand, as the readers knew
+no query. It is small: in real digests, a sentence chosen for its matched word was wrong more often
+than right.
 """
 
 from __future__ import annotations
@@ -217,7 +218,8 @@ def choose_snippet(
 
     Args:
         spans_of_reasons: for each reason to match, its places in the raw abstract.
-        sentences: how many may be shown, 1 or 2, in the abstract's order; the second only if it adds something.
+        sentences: how many may be shown, 1 or 2, in the abstract's order; the second only if it
+            adds something.
         limit: how many characters each of them may have, ellipses included.
     """
     spans = tuple(sorted({one for spans in spans_of_reasons for one in spans}))

@@ -1,13 +1,14 @@
 """Divides a digest into Slack messages: the first titles to the channel, the papers to its thread.
 
-A thread has three messages at most. If they have no room for all papers with their sentences, the thread goes on
-from the titles in the channel with further titles. What has no room even so is counted and linked.
+A thread has three messages at most. If they have no room for all papers with their sentences, the
+thread goes on from the titles in the channel with further titles. What has no room even so is
+counted and linked.
 
-An incoming webhook knows no thread. It gets the channel's message alone, which then counts and links the papers
-whose titles it does not list.
+An incoming webhook knows no thread. It gets the channel's message alone, which then counts and
+links the papers whose titles it does not list.
 
-The digest and the templates alone decide how many parts there are and what is in each. So a part means the same
-on every attempt.
+The digest and the templates alone decide how many parts there are and what is in each. So a part
+means the same on every attempt.
 """
 
 from __future__ import annotations
@@ -110,9 +111,9 @@ class SlackParts:
     def _shares(self) -> tuple[Share, ...]:
         """Which papers are in the message in the channel, and in each of its thread.
 
-        All in the thread have one form: the fullest for which three messages have room, else titles.
-        Each message is as full as Slack's limits allow. If Slack refuses one all the same, it is rendered with
-        fewer papers, and counts and links the others.
+        All in the thread have one form: the fullest for which three messages have room, else
+        titles. Each message is as full as Slack's limits allow. If Slack refuses one all the same,
+        it is rendered with fewer papers, and counts and links the others.
         """
         top = Share(0, 0, min(MOST_TITLES, self._digest.shown))
         self._write_top(top, Links(), top.shown)  # a fault in it is found before anything is frozen
@@ -226,8 +227,9 @@ def compile_blocks(rendered: str) -> Compiled:
         > text              a context line, small and grey (neighbouring lines are one block)
         anything else       a section
 
-    Only what the template itself writes at the start of a line counts: marks enclose values, so a paper
-    called "# one" or "---" stays a paragraph. Source: https://docs.slack.dev/reference/block-kit/blocks
+    Only what the template itself writes at the start of a line counts: marks enclose values, so a
+    paper called "# one" or "---" stays a paragraph. Source:
+    https://docs.slack.dev/reference/block-kit/blocks
     """
     fallback: list[str] = []
     blocks: list[Block] = []

@@ -1,8 +1,9 @@
 """Finds templates and renders them with Jinja, each escaped as its medium needs.
 
-A template's folder and suffix decide how it is escaped, by explicit lists: Jinja's own choice leaves `*.html.j2`
-and `*.atom` unescaped. A name that means nothing is an error. The operator's files come before the shipped ones,
-one by one. `default:email/digest.html` is always the shipped file, so a template can extend the one it replaces.
+A template's folder and suffix decide how it is escaped, by explicit lists: Jinja's own choice
+leaves `*.html.j2` and `*.atom` unescaped. A name that means nothing is an error. The operator's
+files come before the shipped ones, one by one. `default:email/digest.html` is always the shipped
+file, so a template can extend the one it replaces.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Lays text out for a terminal: the same lines for the same width, with colour or with [brackets].
 
-A template writes logical lines. A tab parts a title from what is said about it, and both take two lines at most.
-Other long lines are broken under their own beginning, as wide as a terminal shows them (CJK letters take two
-columns).
+A template writes logical lines. A tab parts a title from what is said about it, and both take two
+lines at most. Other long lines are broken under their own beginning, as wide as a terminal shows
+them (CJK letters take two columns).
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
 def lay_out(line: str, width: int) -> list[str]:
     """Lay one logical line out within `width` columns.
 
-    What follows a tab gets a line of its own, or the rest of the second line if the title takes two.
-    Its first part, up to " · ", is never cut.
+    What follows a tab gets a line of its own, or the rest of the second line if the title takes
+    two. Its first part, up to " · ", is never cut.
     """
     title, _, about = line.partition("\t")
     title, about = title.rstrip(" "), about.strip(" ")

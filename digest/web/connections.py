@@ -1,7 +1,8 @@
 """Limits how many connections are open and how many searches run at once, and ends heads without an end.
 
-Without these limits clients stop the work. Their sockets take the descriptors that mails and posts need, and
-a head without an end takes the memory. A proxy in front does the rest: it waits for slow clients.
+Without these limits clients stop the work. Their sockets take the descriptors that mails and posts
+need, and a head without an end takes the memory. A proxy in front does the rest: it waits for slow
+clients.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Connection(H11Protocol):
 class Searches:
     """Searches through papers, at work or waiting. They belong to the server's event loop.
 
-    They have threads of their own, so that no other page waits for them. Those that wait have no thread.
+    They have threads of their own, so that no other page waits for them. Those that wait have no
+    thread.
     """
 
     def __init__(self) -> None:

@@ -94,8 +94,8 @@ class Shell:
     """What endpoints share.
 
     Attributes:
-        render_digest: returns the page of a digest, by its number, with links, and with titles of its reader's
-            library if nobody else reads it; the last ones are kept.
+        render_digest: returns the page of a digest, by its number, with links, and with titles of
+            its reader's library if nobody else reads it; the last ones are kept.
         pulse: signs of life of the jobs; None if this process has none.
         secret: returns what the installation's tokens are derived from.
     """
@@ -217,8 +217,8 @@ def show_readiness(request: Request) -> Response:
 def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
     """Make what answers `/metrics` in Prometheus' text format, and nothing else: at an address of its own.
 
-    Behind a proxy of the same machine everybody seems to ask from there, so no page of the public address can
-    say who may know.
+    Behind a proxy of the same machine everybody seems to ask from there, so no page of the public
+    address can say who may know.
     """
 
     def show_metrics(_request: Request) -> Response:
@@ -260,8 +260,8 @@ def ask_to_unsubscribe(request: Request) -> Response:
 def confirm_unsubscribe(request: Request) -> Response:
     """Leave, or undo that: nothing more is sent, or is sent again, from this answer on.
 
-    A mail program's one click needs nothing but the address, and learns nothing of it. All else has to come from
-    the page there.
+    A mail program's one click needs nothing but the address, and learns nothing of it. All else has
+    to come from the page there.
     """
     shell, token = shell_of(request), request.path_params["token"]
     is_click = is_one_click(request)

@@ -1,7 +1,8 @@
 """Reads forms, and says whether a page of ours sent them.
 
-A form of a page carries a token that is bound to the address it is sent to and to the day. The secret that it
-is made from never leaves the server, so no other site can write such a form (cross-site request forgery).
+A form of a page carries a token that is bound to the address it is sent to and to the day. The
+secret that it is made from never leaves the server, so no other site can write such a form
+(cross-site request forgery).
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 def write_headers(style: str) -> dict[str, str]:
     """Return the headers of every answer that does not say otherwise; `style` allows the pages' own style.
 
-    With a stricter policy for referrers, browsers would not say either where a form of ours comes from.
+    With a stricter policy for referrers, browsers would not say either where a form of ours comes
+    from.
     """
     policy = (
         f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -184,7 +185,8 @@ def name_path(path: str) -> str:
 def name_network(request: Request, config: Config) -> str:
     """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" if that is unknown.
 
-    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
+    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of
+    ours itself.
     """
     peer = _read_address(request.client.host if request.client else "")
     trusted = {_read_address(text) for text in config.web.trusted_proxies}

@@ -1,6 +1,7 @@
 """What comes to one person, when, and in which order: the page that every mail to them links to.
 
-A forwarded mail has the link, too: whatever must not be given away with it is in `digest.web.private`.
+A forwarded mail has the link, too: whatever must not be given away with it is in
+`digest.web.private`.
 """
 
 from __future__ import annotations

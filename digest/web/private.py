@@ -1,8 +1,8 @@
 """What a forwarded mail must not give away: all that is stored of a person, their address, their feed's address.
 
-A link that they asked for opens it, once. The page carries a key, which each of its forms sends back: until when
-it holds, and a MAC that binds this to the person and their address. So nothing of it is kept, and it is worth
-nothing once they move or are erased.
+A link that they asked for opens it, once. The page carries a key, which each of its forms sends
+back: until when it holds, and a MAC that binds this to the person and their address. So nothing of
+it is kept, and it is worth nothing once they move or are erased.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ _WAITING = 128
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
-    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own. Only requests
-    that wait for a feed, or for the turn of a search, wait without a thread.
+    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own.
+    Only requests that wait for a feed, or for the turn of a search, wait without a thread.
     """
     web = site.config.web
     made, headers = (
@@ -64,7 +64,8 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
         },
         lifespan=_live,
     )
-    # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
+    # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058
+    # §3.1).
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))

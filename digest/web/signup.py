@@ -1,6 +1,7 @@
 """The first page: tries a query, takes an address, and does what the buttons of mailed links say.
 
-Known and unknown addresses are answered alike: both have one row stored, and mails are made elsewhere.
+Known and unknown addresses are answered alike: both have one row stored, and mails are made
+elsewhere.
 """
 
 from __future__ import annotations
