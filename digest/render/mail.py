@@ -47,7 +47,7 @@ _KEPT = 512
 
 @dataclass(frozen=True, slots=True)
 class MailText:
-    """What a mail says: its subject in one line, its plain part, already flowed, and its HTML part."""
+    """What a mail says: its subject in one line, its plain part, already flowed, and its HTML."""
 
     subject: str
     plain: str
@@ -71,7 +71,7 @@ class Fit:
 class RenderedPaper:
     """A paper as the HTML part and as the text part of a mail show it."""
 
-    html: Markup
+    html: str
     text: str
 
 
@@ -97,7 +97,7 @@ class MailPapers:
         name = "title" if paper.form is Form.TITLE else "paper"
         html = self.templates.render(f"email/{name}.html", context)
         text = self.templates.render(f"email/{name}.txt", context)
-        return RenderedPaper(Markup(html.strip()), text.strip("\n"))  # noqa: S704 - the same
+        return RenderedPaper(html.strip(), text.strip("\n"))
 
 
 @dataclass(frozen=True, slots=True)
