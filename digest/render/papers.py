@@ -109,10 +109,7 @@ class PaperView:
 
     @property
     def near(self) -> str:
-        """What it is near to, `like “Title”`.
-
-        "" for nothing, or if the dot or `why_first` says it.
-        """
+        """What it is near to, `like “Title”`; "" if nothing, or said by the dot or `why_first`."""
         is_said = self.why_first or self.entry.near == self.dot
         return "" if is_said else self.entry.near
 
@@ -162,10 +159,7 @@ class PaperView:
 
     @cached_property
     def categories(self) -> str:
-        """The primary category, cross-lists that a query asked for, and how many more.
-
-        Such as `quant-ph +2`.
-        """
+        """The primary category, those that a query asked for, how many more: `quant-ph +2`."""
         all_names = self.entry.paper.categories
         met = find_matched(self.entry, Field.CATEGORIES)
         names = [name for at, name in enumerate(all_names) if at == 0 or at in met]
@@ -177,19 +171,13 @@ class PaperView:
 
     @cached_property
     def place(self) -> str:
-        """The journal or conference in plain Unicode: `accepted at PRB`.
-
-        "" if unknown or said by `why_first`.
-        """
+        """The journal or conference, `accepted at PRB`; "" if unknown or said by `why_first`."""
         place = show_plain(find_place(self.entry.paper))
         return "" if place in self.why_first else place
 
     @property
     def short_place(self) -> str:
-        """`place` in at most 40 characters, without volume and page.
-
-        Such as `accepted at PRB` or `Phys. Rev. B`.
-        """
+        """`place` in 40 characters, without volume and page: `accepted at PRB`, `Phys. Rev. B`."""
         place = self.place
         journal = place.removeprefix("published in ")
         if journal != place:
@@ -198,10 +186,7 @@ class PaperView:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """What there is to open beside the PDF, each with `label` and `url`.
-
-        The labels: HTML, Code, Data, Project page.
-        """
+        """What to open beside the PDF, by `label` and `url`: HTML, Code, Data, Project page."""
         return find_links(self.entry.paper)
 
     @property
@@ -241,10 +226,7 @@ class PaperView:
 
     @cached_property
     def last_names(self) -> str:
-        """The authors' last names: the first's, the last's, and those that a query asked for.
-
-        Such as `Piani`, `Chubb & Flammia` or `Kim … Waks (4)`.
-        """
+        """The last names, `Chubb & Flammia`, `Kim … Waks (4)`, and those a query asked for."""
         authors = self.entry.paper.authors
         total = len(authors)
         met = sorted(find_matched(self.entry, Field.AUTHORS))[:_MOST_MATCHED]
@@ -269,10 +251,7 @@ class PaperView:
 
     @property
     def snippet(self) -> str:
-        """What is shown of the abstract in plain Unicode.
-
-        It is a sentence of at most 200 characters, or two.
-        """
+        """What is shown of the abstract in plain Unicode: a sentence, or two, of 200 characters."""
         return "".join(segment.text for segment in self.snippet_parts)
 
     def style_snippet(self, columns: int) -> str:
@@ -288,10 +267,7 @@ class PaperView:
 
     @cached_property
     def queries(self) -> str:
-        """Names of the saved queries that matched: `perf, gpu`.
-
-        Under a query's heading those of the others: `also gpu`.
-        """
+        """The saved queries that matched, `perf, gpu`; below one's heading others, `also gpu`."""
         if self.is_of_one_query:
             return ""
         others = [name for name in self.entry.queries if name != self.under]
@@ -348,11 +324,11 @@ class PaperView:
 
     @cached_property
     def change(self) -> str:
-        """What changed since the reader saw it, in a line or two.
+        """What changed since the reader saw it: `v2: corrected Fig. 3; abstract +22 words`.
 
-        Such as `v2: corrected Fig. 3; abstract +22 words`. Of a minor change it is what goes into
-        brackets; of a withdrawn paper the reason. Of others it says what is not simply new:
-        `cross-listed into cs.PF`, `first time here (v2)`, `replaced on …`; "" mostly.
+        Of a minor change it is what goes into brackets; of a withdrawn paper the reason. Of others
+        it says what is not simply new: `cross-listed into cs.PF`, `first time here (v2)`,
+        `replaced on …`; "" mostly.
         """
         if self.entry.is_withdrawn:
             return self._say_withdrawal()

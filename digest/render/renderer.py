@@ -185,19 +185,19 @@ class Renderer:
         `key` names it: a repetition has the same. `channel` is what Slack calls the destination.
         """
         name = f"alarm-{key}"
-        match destination.traits.medium:
-            case Medium.EVENT:
-                body = write_alarm_event(context, key, identity.date)
-                return Message(_JSON, body, key, f"{name}.json")
-            case Medium.SLACK:
-                compiled = compile_blocks(self.templates.render(_SLACK_ALARM, context))
-                payload = make_payload(_SLACK_ALARM, compiled)
-                if not destination.traits.is_named:
-                    payload = address_payload(payload, channel, key, {"alarm": key})
-                return Message(_JSON, encode_payload(payload), key, f"{name}.json")
+        medium = destination.traits.medium
+        if medium is Medium.EVENT:
+            body = write_alarm_event(context, key, identity.date)
+            return Message(_JSON, body, key, f"{name}.json")
+        if medium is Medium.SLACK:
+            compiled = compile_blocks(self.templates.render(_SLACK_ALARM, context))
+            payload = make_payload(_SLACK_ALARM, compiled)
+            if not destination.traits.is_named:
+                payload = address_payload(payload, channel, key, {"alarm": key})
+            return Message(_JSON, encode_payload(payload), key, f"{name}.json")
         rendered = self.templates.render("email/alarm.txt", context).strip()
         subject, _, text = clean_markup(rendered).partition("\n")
-        if destination.traits.medium is Medium.MAIL:
+        if medium is Medium.MAIL:
             fields = write_head(identity, identity.from_name, destination.address, subject, key)
             return _write_plain_mail(fields, text, key, f"{name}.eml")
         body = f"{clean_text(subject)}\n\n{text.strip()}\n".encode()

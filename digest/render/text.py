@@ -1,4 +1,7 @@
-"""Makes text by strangers fit to show: cut, read from TeX, escaped for each medium. Writes dates, too."""
+"""Makes text by strangers fit to show: cut, read from TeX, escaped for each medium.
+
+It writes dates, too.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,18 @@ Spans = tuple[tuple[int, int], ...]
 """Places of a raw text, as code points from the first to after the last."""
 
 _LEAST_KEPT = 0.6
-"""A text is cut between words if that keeps this share of what is allowed; within a word otherwise."""
+"""A text is cut between words if that keeps this share of what is allowed; else within a word."""
 
 _KEPT_LOWER = ("arXiv",)
 _KEPT_TEXTS = 1_024
-"""Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
+"""Reading TeX costs most of rendering, and one paper is shown in several media to many readers."""
 
 VALUE_START = "\x02"
 VALUE_END = "\x03"
-"""They enclose each value in a Slack template. Cleaned text holds no control character, so none can be forged."""
+"""They enclose each value in a Slack template.
+
+Cleaned text holds no control character, so none can be forged.
+"""
 
 _TILDE = "\u223c"
 _COLON = "\u2236"
@@ -39,7 +45,7 @@ _LEFT = "\u2039"
 _RIGHT = "\u203a"
 """Signs that look like the ASCII ones."""
 _LOOK_ALIKES = str.maketrans({"*": "∗", "`": "ˋ", "~": _TILDE})
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
 _EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _BROADCAST = re.compile(r"@(?=here|channel|everyone)", re.IGNORECASE)
 _EMOJI = re.compile(r":([a-z0-9_+'-]+(?:::skin-tone-[2-6])?):", re.IGNORECASE)
@@ -192,7 +198,8 @@ def escape_text(text: str) -> str:
     shown = _EDGE_UNDERSCORE.sub("ˍ", shown)
     shown = _BROADCAST.sub(_AT, shown)
     shown = _EMOJI.sub(rf"{_COLON}\1{_COLON}", shown)
-    return shown.translate(_ENTITIES)
+    shown = shown.replace("&", "&amp;")
+    return shown.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def link(url: str, label: str) -> Mrkdwn:
