@@ -28,6 +28,7 @@ from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.people import OwnQuery, SignupRequest
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.render.digests import DigestView, view_digest, view_papers
+from digest.render.pages import MembershipView
 from digest.render.papers import PaperView
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
@@ -244,9 +245,9 @@ _KNOWN: dict[object, list[Any]] = {
     SignupRequest: [
         SignupRequest((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))
     ],
-    tuple[str, str, str, bool, str]: [
-        ("p-0", "x", "x", True, "unsubscribe"),
-        ("team", "<i>", "x", False, "undo"),
+    MembershipView: [
+        MembershipView("p-0", "x", "x", is_own=True, button="unsubscribe"),
+        MembershipView("team", "<i>", "x", is_own=False, button="undo"),
     ],
     Mapping[str, Sequence[str]]: [
         dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))

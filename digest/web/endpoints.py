@@ -29,7 +29,8 @@ from digest.people.unsubscription import (
 )
 from digest.plan.links import make_refs_url
 from digest.render import Renderer, references
-from digest.render.contexts import Context, ErrorContext, StoredContext, UnsubscribeContext
+from digest.render.contexts import Context, ErrorContext, StoredContext
+from digest.render.pages import UnsubscribeContext
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox

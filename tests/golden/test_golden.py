@@ -18,17 +18,14 @@ from digest.render import MailIdentity, Renderer
 from digest.render.check import check_templates
 from digest.render.contexts import (
     ArchiveContext,
-    ConfirmContext,
     ErrorContext,
     FeedContext,
     LetterContext,
-    LinkContext,
     PastView,
     StoredContext,
-    SubscribeContext,
-    UnsubscribeContext,
 )
 from digest.render.digests import QueryView, view_digest, view_papers
+from digest.render.pages import ConfirmContext, LinkContext, SubscribeContext, UnsubscribeContext
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.golden.conftest import Golden
