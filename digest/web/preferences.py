@@ -67,9 +67,10 @@ from digest.store.digests import load_digest, load_frozen
 from digest.store.subscribers import save_unsubscription
 from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
-from digest.web.endpoints import mask, shell_of
+from digest.web.endpoints import mask
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
+from digest.web.shell import shell_of
 from digest.web.signup import show_link
 
 _ALL = "*"

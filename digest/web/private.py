@@ -34,9 +34,9 @@ from digest.people.tables import Person, load_person
 from digest.plan.links import make_links
 from digest.render.pages import PrivateContext
 from digest.store.subscriptions import bump_feed_generation
-from digest.web.endpoints import Shell, shell_of
 from digest.web.forms import make_form_token, read_own_form
 from digest.web.preferences import NOTHING_DONE, Change, Visit, change, lead_home, refuse_link
+from digest.web.shell import Shell, shell_of
 
 
 def open_private(request: Request) -> Response:

@@ -43,9 +43,10 @@ from digest.render.pages import ComingView, ConfirmContext, LinkContext, Subscri
 from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
-from digest.web.endpoints import Shell, answer_cached, mask, shell_of
+from digest.web.endpoints import answer_cached, mask
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
+from digest.web.shell import Shell, shell_of
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
