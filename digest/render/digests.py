@@ -152,19 +152,22 @@ class RestView:
 def view_digest(digest: Digest) -> DigestView:
     """Return what templates see of a digest."""
     day, long_day = name_slot(digest)
+    title = clean_text(digest.title)
+    introduction = write_introduction(digest)
+    queries = [view_query(name, text) for name, text in digest.queries]
     dots = _list_dots(digest)
     return DigestView(
         subscription=clean_text(digest.subscription),
-        title=shorten(clean_text(digest.title), _LONGEST_NAME),
+        title=shorten(title, _LONGEST_NAME),
         day=day,
         long_day=long_day,
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
-        introduction=clean_text(write_introduction(digest)),
+        introduction=clean_text(introduction),
         is_first_digest=digest.occasion.is_of_past,
         coverage=_view_coverage(digest),
-        queries=tuple(view_query(name, text) for name, text in digest.queries),
+        queries=tuple(queries),
         abstracts=digest.abstracts,
         near=dots[0] if dots else "",
     )
@@ -388,18 +391,21 @@ def _name_kind(entry: DigestEntry) -> str:
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1."""
     is_by_query = digest.group_by is Grouping.QUERY
+    is_of_one_query = len(digest.queries) == 1
     views: list[PaperView] = []
     for group in digest.groups:
         first = len(views)
         members = digest.entries[first : first + group.count]
         reasons = group.reasons or ("",) * group.count
+        under = group.title if group.is_name and is_by_query else ""
         for entry, why_first in zip(members, reasons, strict=True):
+            number = len(views) + 1
             view = PaperView(
                 entry,
-                number=len(views) + 1,
+                number,
                 is_first_digest=digest.occasion.is_of_past,
-                under=group.title if group.is_name and is_by_query else "",
-                is_of_one_query=len(digest.queries) == 1,
+                under=under,
+                is_of_one_query=is_of_one_query,
                 form=group.form,
                 why_first=why_first,
                 heading=group.title,
@@ -419,7 +425,8 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
     for group in digest.groups:
         first = end
         end = first + group.count
-        members = tuple(papers[max(0, first - start) : max(0, end - start)])
+        begin = max(0, first - start)
+        members = tuple(papers[begin : max(0, end - start)])
         if not members:
             continue
         title = shorten(clean_text(group.title), _LONGEST_NAME)
@@ -442,7 +449,10 @@ def _count_parts(papers: Sequence[PaperView]) -> str:
     totals = Counter(clean_text(paper.heading) for paper in papers)
     if len(totals) <= 1:
         return ""
-    parts = [f"{shorten(name, _LONGEST_PART)} {total:,}" for name, total in totals.items()]
+    parts = []
+    for heading, total in totals.items():
+        name = shorten(heading, _LONGEST_PART)
+        parts.append(f"{name} {total:,}")
     return shorten(" · ".join(parts), _LONGEST_QUERY)
 
 

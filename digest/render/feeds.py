@@ -194,7 +194,11 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
 def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str, Any]:
     paper = entry.entry.paper
     view = PaperView(entry.entry, number=1)
-    names = [show_plain(author.name) for author in paper.authors]
+    authors = []
+    for author in paper.authors:
+        name = show_plain(author.name)
+        authors.append({"name": name or UNKNOWN})
+    tags = [clean_text(category) for category in paper.categories]
     item = {
         "id": entry.id,
         "url": view.url,
@@ -203,8 +207,8 @@ def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str,
         "summary": shorten(view.abstract, _LONGEST_SUMMARY),
         "date_published": write_moment(entry.published),
         "date_modified": write_moment(entry.updated),
-        "authors": [{"name": name or UNKNOWN} for name in names],
-        "tags": [clean_text(category) for category in paper.categories],
+        "authors": authors,
+        "tags": tags,
     }
     return _drop_empty(item)
 

@@ -163,23 +163,23 @@ def _list_fields(
 ) -> list[tuple[str, str]]:
     to = delivery.destination.address
     sender = _name_sender(digest.title, identity.from_name)
-    reply_to = _find_reader_of_replies(links)
-    if reply_to == identity.from_address:
-        reply_to = ""
-    is_one_click = links.unsubscribe.startswith("https://")
-    domain = identity.domain
-    of_list = [
-        ("Reply-To", reply_to),
-        ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
-        ("List-Unsubscribe", write_uris(links.unsubscribe, links.unsubscribe_mail)),
-        ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click" if is_one_click else ""),
-        ("List-Help", write_uris(links.home)),
-        ("List-Archive", write_uris(links.web_view)),
-        ("Precedence", "bulk"),
-        ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
-    ]
     fields = write_head(identity, sender, to, subject, delivery.idempotency_key)
-    fields += [(field, value) for field, value in of_list if value]
+
+    def add(name: str, value: str) -> None:
+        if value:
+            fields.append((name, value))
+
+    reply_to = _find_reader_of_replies(links)
+    if reply_to != identity.from_address:
+        add("Reply-To", reply_to)
+    add("List-Id", write_list_id(digest.title, digest.subscription, identity.domain))
+    add("List-Unsubscribe", write_uris(links.unsubscribe, links.unsubscribe_mail))
+    if links.unsubscribe.startswith("https://"):
+        add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+    add("List-Help", write_uris(links.home))
+    add("List-Archive", write_uris(links.web_view))
+    add("Precedence", "bulk")
+    add("Feedback-ID", write_feedback_id(digest.occasion, identity.domain))
     return fields
 
 

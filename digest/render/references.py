@@ -321,24 +321,30 @@ def write_ris(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
 
 
 def _write_record(paper: Paper, *, with_abstracts: bool) -> str:
-    authors = [_write_name_ris(name) for name in write_names(paper.authors)]
-    keywords = [clean_text(category).replace("*", "") for category in paper.categories]
-    fields = [
-        ("ID", make_key(paper)),
-        ("TI", show_plain(paper.title)),
-        *(("AU", author) for author in authors),
-        ("PY", str(paper.published.year)),
-        ("DA", f"{paper.published:%Y/%m/%d}/"),
-        ("PB", "arXiv"),
-        ("AN", f"arXiv:{paper.id}"),
-        ("DO", find_doi(paper)),
-        ("UR", paper.url),
-        *(("KW", keyword) for keyword in keywords),
-        ("N1", _write_note(paper, show_plain)),
-        ("AB", show_plain(paper.abstract) if with_abstracts else ""),
-    ]
-    lines = [f"{tag}  - {value}\r\n" for tag, value in fields if value]
-    return "".join(["TY  - UNPB\r\n", *lines, "ER  - \r\n"])
+    lines = ["TY  - UNPB"]
+
+    def add(tag: str, value: str) -> None:
+        if value:
+            lines.append(f"{tag}  - {value}")
+
+    add("ID", make_key(paper))
+    add("TI", show_plain(paper.title))
+    for name in write_names(paper.authors):
+        add("AU", _write_name_ris(name))
+    add("PY", str(paper.published.year))
+    add("DA", f"{paper.published:%Y/%m/%d}/")
+    add("PB", "arXiv")
+    add("AN", f"arXiv:{paper.id}")
+    add("DO", find_doi(paper))
+    add("UR", paper.url)
+    for category in paper.categories:
+        keyword = clean_text(category).replace("*", "")
+        add("KW", keyword)
+    add("N1", _write_note(paper, show_plain))
+    if with_abstracts:
+        add("AB", show_plain(paper.abstract))
+    lines.append("ER  - ")
+    return "".join(f"{line}\r\n" for line in lines)
 
 
 def _write_name_ris(name: WrittenName) -> str:

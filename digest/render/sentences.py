@@ -307,7 +307,8 @@ def choose_snippet(
         if sentences == 1 and cut.end < sentence.place.end:
             score += _CUT
         scores.append(score)
-    best = max(range(len(read)), key=lambda at: (not read[at].leans, scores[at]))
+    clear = [at for at, one in enumerate(read) if not one.leans]
+    best = max(clear or range(len(read)), key=lambda at: scores[at])
     chosen = [best]
     if sentences > 1:
         chosen += _find_second(read, scores, best)
@@ -369,35 +370,38 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
         phrases = _find_phrases(sentence)
         finds = not phrases.isdisjoint(_FINDING_SIGNALS)
         says_we = not phrases.isdisjoint(_OWN_SIGNALS)
+        new_words = words[at] - named
+        likeness = _measure_likeness(words[at], words)
         signals: dict[str, float] = dict.fromkeys(phrases, 1)
         signals |= _measure_sentence(sentence, at, last)
-        signals |= {
-            "title": shares[at],
-            "most of title": shares[at] / largest_share,
-            "new words": min(1, len(words[at] - named) / 15),
-            "like others": _measure_likeness(words[at], words) / max(1, last),
-            "leans": _leans(phrases),
-            "finds first": finds and not has_found,
-            "found before": has_found,
-            "we first": "we" in phrases and not has_said_we,
-            "no we yet": not (has_said_we or says_we),
-        }
-        measured.append({name: float(strength) for name, strength in signals.items()})
+        signals["title"] = shares[at]
+        signals["most of title"] = shares[at] / largest_share
+        signals["new words"] = min(1, len(new_words) / 15)
+        signals["like others"] = likeness / max(1, last)
+        signals["leans"] = _leans(phrases)
+        signals["finds first"] = finds and not has_found
+        signals["found before"] = has_found
         has_found |= finds
+        signals["we first"] = "we" in phrases and not has_said_we
         has_said_we |= says_we
+        signals["no we yet"] = not has_said_we
+        measured.append({name: float(strength) for name, strength in signals.items()})
     return measured
 
 
 def _measure_sentence(sentence: str, at: int, last: int) -> dict[str, float]:
     """Return the signals of a sentence's form, place and length; `last` is the last one's place."""
     length = len(sentence)
+    has_digit = any(letter.isdigit() for letter in sentence)
+    is_first = at == 0
+    is_one_of_many = last >= 5  # noqa: PLR2004 - six sentences are many
     return {
-        "number": any(letter.isdigit() for letter in sentence),
+        "number": has_digit,
         "formula": not _FORMULA_SIGNS.isdisjoint(sentence),
-        "first": at == 0,
-        "last but one": at == last - 1 and at > 0,
+        "first": is_first,
+        "last but one": at == last - 1 and not is_first,
         "place": at / max(1, last),
-        "first of many": at == 0 and last >= 5,  # noqa: PLR2004 - six sentences are many
+        "first of many": is_first and is_one_of_many,
         "short": max(0, 1 - length / 90),
         "length": log(max(length, 20) / 150),
     }
@@ -414,6 +418,7 @@ def _measure_likeness(words: frozenset[str], all_words: Iterable[frozenset[str]]
 
 
 def _leans(phrases: set[str]) -> bool:
+    """Whether a sentence leans on the one before it."""
     return any(start in phrases and clear not in phrases for start, clear in _LEANING.items())
 
 

@@ -185,14 +185,18 @@ class SlackParts:
     def _write_page(self, share: Share, pages: int, links: Links, count: int) -> Compiled:
         """Write a message of the thread that shows the first `count` papers of its share."""
         papers = self._papers[share.first : share.end]
+        listed = papers[:count]
+        left_out = papers[count:]
+        first = share.first + 1
+        last = share.first + (count or share.count)
         context = SlackPageContext(
             digest=self._view,
-            groups=group_papers(self._digest, papers[:count]),
+            groups=group_papers(self._digest, listed),
             form=share.form,
-            rest=view_rest(papers[count:], links.web_view),
+            rest=view_rest(left_out, links.web_view),
             links=links,
-            first=share.first + 1,
-            last=share.first + (count or share.count),
+            first=first,
+            last=last,
             pages=pages,
         )
         return compile_blocks(self._templates.render(THREAD, context))
@@ -343,10 +347,14 @@ def _write_mrkdwn(text: str) -> Block:
 
 
 def _pack(lines: list[str]) -> list[str]:
+    """Join lines to as few texts as Slack's limit allows."""
     texts: list[str] = []
-    for line in filter(None, lines):
-        if texts and len(texts[-1]) + 1 + len(line) <= SECTION_TEXT:
-            texts[-1] += f"\n{line}"
+    for line in lines:
+        if not line:
+            continue
+        joined = f"{texts[-1]}\n{line}" if texts else line
+        if texts and len(joined) <= SECTION_TEXT:
+            texts[-1] = joined
         else:
             texts.append(line)
     return texts

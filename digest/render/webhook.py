@@ -59,6 +59,9 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
 def _describe_digest(digest: Digest, links: Links) -> dict[str, Any]:
     """Describe a digest without its papers."""
     view = view_digest(digest)
+    groups = [_describe_group(group) for group in digest.groups]
+    queries = [{"name": name, "text": text} for name, text in digest.queries]
+    pages = {"web_view": links.web_view or None, "feed": links.feed or None}
     return {
         "subscription": digest.subscription,
         "title": digest.title,
@@ -68,10 +71,10 @@ def _describe_digest(digest: Digest, links: Links) -> dict[str, Any]:
         "headline": view.headline,
         "introduction": view.introduction,
         "group_by": str(digest.group_by),
-        "groups": [_describe_group(group) for group in digest.groups],
+        "groups": groups,
         "coverage": _describe_coverage(digest.coverage, view.coverage),
-        "queries": [{"name": name, "text": text} for name, text in digest.queries],
-        "links": {"web_view": links.web_view or None, "feed": links.feed or None},
+        "queries": queries,
+        "links": pages,
     }
 
 
@@ -80,7 +83,9 @@ def _describe_group(group: Group) -> dict[str, Any]:
 
 
 def _describe_coverage(coverage: Coverage, view: CoverageView) -> dict[str, Any]:
-    checked_at = coverage.checked_at
+    checked_at = None
+    if coverage.checked_at:
+        checked_at = write_moment(coverage.checked_at)
     return {
         "sentence": view.sentence,
         "state": view.state,
@@ -88,7 +93,7 @@ def _describe_coverage(coverage: Coverage, view: CoverageView) -> dict[str, Any]
         "since": _write_day(coverage.since),
         "new": coverage.new,
         "matched": coverage.matched,
-        "checked_at": write_moment(checked_at) if checked_at else None,
+        "checked_at": checked_at,
     }
 
 
@@ -159,13 +164,14 @@ def _describe_paper(view: PaperView) -> dict[str, Any]:
 
 def _describe_record(paper: Paper) -> dict[str, Any]:
     """Describe a paper as arXiv does."""
+    authors = [_describe_author(author) for author in paper.authors]
     return {
         "url": paper.url,
         "pdf_url": paper.pdf_url,
         "title": show_plain(paper.title),
         "title_tex": paper.title,
         "abstract_tex": paper.abstract,
-        "authors": [_describe_author(author) for author in paper.authors],
+        "authors": authors,
         "categories": list(paper.categories),
         "submitted_at": write_moment(paper.published),
         "updated_at": write_moment(paper.updated),
@@ -181,15 +187,23 @@ def _describe_author(author: Author) -> dict[str, Any]:
 
 def _describe_cause(entry: DigestEntry) -> dict[str, Any]:
     """Describe what changed in a paper, and which saved queries it matched why."""
-    before = entry.before.paper if entry.before else None
-    sequel = entry.sequel
+    known_version = None
+    changes: list[dict[str, Any]] = []
+    if entry.before:
+        before = entry.before.paper
+        known_version = before.version
+        changes = _describe_changes(before, entry.paper)
+    sequel = None
+    if entry.sequel:
+        sequel = _describe_sequel(entry.sequel)
+    reasons = [_describe_reason(reason) for reason in entry.reasons]
     return {
         "change": entry.label,
-        "changed_since_version": before.version if before else None,
-        "changes": _describe_changes(before, entry.paper) if before else [],
-        "sequel": _describe_sequel(sequel) if sequel else None,
+        "changed_since_version": known_version,
+        "changes": changes,
+        "sequel": sequel,
         "queries": list(entry.queries),
-        "reasons": [_describe_reason(reason) for reason in entry.reasons],
+        "reasons": reasons,
     }
 
 
@@ -213,12 +227,13 @@ def _list_values(paper: Paper, name: str) -> list[str]:
 def _describe_sequel(sequel: Sequel) -> dict[str, Any]:
     before = sequel.before.paper
     after = sequel.after.paper
+    changes = _describe_changes(before, after)
     return {
         "kind": str(sequel.kind),
         "announcement": _write_day(sequel.day),
         "version": after.version,
         "comment": after.comment,
-        "changes": _describe_changes(before, after),
+        "changes": changes,
     }
 
 
