@@ -21,11 +21,11 @@ from digest.render.contexts import (
     DifferenceView,
     ProblemView,
     StartContext,
-    SubscribeContext,
     TrialView,
     VariantView,
 )
 from digest.render.digests import describe_coverage, view_papers
+from digest.render.pages import SubscribeContext
 from digest.render.samples import (
     ABSTRACT,
     AUTHORS,
