@@ -51,14 +51,15 @@ from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Digest
 from digest.model.numbers import count
-from digest.query import Or
+from digest.query import Or, Query
 from digest.query.description import guess_person
 from digest.query.tree import Prefix, walk_conditions
 from digest.render import Renderer
 from digest.render.terminal import write_papers
 from digest.tex import to_plain
 
-_WIDEST_TEXT, _LONGEST_HEADING = 60, 160
+_WIDEST_TEXT = 60
+_LONGEST_HEADING = 160
 _LEFT = 14
 """Columns that an id takes beside a title."""
 

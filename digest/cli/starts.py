@@ -43,6 +43,7 @@ NEW = ".new"
 _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
+_ON_MACHINE = {"store.git_branch": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,6 @@ class Account(NamedTuple):
 
 
 _NEW_OWNER = Account("digest", 1000, 1000)
-
-
-_ON_MACHINE = {"store.git_branch": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

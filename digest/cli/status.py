@@ -30,6 +30,16 @@ _FEWEST = 3
 
 _MEGABYTE = 1_000_000
 
+_OUTBOX_WORDS = {
+    "sent": (DeliveryState.SENT,),
+    "waiting": (DeliveryState.READY,),
+    "sending": (DeliveryState.CLAIMED, DeliveryState.SENDING),
+    "may have arrived": (DeliveryState.UNKNOWN,),
+    "waiting for you": (DeliveryState.HELD,),
+    "failed": (DeliveryState.DEAD,),
+}
+"""What the screen says of messages, and the states that each word counts."""
+
 
 def _show(status: Status, *, shows_all: bool) -> Iterator[Part]:
     subscriptions = status.subscriptions
@@ -145,17 +155,6 @@ def _describe_intake(status: Status) -> str:
         return f"{announced}: complete{found}, checked {checked}"
     why = "not out yet" if intake.is_awaited else "not complete yet"
     return f"{announced}: {why}, checked {checked}"
-
-
-_OUTBOX_WORDS = {
-    "sent": (DeliveryState.SENT,),
-    "waiting": (DeliveryState.READY,),
-    "sending": (DeliveryState.CLAIMED, DeliveryState.SENDING),
-    "may have arrived": (DeliveryState.UNKNOWN,),
-    "waiting for you": (DeliveryState.HELD,),
-    "failed": (DeliveryState.DEAD,),
-}
-"""What the screen says of messages, and the states that each word counts."""
 
 
 def _describe_outbox(status: Status) -> str:
