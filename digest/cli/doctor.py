@@ -135,8 +135,8 @@ def command(
     --send sends a message that says it is a test. It goes to the places in alarms.to and to each
     webhook, and to each PLACE. A channel of your readers gets one only if you name it.
 
-    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is a ✗,
-    else 0.
+    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is
+    a ✗, else 0.
     """  # noqa: D301 - click reads the backspace, which must be one
     if destinations and not send:
         raise UsageError(
@@ -186,7 +186,10 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
 
 
 def _list_mistakes(error: ConfigurationError) -> list[Finding]:
-    """Return a finding for each mistake of a file: its first line says what, the rest what to do."""
+    """Return a finding for each mistake of a file.
+
+    A mistake's first line says what is wrong, the others what to do.
+    """
     each = error.each if isinstance(error, Mistakes) else [f"{error.message}\n{error.hint}"]
     found = []
     for one in each:

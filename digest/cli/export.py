@@ -115,8 +115,9 @@ def _sort_newest_first(papers: Iterable[Paper]) -> list[Paper]:
 
 
 def _find_papers(bench: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
-    # What the file says wins, whether a run has stored it yet or not.
-    saved = {one.name: one.text for one in (*load_queries(conn), *bench.config.queries)}
+    saved = {stored.name: stored.text for stored in load_queries(conn)}
+    for written in bench.config.queries:  # as the file means it, run or not
+        saved[written.name] = written.text
     query = parse_query(find_saved(text, saved) or text)
     now = bench.here.now
     first = _FIRST if days is None else now - timedelta(days=days)

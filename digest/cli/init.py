@@ -150,11 +150,7 @@ def command(
     chosen = STARTS.get(start or "")
     beside_name = target.name + NEW
     if site:
-        if start != "github":
-            raise UsageError(
-                "--site goes with --start github",
-                hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.',
-            )
+        _check_site(start)
         flags["destinations"] += (SITE,)
     is_beside = chosen is not None and target.exists()
     others = [*chosen.files, beside_name] if chosen else []
@@ -165,25 +161,16 @@ def command(
         chosen.check(target, package)
     secrets: dict[str, str] = {}
     if is_beside:
-        config = load_config(target, environ)
-        text = read_config_file(target).text
-        draft = Draft(text, drop_unused(read_answers(config, target.name)), config)
+        draft = _read_draft(target, environ)
     else:
-
-        def send_tests(known: Answers) -> None:
-            _send_tests(_read_config(target, environ, secrets, drop_unused(known)))
-
-        dialogue = Dialogue(
-            target.parent,
-            zone or find_zone(),
-            environ,
-            send_tests,
-            secrets,
-            hides=bool(chosen and chosen.hides),
-        )
+        hides = chosen is not None and chosen.hides
+        dialogue = _make_dialogue(target, zone, environ, secrets, hides=hides)
         draft = _plan_draft(target, flags, dialogue, chosen, tests=tests, no_input=no_input)
+    files = {}
+    for name, secret in secrets.items():
+        if f'"{name}"' in draft.text:
+            files[name] = f"{secret}\n"
     text = draft.text
-    files = {name: f"{secret}\n" for name, secret in secrets.items() if f'"{name}"' in text}
     steps = ""
     if chosen:
         facts = Facts(
@@ -215,6 +202,32 @@ class Draft:
     text: str
     answers: Answers
     config: Config
+
+
+def _check_site(start: str | None) -> None:
+    if start != "github":
+        raise UsageError(
+            "--site goes with --start github",
+            hint=f'Elsewhere write to = "{SITE}": see `digest help feeds`.',
+        )
+
+
+def _read_draft(target: Path, environ: Mapping[str, str]) -> Draft:
+    """Return the digest.toml that is there."""
+    config = load_config(target, environ)
+    text = read_config_file(target).text
+    return Draft(text, drop_unused(read_answers(config, target.name)), config)
+
+
+def _make_dialogue(
+    target: Path, zone: str, environ: Mapping[str, str], secrets: dict[str, str], *, hides: bool
+) -> Dialogue:
+    """Return a dialogue that tests with the file as it would be written."""
+
+    def send_tests(known: Answers) -> None:
+        _send_tests(_read_config(target, environ, secrets, drop_unused(known)))
+
+    return Dialogue(target.parent, zone or find_zone(), environ, send_tests, secrets, hides=hides)
 
 
 def _plan_draft(

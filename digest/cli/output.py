@@ -364,7 +364,10 @@ def find_columns() -> int:
 
 
 def find_width() -> int:
-    """Return how many columns a digest may take: those of the terminal, up to a width that reads well."""
+    """Return how many columns a digest may take.
+
+    These are those of the terminal, up to a width that reads well.
+    """
     return min(find_columns(), _WIDEST)
 
 
@@ -510,17 +513,17 @@ def _open_text(veil: _Veil) -> io.TextIOWrapper:
 
 def _find_mask(option: str | None) -> Callable[[str], str] | None:
     # What is imported here is slow to load, and few calls need it.
-    from digest.config import find_config, open_config_or_defaults, read_environment  # noqa: PLC0415
+    from digest import config as configuration  # noqa: PLC0415
 
-    environ = read_environment()
+    environ = configuration.read_environment()
     if environ.get("GITHUB_ACTIONS") != "true":
         return None
     from digest.inspect.findings import build_mask, list_public_log, list_unread  # noqa: PLC0415
 
     try:
-        config = open_config_or_defaults(option)
+        config = configuration.open_config_or_defaults(option)
     except ConfigurationError as error:
-        path = find_config(option, environ)
+        path = configuration.find_config(option, environ)
         file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
