@@ -159,12 +159,13 @@ def _fill_in(given: Mapping[str, str], text: str) -> str:
     if not given:
         return text
     names = "|".join(map(re.escape, given))
+    written = rf"""["']((?:[\w-]+:)?)({names})["']"""
 
     def write_value(found: re.Match[str]) -> str:
         kind, name = found.groups()
         return write_toml(kind + given[name])
 
-    return re.sub(rf"""["']((?:[\w-]+:)?)({names})["']""", write_value, text)
+    return re.sub(written, write_value, text)
 
 
 def read_package(text: str) -> str:
