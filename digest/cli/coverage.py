@@ -53,18 +53,13 @@ class _Listing:
 
 
 def _describe_check(here: Here, run: PollRun) -> tuple[str | int, ...]:
-    papers = run.papers if run.total is None else f"{run.papers:,} of {run.total:,}"
-    return (
-        str(run.id),
-        here.write(run.started_at),
-        run.source,
-        str(run.outcome),
-        run.requests,
-        papers,
-        run.new,
-        run.changed,
-        run.failure or run.query_key,
-    )
+    started = here.write(run.started_at)
+    papers: str | int = run.papers
+    if run.total is not None:
+        papers = f"{run.papers:,} of {run.total:,}"
+    numbers = (run.requests, papers, run.new, run.changed)
+    remark = run.failure or run.query_key
+    return (str(run.id), started, run.source, str(run.outcome), *numbers, remark)
 
 
 def _describe_missing(here: Here, line: GapLine) -> tuple[str | int, ...]:
@@ -75,19 +70,17 @@ def _describe_missing(here: Here, line: GapLine) -> tuple[str | int, ...]:
 
 
 def _describe_request(here: Here, request: RequestLog) -> tuple[str | int, ...]:
-    return (
-        here.write(request.at),
-        str(request.status or "–"),
-        f"{request.milliseconds:,} ms",
-        request.size,
-        str(request.outcome),
-        f"{request.url} {request.detail}".rstrip(),
-    )
+    moment = here.write(request.at)
+    status = str(request.status or "–")
+    took = f"{request.milliseconds:,} ms"
+    asked = f"{request.url} {request.detail}".rstrip()
+    return (moment, status, took, request.size, str(request.outcome), asked)
 
 
 def _describe_unreadable(here: Here, entry: SetAside) -> tuple[str | int, ...]:
+    seen = here.write(entry.seen_at)
     said = f"{entry.error}\n{_show_bytes(entry.snippet)}"
-    return (here.write(entry.seen_at), entry.run_id, entry.page + 1, entry.position + 1, said)
+    return (seen, entry.run_id, entry.page + 1, entry.position + 1, said)
 
 
 _LISTINGS = {

@@ -65,12 +65,15 @@ class Missed(MissedContext):
 
 
 def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
-    renderer = Renderer([missed.templates] if missed.templates else [])
+    folders = [missed.templates] if missed.templates else []
+    renderer = Renderer(folders)
     if output or shape == "html":
-        write_output(renderer.render_web("missed.html", missed).encode(), output)
+        page = renderer.render_web("missed.html", missed)
+        write_output(page.encode(), output)
     else:
         text = renderer.templates.render("terminal/missed.txt", missed)
-        yield Block(mark_ours(lay_out_lines(text, find_width(), color=shows_colors())))
+        screen = lay_out_lines(text, find_width(), color=shows_colors())
+        yield Block(mark_ours(screen))
 
 
 @click.command()

@@ -256,7 +256,8 @@ def _show_side(
         title = cut(to_plain(one.paper.title), room)
         met = ", ".join(one.met)
         why = cut(f"by {met}; for the {other} one it {one.why_not}", 2 * room)
-        lines.append((f"{mark} {one.paper.id}", f"{title}\n{style(why, dim=True)}"))
+        text = f"{title}\n{style(why, dim=True)}"
+        lines.append((f"{mark} {one.paper.id}", text))
     if lines:
         yield labelled(lines, is_bold=False)
     if len(moved) > most:
@@ -359,15 +360,14 @@ def _compare(
     asked = list_submission_days(bench.here.now, days)
     found = find_stored(bench.store, either, bench.here.now, days, progress)
     if found is None or found.span.dates[0] > asked.dates[0]:
-        if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(either)):
-            say(
-                "note: arXiv's search gives no licences, so each paper counts as one without.",
-                err=True,
-            )
+        asks_licence = any(one.prefix is Prefix.LICENCE for one in walk_conditions(either))
+        if asks_licence:
+            note = "note: arXiv's search gives no licences, so each paper counts as one without."
+            say(note, err=True)
         with bench.asking() as client:
             found = search_days(client, either, asked, progress)
-    for note in new.query.notes:
-        say(f"note: {note.message}", err=True)
+    for remark in new.query.notes:
+        say(f"note: {remark.message}", err=True)
     return Comparison(
         here=bench.here,
         old=_write_heading(old),

@@ -16,7 +16,7 @@ import click
 
 from digest.cli.context import load, opened
 from digest.cli.output import echo, say
-from digest.config import open_config
+from digest.config import Config, open_config
 from digest.config.addresses import split_bind
 from digest.inspect.coverage import find_next_check
 from digest.inspect.subscriptions import load_lines
@@ -65,13 +65,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
     # By itself glibc keeps apart the memory that each thread once needed.
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
-    branch = load(ctx, warns=True).store.git_branch
-    if branch:
-        raise ConfigurationError(
-            f"`digest serve` would keep the state on the branch {branch} to itself",
-            hint="Without a server, `digest run` does all that is due. "
-            "For a server, remove git_branch under [store].",
-        )
+    _refuse_branch(load(ctx, warns=True))
     with ExitStack() as stack:
         site = stack.enter_context(opened(ctx))
         stack.enter_context(lock_worker(site.store))
@@ -81,11 +75,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         for web in webs:
             stack.callback(web.stop)
         recover(site)
-        report = sync_config(site)
-        for doubt in report.doubts:
-            echo(doubt, err=True)
-        for remark in report.remarks:
-            echo(f"{remark}.", err=True)
+        _take_over_file(site)
         greeting = _describe(site, webs)
         schedule.start()
         for web in webs:
@@ -103,6 +93,25 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
     echo("stopped" if has_ended else "stopped; what was under way is taken up by the next start")
     if not has_ended:
         os._exit(0)  # a thread that hangs would keep the process
+
+
+def _refuse_branch(config: Config) -> None:
+    branch = config.store.git_branch
+    if branch:
+        raise ConfigurationError(
+            f"`digest serve` would keep the state on the branch {branch} to itself",
+            hint="Without a server, `digest run` does all that is due. "
+            "For a server, remove git_branch under [store].",
+        )
+
+
+def _take_over_file(site: Site) -> None:
+    """Bring the database in line with the file, and say what is worth a word."""
+    report = sync_config(site)
+    for doubt in report.doubts:
+        echo(doubt, err=True)
+    for remark in report.remarks:
+        echo(f"{remark}.", err=True)
 
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
