@@ -59,6 +59,7 @@ class KindTraits:
         is_paced: one message a second and channel, so that a digest comes in several.
         is_named: the address is a name that the configuration gives to a secret address.
         is_personal: it is one reader's, who gets links of their own.
+        is_path: the address is a path on this machine.
         is_own: it shows nothing to anybody but its owner, so nothing is tested by sending.
     """
 
@@ -71,6 +72,7 @@ class KindTraits:
     is_paced: bool = False
     is_named: bool = False
     is_personal: bool = False
+    is_path: bool = False
     is_own: bool = False
 
 
@@ -115,6 +117,7 @@ TRAITS: dict[DestinationKind, KindTraits] = {
         medium=Medium.PAGE,
         address=":…",
         can_be_asked=True,
+        is_path=True,
         is_own=True,
     ),
     DestinationKind.CONSOLE: KindTraits(
