@@ -108,8 +108,8 @@ def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
     """
     links = subscription_queries.c
     found = select(saved_queries.c.name, query_revisions, links.added_at)
-    of_queries = found.join(query_revisions).join(subscription_queries)
-    followed = of_queries.where(links.subscription_id == subscription_id)
+    of_queries = found.select_from(saved_queries).join(query_revisions)
+    followed = of_queries.join(subscription_queries).where(links.subscription_id == subscription_id)
     oldest_first = followed.order_by(links.position, query_revisions.c.number)
     wordings = []
     for row in conn.execute(oldest_first):
