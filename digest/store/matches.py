@@ -600,6 +600,7 @@ def find_outcomes(
     for chunk in in_chunks(query_ids):
         found = (
             select(query_revisions.c.query_id, query_matches)
+            .select_from(query_revisions)
             .join(query_matches)
             .join(match_runs)
             .where(query_revisions.c.query_id.in_(chunk), had_before(wanted))
