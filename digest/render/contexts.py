@@ -9,7 +9,7 @@ templates have `read_style(name)` and `read_script(name)`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
@@ -535,11 +535,16 @@ _TEMPLATES: dict[type[Context], str] = {
     WorkflowContext: "start/digest.yml start/gitignore.txt start/requirements.txt"
     " start/secrets.env start/github.txt",
 }
-CONTEXTS: dict[str, type[Context]] = {}
-"""Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 
-for _context, _names in _TEMPLATES.items():
-    CONTEXTS |= dict.fromkeys(_names.split(), _context)
+
+def _list_contexts() -> Iterator[tuple[str, type[Context]]]:
+    for context, names in _TEMPLATES.items():
+        for name in names.split():
+            yield name, context
+
+
+CONTEXTS = dict(_list_contexts())
+"""Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 
 
 def find_context(name: str) -> type[Context] | None:
