@@ -1,8 +1,8 @@
 """Decides which changes a subscription gets, what it excludes, and what a first digest holds.
 
-To exclude a query is to read each saved query of this subscription, and of no other, as if it ended in
-`ANDNOT (…)`. So a paper that stops being excluded is new to the subscription, and one that begins to be
-is gone from it.
+To exclude a query is to read each saved query of this subscription, and of no other, as if it ended
+in `ANDNOT (…)`. So a paper that stops being excluded is new to the subscription, and one that
+begins to be is gone from it.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ def match_changes(
 ) -> dict[int, QueryOutcome]:
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
-    Equal queries (one canonical text) are evaluated once. `index` is what `index_changes` makes of the changes.
+    Equal queries (one canonical text) are evaluated once. `index` is what `index_changes` makes of
+    the changes.
     """
     queries = {revision.canonical: query for revision, query in readable(revisions)}
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
@@ -220,7 +221,8 @@ def select_for_subscription(
 
     Args:
         overtaken: replacements of papers that came out and were replaced before a check (see
-            `is_overtaken`): a subscription to new papers gets them too, since nothing else would bring them.
+            `is_overtaken`): a subscription to new papers gets them too, since nothing else would
+            bring them.
     """
     wanted = set(kinds)
     entering = wanted - {Kind.METADATA} | ({Kind.METADATA} if Kind.CROSS_LIST in wanted else set())
@@ -253,7 +255,8 @@ def choose_first_digest(
 ) -> tuple[StoredChange, ...]:
     """Return the papers a new saved query shows once: the last `days` days, or the newest 15 if those hold fewer.
 
-    `candidates` are the newest change of each paper that matches. A paper counts by the submission of its present
+    `candidates` are the newest change of each paper that matches. A paper counts by the submission
+    of its present
     version: the stored history has no announcement dates from before Digest first checked arXiv.
     """
     if days <= 0:

@@ -1,7 +1,8 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
-However many first digests are owed, what is stored is read once; those of a subscription are then given in one
-transaction, so that a process that dies in between has made some of them and owes the others.
+However many first digests are owed, what is stored is read once; those of a subscription are then
+given in one transaction, so that a process that dies in between has made some of them and owes the
+others.
 """
 
 from __future__ import annotations
@@ -223,8 +224,8 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
     """Match what has been found since the last pass, then give new saved queries their first digest.
 
     Args:
-        first_digests: False while arXiv could not be asked: a first digest that shows nothing for want of
-            papers would be the only one, so it stays owed.
+        first_digests: False while arXiv could not be asked: a first digest that shows nothing for
+            want of papers would be the only one, so it stays owed.
         awaiting: canonical queries whose first digests stay owed all the same.
     """
     report = MatchReport()

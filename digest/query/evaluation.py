@@ -1,7 +1,7 @@
 """Holds a query against one paper: true if it is meant, with the places that match.
 
-Each condition becomes a closure over what it searches for, each operator a closure over its operands, so
-that a query costs about a microsecond a paper once both are prepared.
+Each condition becomes a closure over what it searches for, each operator a closure over its
+operands, so that a query costs about a microsecond a paper once both are prepared.
 """
 
 from __future__ import annotations
@@ -96,8 +96,9 @@ class PlainText:
 class WordText(PlainText):
     """A text searched by words; its plain text has the edges of formulas marked.
 
-    Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases keep their
-    gaps. If any word has parts, the text is numbered a second time with far larger numbers, each part by itself.
+    Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases
+    keep their gaps. If any word has parts, the text is numbered a second time with far larger
+    numbers, each part by itself.
 
     Attributes:
         numbers: term -> the numbers of its words; terms are stems if the field is stemmed.
@@ -208,7 +209,8 @@ class NameText(PlainText):
 class AnalysedPaper:
     """A paper with everything that conditions need, each made when first needed and then kept.
 
-    Pass one along when a paper is held against many queries. Five fields are searched by words: see `TEXTS`.
+    Pass one along when a paper is held against many queries. Five fields are searched by words: see
+    `TEXTS`.
     """
 
     title = cached_property(lambda self: WordText(self.paper.title, is_stemmed=True))

@@ -108,7 +108,8 @@ def read_condition(
 ) -> Condition | None:
     """Return what a term asks for; None if it says nothing by itself and is left out, with a note.
 
-    `inherited` is the prefix of the group it is in. Raises QueryError if the field can't be asked like that.
+    `inherited` is the prefix of the group it is in. Raises QueryError if the field can't be asked
+    like that.
     """
     prefix = term.prefix or inherited or Prefix.ALL
     if term.is_exact and _READERS[prefix] is not _read_words:

@@ -5,18 +5,19 @@
     arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
     arxiv.org/search/advanced?terms-0-term=…                   the longer search form
     arxiv.org/a/warner_s_1                                     what one author wrote
-    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds, also /catchup/cs.PF/2026-08-20
-    arxiv.org/abs/2603.10026                                   one paper
+    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds, also
+    /catchup/cs.PF/2026-08-20 arxiv.org/abs/2603.10026                                   one paper
     search_query=…&id_list=…, query=…&searchtype=…             what follows the ? of a search
     cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what follows search_query=
     cs.AI+cs.CV, or cs.AI, cs.CV                               any of these categories
 
-A `+` is a blank only if something shows that it comes from an address: an escape such as %22, a parameter such
-as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
-what is between quotation marks.
+A `+` is a blank only if something shows that it comes from an address: an escape such as %22, a
+parameter such as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++`
+keeps its signs, and so does what is between quotation marks.
 
-Signs of other keyboards are read as ours, and invisible signs are left out. Quotes around a query are parentheses;
-around mere words they make a phrase. A row of categories means any of them, whatever sign or blank parts them.
+Signs of other keyboards are read as ours, and invisible signs are left out. Quotes around a query
+are parentheses; around mere words they make a phrase. A row of categories means any of them,
+whatever sign or blank parts them.
 
 Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py`.
 """
@@ -389,8 +390,8 @@ def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
 def _list_people(value: str) -> list[str]:
     """Return the parts of an author search, each of which one author must have (`services/index/authors.py`).
 
-    Without a sign between them, words may be different people's. Several commas, with which arXiv finds
-    nobody, part people here.
+    Without a sign between them, words may be different people's. Several commas, with which arXiv
+    finds nobody, part people here.
     """
     if value.count('"') and value.count('"') % 2 == 0:
         return value.split('"')

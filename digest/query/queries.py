@@ -31,8 +31,10 @@ class Query:
     Attributes:
         text: as written.
         tree: what it means, in the order written.
-        notes: what its author should know: missing operators, words left out, unknown categories; by place.
-        pasted_as: the query made from the text, if that is a pasted address or a part of one; else "".
+        notes: what its author should know: missing operators, words left out, unknown categories;
+        by place.
+        pasted_as: the query made from the text, if that is a pasted address or a part of one; else
+        "".
     """
 
     text: str
@@ -89,8 +91,8 @@ def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
 def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Reason, ...]:
     """Return the clauses through which a paper matches, in the order written; () if it doesn't.
 
-    Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and has
-    no spans. Spans are offsets into the paper's raw fields, TeX and all.
+    Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and
+    has no spans. Spans are offsets into the paper's raw fields, TeX and all.
     """
     tree, test = (query.tree, query.test) if isinstance(query, Query) else (query, _compile(query))
     ready = analyse(paper)

@@ -80,8 +80,9 @@ class NoteKind(StrEnum):
     """What a remark is about.
 
     `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
-    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
-    words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers can meet it.
+    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what
+    the words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers
+    can meet it.
     """
 
     MISSING_OPERATOR = "missing operator"

@@ -54,7 +54,8 @@ class UnreadableRange(ValueError):
 def spell_range(text: str) -> str:
     """Return a range as `YYYYMMDDHHMM TO YYYYMMDDHHMM`, an open end as `*`.
 
-    Shorter dates are filled as arXiv fills them: the start to the first, the end to the last minute.
+    Shorter dates are filled as arXiv fills them: the start to the first, the end to the last
+    minute.
     """
     found = _RANGE.fullmatch(text)
     if found is None:

@@ -1,13 +1,14 @@
 """Words as arXiv's index sees them: cut, lower-cased, stripped of accents, stemmed.
 
 The steps follow the `english` and `standard` analysers arXiv searches with (arXiv/arxiv-search,
-`DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33 words
-are too common to count but keep their place in a phrase, and titles and abstracts are stemmed after
-Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and Greek letters are
-spelled by their names.
+`DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33
+words are too common to count but keep their place in a phrase, and titles and abstracts are stemmed
+after Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and
+Greek letters are spelled by their names.
 
-A text is read twice, since words are beside formulas: whole, and with its words parted at each `_`, at raised
-and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before `cdm`.
+A text is read twice, since words are beside formulas: whole, and with its words parted at each `_`,
+at raised and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before
+`cdm`.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ def arrange(
 ) -> list[TexPiece]:
     """Set a formula, or one that is raised or lowered (`is_script`) and keeps blanks between words only.
 
-    An operator keeps the blanks it was typed with, on both sides or on neither. One without a left operand
-    is a sign and gets none. A blank parts the name of a function from what it is applied to. `followed_by` is
-    the character after the formula, which an index must not run into.
+    An operator keeps the blanks it was typed with, on both sides or on neither. One without a left
+    operand is a sign and gets none. A blank parts the name of a function from what it is applied
+    to. `followed_by` is the character after the formula, which an index must not run into.
     """
     if not pieces or (len(pieces) == 1 and pieces[0].kind in _SETTLED):
         return list(pieces)
@@ -67,7 +67,8 @@ def make_script(
 ) -> list[TexPiece]:
     """Raise or lower `pieces`: in Unicode if each character has such a form, else `^(…)`, `_(…)`.
 
-    What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
+    What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means
+    the same.
     """
     others = [piece for piece in pieces if piece.kind is not PieceKind.BLANK]
     if len(others) == 1 and others[0].kind is kind:

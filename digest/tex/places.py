@@ -1,6 +1,7 @@
 """Where a paper appears and what it links to, read from its authors' comment, abstract and journal reference.
 
-What may not be the paper's own place is left out: "submitted to", "not accepted", "a short version appeared in".
+What may not be the paper's own place is left out: "submitted to", "not accepted", "a short version
+appeared in".
 """
 
 from __future__ import annotations
@@ -189,7 +190,8 @@ class Link:
 def find_links(paper: Paper) -> tuple[Link, ...]:
     """Return what a paper's id, abstract and comment link to beside its PDF, one address of a kind.
 
-    Code and data are known by their host, or by the words before them. Any other address is left out.
+    Code and data are known by their host, or by the words before them. Any other address is left
+    out.
     """
     found: dict[str, str] = {}
     if not paper.is_withdrawn and not paper.id.archive and paper.id.month >= _HTML_SINCE:

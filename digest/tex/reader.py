@@ -1,11 +1,12 @@
 # ruff: noqa: RUF001 - Greek letters look like others
 """Reads TeX-flavoured text into pieces, as they show or as searches for words need them.
 
-People type into the forms of arXiv: words with a few commands, formulas between dollars, commands of packages that
-are not loaded, and plain text that only looks like TeX. What is not understood is printed as it was typed.
+People type into the forms of arXiv: words with a few commands, formulas between dollars, commands
+of packages that are not loaded, and plain text that only looks like TeX. What is not understood is
+printed as it was typed.
 
-`$N$body` shows as one word, though two were meant. So `parse_words` puts a `_` between a letter or digit of a
-formula and one right beside the formula: searches take that sign for the end of a word.
+`$N$body` shows as one word, though two were meant. So `parse_words` puts a `_` between a letter or
+digit of a formula and one right beside the formula: searches take that sign for the end of a word.
 """
 
 from __future__ import annotations
@@ -384,8 +385,9 @@ def _set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[Te
 def parse_tex(text: str) -> tuple[TexPiece, ...]:
     """Read TeX-flavoured text into pieces, in reading order. It never raises, and takes time in proportion.
 
-    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. All characters
-    outside formulas and commands are there, in their order. `^` and `_` raise and lower inside formulas only.
+    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. All
+    characters outside formulas and commands are there, in their order. `^` and `_` raise and lower
+    inside formulas only.
     """
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
@@ -452,7 +454,8 @@ def _mark_edges(
 ) -> list[TexPiece]:
     r"""Return the pieces of a text that show, and those that mark edges.
 
-    Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
+    Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`.
+    It is an edge.
     """
     starts = [start for start, _ in formulas]
     marked: list[TexPiece] = []

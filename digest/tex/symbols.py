@@ -1,7 +1,7 @@
 """Names of TeX symbols and alphabets, and the Unicode characters they print.
 
-Each table is a list of `name character` pairs. Names follow LaTeX and the AMS packages, with a few of
-the AASTeX names for astronomy and the doubled letters many authors define for number sets.
+Each table is a list of `name character` pairs. Names follow LaTeX and the AMS packages, with a few
+of the AASTeX names for astronomy and the doubled letters many authors define for number sets.
 """
 
 from __future__ import annotations

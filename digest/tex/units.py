@@ -1,7 +1,8 @@
 # ruff: noqa: RUF001 - some of these signs look like others
 r"""Chemistry, units and numbers as packages write them: `\ce{SO4^2-}`, `\unit{\km\per\s}`, `\num{1e5}`.
 
-Each function turns an argument as typed into Unicode. Chemistry is mhchem's, units and numbers are siunitx's.
+Each function turns an argument as typed into Unicode. Chemistry is mhchem's, units and numbers are
+siunitx's.
 """
 
 from __future__ import annotations

@@ -67,11 +67,11 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
     """Write as `to_plain` does, and cut at the edges of highlights.
 
     Args:
-        spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One that covers
-            a part of what is converted as a whole marks all of it.
+        spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One
+            that covers a part of what is converted as a whole marks all of it.
 
-    Returns:
-        Segments, marked and not in turn, each in normal form C; joined and in that form they are `to_plain(text)`.
+    Returns: Segments, marked and not in turn, each in normal form C; joined and in that form they
+        are `to_plain(text)`.
     """
     marks = _Marks(spans)
     if not marks.starts:
@@ -87,8 +87,8 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
 def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
     """Write TeX-flavoured text as an HTML fragment, in which all is escaped except our own elements.
 
-    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded to a blank, or
-    to a line feed if it contains one (between the paragraphs of an abstract).
+    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded to
+    a blank, or to a line feed if it contains one (between the paragraphs of an abstract).
     """
     if not spans and not _NEEDS_READING.search(text):
         return _write_text(text).strip()
