@@ -9,12 +9,16 @@ What comes back is held against the query again here. If arXiv can't be asked ex
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for
 words and phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more
 for names, beginnings of words, accents as written, words with Greek letters or figures, exact
-words, and `all:`. No name and no exact word excludes anything there. Five things are lost at arXiv:
-an accent that a title has and the query hasn't (it does not fold them: `Schrodinger` won't bring it
-to `Schrödinger`), a word that formulas part elsewhere than around Greek letters and figures
-(`nbody` won't bring it to `$N$body`), the part of a word that no sign parts (`cdm` won't bring it
-to `ΛCDM`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the
-edge of a part (`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
+words, and `all:`. No name and no exact word excludes anything there.
+
+Five things are lost at arXiv:
+- an accent that a title has and the query hasn't: `Schrodinger` won't bring it to `Schrödinger`;
+- a word that formulas part elsewhere than around Greek letters and figures: `nbody` won't bring it
+  to `$N$body`;
+- the part of a word that no sign parts: `cdm` won't bring it to `ΛCDM`;
+- a DOI that a paper writes in other letters, big or small;
+- a name with a sign at the edge of a part, which it takes for a part of its own: `Jose' Carlos`,
+  `H. -W. Braun`.
 """
 
 from __future__ import annotations

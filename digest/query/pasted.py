@@ -5,8 +5,9 @@
     arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
     arxiv.org/search/advanced?terms-0-term=…                   the longer search form
     arxiv.org/a/warner_s_1                                     what one author wrote
-    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds, also
-    /catchup/cs.PF/2026-08-20 arxiv.org/abs/2603.10026                                   one paper
+    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds
+    arxiv.org/catchup/cs.PF/2026-08-20                         the listing of one day
+    arxiv.org/abs/2603.10026                                   one paper
     search_query=…&id_list=…, query=…&searchtype=…             what follows the ? of a search
     cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what follows search_query=
     cs.AI+cs.CV, or cs.AI, cs.CV                               any of these categories

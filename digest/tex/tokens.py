@@ -186,7 +186,7 @@ class TexSetting(NamedTuple):
     Attributes:
         tags: the HTML elements around it.
         face: the letters of a formula: "" for italics, "upright", "bold", "blackboard",
-        "calligraphic", "fraktur".
+            "calligraphic", "fraktur".
         row_break: what stands for the end of a row of a table, "" outside of tables.
     """
 
@@ -370,8 +370,9 @@ class _Dollar(NamedTuple):
 def find_formulas(text: str) -> dict[int, tuple[int, int]]:
     """Find the formulas between dollar signs.
 
-    Returns: Offset of each opening `$` or `$$` -> the offsets of the start and the end of its
-        closing one.
+    Returns:
+        Offset of each opening `$` or `$$` -> the offsets of the start and the end of its closing
+        one.
     """
     formulas: dict[int, tuple[int, int]] = {}
     dollars: list[_Dollar] = []

@@ -70,8 +70,9 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
         spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One
             that covers a part of what is converted as a whole marks all of it.
 
-    Returns: Segments, marked and not in turn, each in normal form C; joined and in that form they
-        are `to_plain(text)`.
+    Returns:
+        Segments, marked and not in turn, each in normal form C; joined and in that form they are
+        `to_plain(text)`.
     """
     marks = _Marks(spans)
     if not marks.starts:
