@@ -233,7 +233,8 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
         return _spell_both(condition)
     if condition.prefix is not Prefix.ALL:
         return (condition,)
-    shape, text = condition.shape, condition.text
+    shape = condition.shape
+    text = condition.text
     words = (intern_condition(prefix, shape, text) for prefix in WORD_PREFIXES)
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
     return (*words, *_spread_name(shape, text), *keywords)
