@@ -1,4 +1,7 @@
-"""Reads one term of a query: the condition it asks for, or a refusal, and notes on how it was read."""
+"""Reads one term of a query: the condition it asks for, or a refusal; and notes on how it was read.
+
+`_READERS` has one reader for each prefix.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,8 @@ _LIKE_ARCHIVE = re.compile(r"(?:hep|nucl|quant|astro)-[A-Za-z]{2,3}")
 _MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
 _NOT_IN_WORDS = re.compile(
-    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|,(?!\d)|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}',
+    rf'[\s"$\\()*?+&%|\[\]{{}}^~=:/;{CURLY_QUOTES}]|,(?!\d)'
+    rf"|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}",
     re.IGNORECASE,
 )
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
@@ -90,46 +94,50 @@ def read_condition(
 
 
 def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
-    """Take a trailing `*` off a value and say if there was one; between quotes it is a mere sign."""
+    """Take a trailing `*` off a value, and say if there was one; between quotes it is a sign."""
     if term.is_quoted:
-        _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
-        if found := _OPERATOR_IN_QUOTES.search(term.value) or PREFIX_WITHIN.search(term.value):
-            message = f"{found[0]} is a word to search for here, because it is between quotes"
-            source.note(NoteKind.READ_AS, term.position, message)
-        if term.value.startswith("="):
-            message = "between quotes a = is ignored; before them it finds the exact words"
-            source.note(NoteKind.LEFT_OUT, term.position, message)
+        _note_signs_in_quotes(source, term)
         return term.value, False
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
     if not value:
-        source.fail(
-            term.value_position,
-            "* needs the beginning of a word before it",
-            "Write it like transf*.",
-        )
+        message = "* needs the beginning of a word before it"
+        source.fail(term.value_position, message, "Write it like transf*.")
     return value, value != term.value
+
+
+def _note_signs_in_quotes(source: QuerySource, term: TermToken) -> None:
+    """Say what operators, prefixes and a `=` mean between quotes; refuse a `?` within a word."""
+    _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
+    word = _OPERATOR_IN_QUOTES.search(term.value) or PREFIX_WITHIN.search(term.value)
+    if word is not None:
+        message = f"{word[0]} is a word to search for here, because it is between quotes"
+        source.note(NoteKind.READ_AS, term.position, message)
+    if term.value.startswith("="):
+        message = "between quotes a = is ignored; before them it finds the exact words"
+        source.note(NoteKind.LEFT_OUT, term.position, message)
 
 
 def _refuse_wildcard(
     source: QuerySource, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
 ) -> None:
-    """Refuse a `*` or `?` that is for letters elsewhere than at the end of a word, with what comes nearest."""
+    """Refuse a `*` or `?` for letters elsewhere than at the end of a word; show what is nearest."""
     if found is None:
         return
-    is_sign = term.value[found.start() :].startswith("*-")  # as in C*-algebra
-    nearest = f'"{term.value}"' if is_sign else _WILD_WORD.sub(_find_nearest, term.value).strip()
+    place = found.start()
+    message = f"{found[0]} cannot be used here: {WILDCARDS}"
+    is_sign = term.value[place:].startswith("*-")  # as in C*-algebra
+    words = _WILD_WORD.sub(_find_nearest, term.value).strip()
+    nearest = f'"{term.value}"' if is_sign else words
     if " " in nearest:
         nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
-    prefix = Prefix.AUTHOR if is_name else term.prefix or (Prefix.ALL if is_sign else None)
+    prefix = Prefix.AUTHOR if is_name else term.prefix
+    if prefix is None and is_sign:
+        prefix = Prefix.ALL
     written = f"{prefix}:{nearest}" if prefix else nearest
-    hint = (
-        f"Write for example {written}."
-        if any(map(str.isalnum, nearest))
-        else "Write it like transf*."
-    )
-    sign = f"{found[0]} cannot be used here: {WILDCARDS}"
-    source.fail(term.value_position + found.start(), sign, hint)
+    has_word = any(map(str.isalnum, nearest))
+    hint = f"Write for example {written}." if has_word else "Write it like transf*."
+    source.fail(term.value_position + place, message, hint)
 
 
 def _find_nearest(word: re.Match[str]) -> str:
@@ -141,72 +149,82 @@ def _find_nearest(word: re.Match[str]) -> str:
 
 def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     value, has_star = _read_star(source, term)
-    plain = _resolve_tex(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
+    has_tex = "\\" in value or "$" in value
+    plain = _resolve_tex(value).translate(_NOT_FROM_TEX) if has_tex else value
     words = list(split_words(plain))
     if not words:
         _leave_out_sign(source, term)
         return None
-    if has_star and term.is_exact:
-        message, hint = (
-            "= wants the word as it is, and * more",
-            f"Write {prefix}:{value}*, or {prefix}:={value}.",
-        )
-        source.fail(term.value_position + len(value), message, hint)
-    if has_star and words[-1].end < len(plain):
-        message = "* needs the beginning of a word directly before it"
-        nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
-        source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
-    kept = [
-        word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])
-    ]
-    shape = (
-        Shape.BEGINNING
-        if has_star
-        else Shape.PHRASE
-        if term.is_quoted and len(kept) > 1
-        else Shape.WORD
-    )
-    if term.is_exact:
-        kept, shape = words, Shape.EXACT
+    if has_star:
+        star = term.value_position + len(value)
+        if term.is_exact:
+            hint = f"Write {prefix}:{value}*, or {prefix}:={value}."
+            source.fail(star, "= wants the word as it is, and * more", hint)
+        if words[-1].end < len(plain):
+            named = f"{term.prefix}:" if term.prefix else ""
+            hint = f"Write for example {named}{words[-1].text}*."
+            source.fail(star, "* needs the beginning of a word directly before it", hint)
+    kept, shape = _choose_words(term, words, has_star=has_star)
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
         source.note(NoteKind.LEFT_OUT, term.position, message)
         return None
-    condition = _name_everywhere(plain, words, kept, shape) if prefix is Prefix.ALL else None
+    everywhere = _name_everywhere(plain, words, kept, shape) if prefix is Prefix.ALL else None
     is_one = words[0].end - words[0].start == len(plain)
-    if not is_one and (condition is None or not spread_keyword(condition.text)):
-        is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
-        rest = dict.fromkeys(
-            words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
-        )
-        _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
-    if condition is not None:
-        _note_everywhere(source, term, condition)
-        return condition
+    is_keyword = everywhere is not None and bool(spread_keyword(everywhere.text))
+    if not is_one and not is_keyword:
+        # In a row the others keep their places.
+        is_row = shape in (Shape.PHRASE, Shape.EXACT)
+        rest = dict.fromkeys(_cut_row(words, kept) if is_row else kept)
+        out = [word for word in words if word not in rest]
+        _note_left_out(source, term, plain, out, rest)
+    if everywhere is not None:
+        _note_everywhere(source, term, everywhere)
+        return everywhere
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
+
+
+def _choose_words(
+    term: TermToken, words: list[Word], *, has_star: bool
+) -> tuple[list[Word], Shape]:
+    """Return the words that are searched for, and how: stop words count in exact words alone."""
+    if term.is_exact:
+        return words, Shape.EXACT
+    kept = [word for word in words if not is_stop_word(word.text)]
+    if has_star:
+        last = words[-1]
+        return ([*kept, last] if is_stop_word(last.text) else kept), Shape.BEGINNING
+    is_phrase = term.is_quoted and len(kept) > 1
+    return kept, Shape.PHRASE if is_phrase else Shape.WORD
 
 
 def _note_left_out(
     source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: Collection[Word]
 ) -> None:
     """Say which words and signs count for nothing; an article before others is not missed."""
-    missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
-    signs = (
-        [] if term.is_quoted or "$" in term.value or "\\" in term.value else _SYNTAX.findall(plain)
-    )
-    parted = (plain[word.start : word.end] for word in missed)
-    lost = dict.fromkeys((*parted, *_SIGN_OF_WORD.findall(plain), *signs))
-    if lost:
-        verb, found = "is" if len(lost) == 1 else "are", " ".join(word.text for word in rest)
-        whole = " ".join(term.value.split())
-        message = f'{", ".join(lost)} {verb} left out, as at arXiv: of {whole} only "{found}" is searched for'
-        message += "; in quotes, words keep their places" * bool(
-            missed and len(rest) > 1 and not term.is_quoted
-        )
-        message += "; without quotes a * finds beginnings of words" * ("*" in lost)
-        exact = (f"{term.prefix}:" if term.prefix else "") + f'="{term.value}"'
-        message += f"; {exact} finds all its words" * bool(missed and term.is_quoted)
-        source.note(NoteKind.LEFT_OUT, term.position, message)
+    if out and _ARTICLE.match(plain, 0, out[0].end + 1):
+        out = out[1:]
+    lost = [plain[word.start : word.end] for word in out]
+    lost += _SIGN_OF_WORD.findall(plain)
+    is_plain = not term.is_quoted and "$" not in term.value and "\\" not in term.value
+    if is_plain:
+        lost += _SYNTAX.findall(plain)
+    if not lost:
+        return
+    distinct = dict.fromkeys(lost)
+    verb = "is" if len(distinct) == 1 else "are"
+    whole = " ".join(term.value.split())
+    found = " ".join(word.text for word in rest)
+    left_out = f"{', '.join(distinct)} {verb} left out, as at arXiv"
+    said = [f'{left_out}: of {whole} only "{found}" is searched for']
+    if out and len(rest) > 1 and not term.is_quoted:
+        said.append("in quotes, words keep their places")
+    if "*" in distinct:
+        said.append("without quotes a * finds beginnings of words")
+    if out and term.is_quoted:
+        prefix = f"{term.prefix}:" if term.prefix else ""
+        said.append(f'{prefix}="{term.value}" finds all its words')
+    source.note(NoteKind.LEFT_OUT, term.position, "; ".join(said))
 
 
 def _resolve_tex(value: str) -> str:
@@ -219,78 +237,99 @@ def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
     """Return words as one text; in a phrase, stop words between others keep their places."""
     if shape in (Shape.WORD, Shape.BEGINNING):
         return "-".join(word.text for word in kept)
-    return " ".join(word.text for word in words[words.index(kept[0]) : words.index(kept[-1]) + 1])
+    return " ".join(word.text for word in _cut_row(words, kept))
+
+
+def _cut_row(words: list[Word], kept: list[Word]) -> list[Word]:
+    """Return the words from the first kept one to the last, with the stop words between."""
+    first = words.index(kept[0])
+    last = words.index(kept[-1])
+    return words[first : last + 1]
 
 
 def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Shape) -> Condition:
-    """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
+    """Return an `all:` condition. Its text keeps signs: names, categories and DOIs need them."""
     keyword = plain.strip().rstrip(".,;").rstrip()
     if shape is not Shape.BEGINNING and spread_keyword(keyword):
-        shape = Shape.PHRASE if shape is Shape.WORD and needs_quotes(keyword) else shape
+        if shape is Shape.WORD and needs_quotes(keyword):
+            shape = Shape.PHRASE
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
     text = unicodedata.normalize("NFC", whole.lower())
     is_quoted = shape is Shape.PHRASE or (shape is Shape.EXACT and " " in text)
-    is_printable = not (_NOT_IN_QUOTES if is_quoted else _NOT_IN_WORDS).search(text)
-    if len(kept) == 1 or not is_printable:
+    not_printable = _NOT_IN_QUOTES if is_quoted else _NOT_IN_WORDS
+    if len(kept) == 1 or not_printable.search(text):
         text = _join_words(words, kept, shape)
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
 
 
 def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
     """Say what finds a category or a paper that is written alone."""
-    if term.prefix is not Prefix.ALL and (keywords := spread_keyword(condition.text)):
-        said = "is searched for in every field"
-        if not any(said in note.message for note in source.notes):
-            message = f"{condition.text} {said}; {print_condition(keywords[0])} finds it alone"
-            source.note(NoteKind.READ_AS, term.position, message)
-    archive, _, subject = condition.text.partition(".")
-    is_like_one = subject.replace("-", "").isalpha() and taxonomy.is_archive(archive)
-    if not term.is_quoted and (is_like_one or _LIKE_ARCHIVE.fullmatch(condition.text)):
-        _name_category(
-            source, term, Prefix.CATEGORY, condition.text
-        )  # notes one that arXiv does not have
+    text = condition.text
+    keywords = () if term.prefix is Prefix.ALL else spread_keyword(text)
+    said = "is searched for in every field"
+    if keywords and not any(said in note.message for note in source.notes):
+        alone = print_condition(keywords[0])
+        message = f"{text} {said}; {alone} finds it alone"
+        source.note(NoteKind.READ_AS, term.position, message)
+    archive, _, subject = text.partition(".")
+    has_archive = subject.replace("-", "").isalpha() and taxonomy.is_archive(archive)
+    is_like_category = has_archive or _LIKE_ARCHIVE.fullmatch(text) is not None
+    if is_like_category and not term.is_quoted:
+        # This notes one that arXiv does not have.
+        _name_category(source, term, Prefix.CATEGORY, text)
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
     if term.prefix is not None or term.is_quoted:
-        source.fail(
-            term.value_position,
-            f"There is no word in {term.value!r}",
-            "Only words can be searched for.",
-        )
-    source.note(
-        NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out"
-    )
+        message = f"There is no word in {term.value!r}"
+        source.fail(term.value_position, message, "Only words can be searched for.")
+    message = f"{term.value!r} contains no word and was left out"
+    source.note(NoteKind.LEFT_OUT, term.position, message)
 
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
     name = spell_name(term.value.rstrip(" ,;"))
-    for text in (term.value.rstrip(" ;"), name):  # signs of the one may hide what the other says
-        if SEVERAL.search(text):
-            names = [
-                f'au:"{one.strip()}"' for one in SEVERAL.split(text) if any(map(str.isalpha, one))
-            ]
-            message = f"{term.value!r} is more than one name"
-            source.fail(term.value_position, message, f"Write ({' AND '.join(names)}).")
+    # Signs of the one may hide what the other says.
+    _refuse_several(source, term, term.value.rstrip(" ;"))
+    _refuse_several(source, term, name)
     if not name:
         _leave_out_sign(source, term)
         return None
     _note_initials(source, term)
     if name.endswith("*") and " " not in name:
         return intern_condition(prefix, Shape.BEGINNING, name[:-1])
-    return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
+    shape = Shape.PHRASE if " " in name else Shape.WORD
+    return intern_condition(prefix, shape, name)
+
+
+def _refuse_several(source: QuerySource, term: TermToken, text: str) -> None:
+    """Refuse a text with more than one name; show each of them as a condition."""
+    if not SEVERAL.search(text):
+        return
+    names = [name.strip() for name in SEVERAL.split(text) if any(map(str.isalpha, name))]
+    conditions = " AND ".join(f'au:"{name}"' for name in names)
+    message = f"{term.value!r} is more than one name"
+    source.fail(term.value_position, message, f"Write ({conditions}).")
 
 
 def _note_initials(source: QuerySource, term: TermToken) -> None:
-    """Say how to write a name whose initials follow together, as PubMed prints it: they would be a whole name."""
+    """Say how to write a name whose initials follow together, as PubMed prints it.
+
+    They would be read as a whole name.
+    """
     found = _INITIALS_AFTER.fullmatch(term.value.strip())
-    if found and not is_generation(found[2]) and (found[3] or not found[1].isupper()):
-        initials = f'if these are initials, write au:"{found[1]}, {found[2][0]}"'
-        source.note(
-            NoteKind.READ_AS, term.position, f"{found[2]} is read as a whole name; {initials}"
-        )
+    if found is None:
+        return
+    last, initials, lower = found.groups()
+    if is_generation(initials) or (lower is None and last.isupper()):
+        return
+    message = (
+        f"{initials} is read as a whole name; "
+        f'if these are initials, write au:"{last}, {initials[0]}"'
+    )
+    source.note(NoteKind.READ_AS, term.position, message)
 
 
 def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
@@ -298,13 +337,18 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     if "," not in term.value:
         _note_initials(source, term)
     try:
-        return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
+        person = Person.parse(term.value)
     except UnclearPerson as error:
-        hint = f'Write au:{term.value}. It finds everybody of that name; author:"Keiko Lindquell" is one person.'
         behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
+        else:
+            hint = (
+                f"Write au:{term.value}. It finds everybody of that name; "
+                'author:"Keiko Lindquell" is one person.'
+            )
         source.fail(term.value_position, str(error), hint)
+    return intern_condition(prefix, Shape.PHRASE, person.text)
 
 
 def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
@@ -314,21 +358,16 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
         hint = "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
         source.fail(term.value_position, f"{value!r} cannot be the name of a category", hint)
     name = base.rstrip(".")
-    if base == value or (base != name and taxonomy.is_archive(name)):
+    is_whole_archive = base != name and taxonomy.is_archive(name)  # `cs.*`
+    if base == value or is_whole_archive:
         return _name_category(source, term, prefix, name)
-    begun = (
-        id_[: len(base)]
-        for id_ in taxonomy.CATEGORIES
-        if id_.casefold().startswith(base.casefold())
-    )
-    spelled = next(begun, "")
-    if not spelled:
-        source.note(
-            NoteKind.UNKNOWN_CATEGORY,
-            term.value_position,
-            f"no category of arXiv begins with {base}",
-        )
-    return intern_condition(prefix, Shape.BEGINNING, spelled or base)
+    for id_ in taxonomy.CATEGORIES:
+        if id_.casefold().startswith(base.casefold()):
+            spelled = id_[: len(base)]
+            return intern_condition(prefix, Shape.BEGINNING, spelled)
+    message = f"no category of arXiv begins with {base}"
+    source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
+    return intern_condition(prefix, Shape.BEGINNING, base)
 
 
 def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: str) -> Condition:
@@ -337,8 +376,8 @@ def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: s
     canonical = taxonomy.canonical_category(name)
     if not taxonomy.is_category(name):
         nearest = taxonomy.nearest_category(name)
-        near = " or ".join((nearest,) if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED])
-        guess = f"; perhaps {near} is meant" if near else ""
+        likely = [nearest] if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED]
+        guess = f"; perhaps {' or '.join(likely)} is meant" if likely else ""
         message = f"{name!r} is not a category of arXiv{guess}"
         source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
     elif taxonomy.spell_name(name) in taxonomy.RETIRED:
@@ -357,7 +396,8 @@ def _read_id(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
 
 def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
-    doi = value[max(value.find("10."), 0) :]
+    _, start, registrant = value.partition("10.")
+    doi = start + registrant if start else value
     if not is_doi(doi):
         hint = "A DOI looks like 10.1103/PhysRevLett.116.061102."
         source.fail(term.value_position, f"{value!r} is not a DOI", hint)
@@ -365,15 +405,18 @@ def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition
 
 
 def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
-    value = _LICENCE_VERSION.sub("", "-".join(term.value.casefold().split()))
-    name = next(
-        (name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None
-    )
+    hyphened = "-".join(term.value.casefold().split())
+    value = _LICENCE_VERSION.sub("", hyphened)
+    spellings = (spell_licence(value), value, f"cc-{value}")
+    name = next((spelling for spelling in spellings if spelling in LICENCES), None)
     if name is None:
         hint = f"Known: {', '.join(LICENCES)}."
         source.fail(term.value_position, f"{term.value!r} is not a licence of arXiv", hint)
-    message = 'licences are known only of harvested papers (source = "harvest"), not of papers from a search'
     if not any(note.kind is NoteKind.LICENCE for note in source.notes):
+        message = (
+            'licences are known only of harvested papers (source = "harvest"), '
+            "not of papers from a search"
+        )
         source.note(NoteKind.LICENCE, term.position, message)
     return intern_condition(prefix, Shape.WORD, name)
 
@@ -382,7 +425,10 @@ def _read_range(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     try:
         return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
     except UnreadableRange as error:
-        hint = "Write submittedDate:[20260301 TO 20260331]: year, month, day, and hour and minute if you like."
+        hint = (
+            "Write submittedDate:[20260301 TO 20260331]: "
+            "year, month, day, and hour and minute if you like."
+        )
         source.fail(term.value_position, str(error), hint)
 
 
@@ -398,7 +444,8 @@ _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition |
 }
 
 
-PHRASED = frozenset(
-    (None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author)))
+_SIDE_BY_SIDE = (_read_words, _read_author)
+PHRASED: frozenset[Prefix | None] = frozenset(
+    (None, *(prefix for prefix, read in _READERS.items() if read in _SIDE_BY_SIDE))
 )
 """What may precede words that are meant side by side, or as one name."""
