@@ -59,13 +59,10 @@ _HAS_TEX = re.compile(rf"[\\${DROPPED}]")
 _NAME_HAS_TEX = re.compile(rf"[\\${DROPPED}]|--")
 """A dash typed as two hyphens holds the parts of a name together."""
 
-
-def _compare_sign(sign: str) -> str:
-    """Return a sign of ASCII in lower case; one that no word goes on after as a blank."""
-    return sign.lower() if sign.isalnum() or sign in "_.,;'" else " "
-
-
-_BLANKS = "".join(map(_compare_sign, map(chr, range(128)))).encode().ljust(256)
+_ASCII = [chr(code) for code in range(128)]
+_COMPARED = [sign.lower() if sign.isalnum() or sign in "_.,;'" else " " for sign in _ASCII]
+_BLANKS = "".join(_COMPARED).encode().ljust(256)
+"""ASCII in lower case; a sign that no word goes on after is a blank."""
 
 # What is kept of a text; none of these is in a word.
 _NEXT = "\t"
