@@ -145,7 +145,7 @@ def _pair_any(clauses: Iterable[str]) -> str:
     return _pair("OR", list(dict.fromkeys(clauses)))
 
 
-def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: PLR0911 - one for each kind
+def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: PLR0911 - by kind
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
@@ -271,7 +271,7 @@ def find_shorter_stems(beginning: str) -> tuple[str, ...]:
 
 
 def _write_all(condition: Condition, *, is_wanted: bool) -> str:
-    """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields that we exclude by."""
+    """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields of ours."""
     if not is_wanted:
         parts = [part for part in spread_condition(condition) if part.prefix is not Prefix.AUTHOR]
         return _pair_any(_write_condition(part, is_wanted=False) for part in parts)

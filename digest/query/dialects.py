@@ -309,7 +309,10 @@ FORMS: list[tuple[str, re.Pattern[str], Callable[[Mapping[str, str]], str | None
         ),
         (
             _OTHER_DATES,
-            r"\b(?P<field>since|after|before|until)\s+(?P<term>(?:19|20)\d\d(?:[-/]\d\d)*)(?![\w-])",
+            r"""
+            \b(?P<field>since|after|before|until)\s+                # since 2020-05
+            (?P<term>(?:19|20)\d\d(?:[-/]\d\d)*)(?![\w-])
+            """,
             _write_marked,
         ),
         (

@@ -23,6 +23,8 @@ from digest.query.evaluation import (
 from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, spread_condition
 
+_ORDER = {shown: place for place, shown in enumerate(Field)}
+
 
 @dataclass(frozen=True)
 class Query:
@@ -78,8 +80,6 @@ def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:
 
 _compile = lru_cache(maxsize=2**13)(compile_tree)
 """A query's parts are asked about paper after paper: each is compiled once."""
-
-_ORDER = {field: place for place, field in enumerate(Field)}
 
 _read_name = lru_cache(maxsize=2**13)(read_name)
 _spread = lru_cache(maxsize=2**13)(spread_condition)
