@@ -23,9 +23,6 @@ from digest.tex.commands import (
     FORMULA_COMMANDS,
     TEXT_COMMANDS,
     WITH_ARGUMENTS,
-    read_escape,
-    read_ligature,
-    read_tie,
 )
 from digest.tex.formulas import (
     NO_BLANK_AFTER,
@@ -34,6 +31,7 @@ from digest.tex.formulas import (
     find_requested_blank,
     make_script,
 )
+from digest.tex.signs import read_escape, read_ligature, read_tie
 from digest.tex.symbols import (
     BLACKBOARD,
     BLANK_SWALLOWING,
