@@ -1,4 +1,4 @@
-r"""TeX-flavoured text made readable: what people type into titles and abstracts, as Unicode and as HTML.
+r"""TeX-flavoured text made readable: what people type into titles, as Unicode and as HTML.
 
     raw text --tokens--> tokens --reader--> pieces --writer--> plain Unicode, segments, HTML
 

@@ -134,7 +134,7 @@ _END = re.compile(
     | ,
       (?!
         \s(?:19|20)\d\d\b                           # but: SIGMOD, 2016
-        | \s(?:[A-Z][\w-]+,?\s){{0,2}}and\s(?:the\s)?[A-Z]          # but: Combinatorics, Graphs and T
+        | \s(?:[A-Z][\w-]+,?\s){{0,2}}and\s(?:the\s)?[A-Z]          # but: Graphs, Games and Codes
       )
     | \s(?:on\s|in\s)?(?:\d{{4}}\s)?(?:\d\d?\w*\s)?{_MONTH}         # PRD on 3 May
     | \s(?:on|in)\s(?=\d)                           # PRD in 2016

@@ -1,4 +1,4 @@
-"""Cuts TeX-flavoured text into tokens, finds which belong together, and says what pieces are made of them."""
+"""Cuts TeX-flavoured text into tokens, finds which belong together; and what a piece is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
 DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
-"""Never printed: controls apart from white space, the two non-characters that XML forbids, and bidirectional
-overrides and isolates, which can turn the text around them."""
+"""Never printed: controls apart from white space, and the two non-characters that XML forbids.
+
+Nor are bidirectional overrides and isolates, which can turn the text around them.
+"""
 
 _TOKEN = re.compile(
     rf"""
@@ -37,8 +39,8 @@ _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
 _DOLLAR = re.compile(
-    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
-    r"|\\.|(\$\$?)",
+    # A formula within words within a formula; an escape; a dollar.
+    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}|\\.|(\$\$?)",
     re.DOTALL,
 )
 _INNER_PAIR = re.compile(r"\$[^$]*\$")
@@ -313,7 +315,7 @@ class TokenCursor:
         return self.at < self.end and self.text[self.offset].isspace()
 
     def closing(self) -> int | None:
-        """The index of the brace that closes the one coming next; None if none comes, or it stays open."""
+        """The index of the brace that closes the next one; None if none comes, or it stays open."""
         token = self.peek()
         if token is None or token.kind is not TokenKind.OPEN:
             return None
@@ -366,7 +368,7 @@ class TokenCursor:
         return pieces
 
     def typed(self, token: Token, tags: Tags = ()) -> TexPiece:
-        """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
+        """A token as it was typed; half a surrogate pair, which no encoding takes, as U+FFFD."""
         if token.kind is TokenKind.SURROGATE:
             return TexPiece(token.start, token.end, PieceKind.SYMBOL, "\ufffd", tags)
         return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
