@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
 """Reads the rest of the group, and returns the pieces for it and for what came before."""
 
+_SetTwo: TypeAlias = "Callable[[_TwoParts, TexSetting], list[TexPiece]]"
+"""Sets two parts as one."""
+
 _VERBATIM = re.compile(
     rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1"
 )
@@ -55,10 +58,6 @@ class _TwoParts(NamedTuple):
     end: int
     first: list[TexPiece]
     second: list[TexPiece]
-
-
-_SetTwo: TypeAlias = "Callable[[_TwoParts, TexSetting], list[TexPiece]]"
-"""Sets two parts as one."""
 
 
 def _named(names: str, command: Command) -> dict[str, Command]:

@@ -102,7 +102,7 @@ _MONTH = (
     r"(?:[a-z]*(?:ary|ril|ust|ber))?\b"
 )
 _AFTER_NO_SHORT_WORD = "".join(rf"(?<![A-Z][a-z]{{{letters}}})" for letters in range(1, 7))
-"""No word of two to seven letters that begins with a capital precedes: `Rev`, `Lett`."""
+"""No word of two to seven letters that begins with a capital precedes, as in Phys. Rev. Lett."""
 
 _END = re.compile(
     rf"""
