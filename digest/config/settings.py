@@ -494,7 +494,7 @@ class Config:
                 place = self.find_key(subscription.name, key)
                 for text in getattr(subscription, key):
                     if key == "exclude" or text not in named:
-                        texts.append((place, text))  # noqa: PERF401 - a loop in loops
+                        texts.append((place, text))
         return texts
 
     @property
