@@ -19,7 +19,7 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.errors import UsageError
-from digest.model.messages import DigestEntry
+from digest.model.messages import DigestEntry, NearLibrary
 from digest.model.papers import ArxivId, Paper
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
@@ -83,7 +83,7 @@ def find_missed(
             alike = interest.compare(Texts.read([text]))[0]
             if alike.max() >= _LEAST_NEAR:
                 title = show_plain(near[alike.argmax()].title)
-                entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=title)
+                entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=NearLibrary(title))
                 why = ", ".join(word for word, _ in interest.explain(text))
                 papers.append(PaperView(entry, len(papers) + 1, why_first=why))
     return MissedContext(

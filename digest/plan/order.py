@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
-from digest.model.messages import NEAR_LIST, Form, Group
+from digest.model.messages import HIDDEN_LIBRARY, FirstReason, Form, Group, NearLibrary, WhyFirst
 from digest.model.papers import Field
 from digest.model.subscriptions import Grouping
+from digest.tex import show_plain
 from digest.tex.places import find_place
 
 if TYPE_CHECKING:
@@ -65,10 +66,6 @@ _WEIGHTY = re.compile(
 """What makes more than a minor change of a comment."""
 
 _FEW_REASONS, _FEW_AUTHORS = 2, 3  # of a collaboration a query may ask for hundreds
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
-_LONGEST_REASON = 46
-"""Letters of a title or a query that a reason has room for: it takes one line of a phone."""
-
 _QUOTED = re.compile('[“„"]([^“”„"]*)[”“"]')
 _OFTEN = 3
 """An abstract that has the words of a query so often is about them; more often says no more."""
@@ -117,9 +114,9 @@ def arrange(
     groups: list[tuple[Group, list[DigestEntry]]] = []
     if form is Form.TITLE:
         listed = [entry for entry in shown if entry.paper.id not in precedence.last]
-        first = [entry for entry in listed if say_why_first(entry, precedence)][:READ_FIRST]
+        first = [entry for entry in listed if find_why_first(entry, precedence)][:READ_FIRST]
         if first:
-            reasons = tuple(say_why_first(entry, precedence) for entry in first)
+            reasons = tuple(find_why_first(entry, precedence) for entry in first)
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
     groups += _divide(shown, group_by, queries, form, precedence)
@@ -232,36 +229,31 @@ def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
     )
 
 
-def say_near(near: Near, *, is_owner: bool) -> str:
-    """Say in a line to what a paper is near; titles of a library are for its owner alone."""
-    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
-
-    title = _QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", show_plain(near.title).rstrip("."))
-    if not title or not is_owner:
-        return "near your library" if is_owner else NEAR_LIST
-    return f"like “{shorten(title, _LONGEST_REASON)}”"
+def find_near(near: Near, *, is_owner: bool) -> NearLibrary:
+    """Return to what a paper is near; titles of a library are for its owner alone."""
+    if not is_owner:
+        return HIDDEN_LIBRARY
+    title = show_plain(near.title).rstrip(".")
+    return NearLibrary(_QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", title))
 
 
-def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
-    """Say in plain text why a reader should read a paper before others, the two first reasons; "" for none."""
-    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
-
-    id_ = entry.paper.id
+def find_why_first(entry: DigestEntry, precedence: Precedence) -> tuple[FirstReason, ...]:
+    """Return why a reader should read a paper before others, the two strongest reasons; () for none."""
+    paper = entry.paper
     spans = [span for reason in entry.reasons for span in reason.spans]
+    found: list[FirstReason] = []
     authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
-    names = ", ".join(show_plain(entry.paper.authors[index].name) for index in authors)
-    said = [f"by {names}"] if names else []
-    if id_ in precedence.first:
-        said.append(f"put first by {shorten(precedence.first[id_], _LONGEST_REASON)}")
+    names = tuple(show_plain(paper.authors[index].name) for index in authors)
+    if any(names):
+        found.append(FirstReason(WhyFirst.AUTHORS, names))
+    if paper.id in precedence.first:
+        found.append(FirstReason(WhyFirst.PUT_FIRST, (precedence.first[paper.id],)))
     if entry.near:
-        said.append(entry.near)
+        found.append(FirstReason(WhyFirst.NEAR))
     if len(entry.queries) > 1:
-        number = len(entry.queries)
-        said.append(f"in {_NUMBERS.get(number, number)} of your queries")
+        found.append(FirstReason(WhyFirst.QUERIES))
     if any(span.field is Field.TITLE for span in spans):
-        said.append("your words in its title")
-    if place := show_plain(find_place(entry.paper)):
-        said.append(place)
-    return " · ".join(
-        said[:_FEW_REASONS]
-    )  # a place after a comma would seem to be that of the library's paper
+        found.append(FirstReason(WhyFirst.TITLE))
+    if place := show_plain(find_place(paper)):
+        found.append(FirstReason(WhyFirst.PLACE, (place,)))
+    return tuple(found[:_FEW_REASONS])

@@ -50,7 +50,7 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import LinkMaker, make_links, remember_tokens
-from digest.plan.order import Precedence, say_near
+from digest.plan.order import Precedence, find_near
 from digest.plan.restored import record_as_sent
 from digest.plan.slots import (
     SlotDecision,
@@ -297,9 +297,11 @@ class Drafts:
         wanted = due.subscription
         near = self._interests.judge(conn, due, entries)
         is_owner = bool(near) and self._site.config.find_reader(wanted) is not None
-        reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
-        if reasons:
-            entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]
+        nearest = {
+            id_: find_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top
+        }
+        if nearest:
+            entries = [replace(entry, near=nearest.get(entry.paper.id)) for entry in entries]
         first, last = (
             {
                 entry.paper.id: met[0]

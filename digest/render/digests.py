@@ -17,12 +17,22 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
-from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
+from digest.model.messages import (
+    HIDDEN_LIBRARY,
+    Coverage,
+    Digest,
+    DigestEntry,
+    Form,
+    NearLibrary,
+    Occasion,
+    WhyFirst,
+)
 from digest.model.numbers import count
 from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.papers import PaperView
+from digest.render.precedence import explain_dot, name_library, say_why_first
 from digest.render.text import clean_text, name_zone, shorten, write_long_day
 
 _LONGEST_NAME = 120
@@ -164,8 +174,13 @@ def view_digest(digest: Digest) -> DigestView:
         coverage=coverage,
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
-        near=next((entry.dot for entry in digest.entries if entry.dot), ""),
+        near=explain_dot(_find_near(digest)),
     )
+
+
+def _find_near(digest: Digest) -> NearLibrary | None:
+    """Return to what the first paper of a digest with a dot is near; None if none has one."""
+    return next((entry.near for entry in digest.entries if entry.near), None)
 
 
 def view_query(name: str, text: str) -> QueryView:
@@ -281,10 +296,8 @@ def _introduce_papers(digest: Digest) -> str:
                 else f"This is the newest paper {whose}"
             )
             if digest.is_nearest:
-                near = next(
-                    (entry.dot for entry in digest.entries if entry.dot), NEAR_LIST
-                ).removeprefix("near ")
-                papers = f"These are the {total} recent papers nearest to {near}"
+                library = name_library(_find_near(digest) or HIDDEN_LIBRARY)
+                papers = f"These are the {total} recent papers nearest to {library}"
             return f"Welcome. {papers}. From now on you get only new ones."
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
@@ -360,13 +373,19 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     for group in digest.groups:
         members = digest.entries[len(views) : len(views) + group.count]
         under = group.title if group.is_name and by_query else ""
-        for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
-            number = len(views) + 1
-            views.append(
-                PaperView(
-                    entry, number, is_first_digest, under, is_of_one, group.form, why, group.title
-                )
+        for entry, reasons in zip(members, group.reasons or ((),) * group.count, strict=True):
+            view = PaperView(
+                entry=entry,
+                number=len(views) + 1,
+                is_first_digest=is_first_digest,
+                under=under,
+                is_of_one_query=is_of_one,
+                form=group.form,
+                why_first=say_why_first(entry, reasons),
+                heading=group.title,
+                is_place_said=any(reason.why is WhyFirst.PLACE for reason in reasons),
             )
+            views.append(view)
     return tuple(views)
 
 

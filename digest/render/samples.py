@@ -17,6 +17,7 @@ from digest.model.messages import (
     Form,
     Group,
     Links,
+    NearLibrary,
     Occasion,
     Sequel,
     StoredText,
@@ -194,7 +195,7 @@ def _make_samples() -> Iterator[Digest]:
     )
     followed = replace(
         make_entry(15),
-        near="like “<b> & *x*”",
+        near=NearLibrary("<b> & *x*"),
         sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after),
     )
     busy = make_digest((*kinds, much, little, gone, replaced, followed))

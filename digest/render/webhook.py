@@ -17,6 +17,7 @@ from digest.model.papers import Paper, Reason
 from digest.render.contexts import AlarmContext
 from digest.render.digests import view_digest, view_papers
 from digest.render.papers import PaperView
+from digest.render.precedence import say_near
 from digest.render.text import show_plain, write_moment
 from digest.tex.places import find_links, find_place
 
@@ -133,7 +134,7 @@ def _describe(view: PaperView) -> dict[str, Any]:
         "heading": view.heading,
         "form": str(view.form),
         "why_first": view.why_first,
-        "near": entry.near,
+        "near": say_near(entry.near),
         "place": show_plain(find_place(paper)),
         "links": [{"label": link.label, "url": link.url} for link in find_links(paper)],
         "id": str(paper.id),

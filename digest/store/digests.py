@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -21,11 +21,14 @@ from digest.model.messages import (
     Digest,
     DigestEntry,
     EarlierDigest,
+    FirstReason,
     Form,
     Group,
+    NearLibrary,
     Occasion,
     Sequel,
     StoredText,
+    WhyFirst,
 )
 from digest.model.papers import Field, Paper, Reason, Span
 from digest.model.subscriptions import (
@@ -298,12 +301,17 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
         "remark": digest.remark,
         "is_nearest": digest.is_nearest,
         "unchecked": [str(turn) for turn in digest.unchecked],
-        "groups": [astuple(group) for group in digest.groups],
+        "groups": [_freeze_group(group) for group in digest.groups],
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
     return json.dumps(
         frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat()
     )
+
+
+def _freeze_group(group: Group) -> tuple[Any, ...]:
+    reasons = [[(one.why, *one.words) for one in of_paper] for of_paper in group.reasons]
+    return group.title, group.count, group.form, group.is_name, reasons
 
 
 def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
@@ -325,7 +333,7 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
         "announced": entry.announced,
         "before": entry.before and entry.before.key,
         "sequel": sequel and (sequel.kind, sequel.day, sequel.before.key, sequel.after.key),
-        "near": entry.near,
+        "near": entry.near and (entry.near.title, entry.near.is_own),
     }
 
 
@@ -352,10 +360,7 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
         shown=row.shown,
         queries=tuple((name, text) for name, text in frozen["queries"]),
         coverage=_thaw_coverage(frozen["coverage"]),
-        groups=tuple(
-            Group(title, count, Form(form), is_name, tuple(reasons))
-            for title, count, form, is_name, reasons in frozen["groups"]
-        ),
+        groups=tuple(_thaw_group(*group) for group in frozen["groups"]),
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
@@ -365,6 +370,16 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
             map(UncheckedTurn.parse, frozen.get("unchecked", ()))
         ),  # none in those of before
     )
+
+
+def _thaw_group(
+    title: str, count: int, form: str, is_name: bool, frozen: Sequence[Sequence[Sequence[str]]]
+) -> Group:
+    reasons = tuple(
+        tuple([FirstReason(WhyFirst(why), tuple(words)) for why, *words in of_paper])
+        for of_paper in frozen
+    )
+    return Group(title, count, Form(form), is_name, reasons)
 
 
 def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
@@ -383,7 +398,7 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
         change_id=frozen["change"],
         before=StoredText(papers[before], before) if before else None,
         sequel=Sequel(Kind(sequel[0]), date.fromisoformat(sequel[1]), *texts) if sequel else None,
-        near=frozen["near"],
+        near=NearLibrary(*frozen["near"]) if frozen["near"] else None,
     )
 
 

@@ -10,7 +10,7 @@ No string makes anything here raise, and time grows with length alone.
 
 from digest.tex.reader import parse_tex, parse_words
 from digest.tex.tokens import PieceKind, Role, Segment, TexPiece
-from digest.tex.writer import to_html, to_plain, to_segments
+from digest.tex.writer import show_plain, to_html, to_plain, to_segments
 
 __all__ = [
     "PieceKind",
@@ -19,6 +19,7 @@ __all__ = [
     "TexPiece",
     "parse_tex",
     "parse_words",
+    "show_plain",
     "to_html",
     "to_plain",
     "to_segments",

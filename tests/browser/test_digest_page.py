@@ -14,7 +14,7 @@ from digest.render.samples import make_digest, make_entry
 from tests.browser.looking import Windows, check_page
 
 RENDERER = Renderer()
-GROUPS = (Group("Read first", 2, Form.SENTENCE, reasons=("", "")), Group("hep-th", 28, Form.TITLE))
+GROUPS = (Group("Read first", 2, Form.SENTENCE, reasons=((), ())), Group("hep-th", 28, Form.TITLE))
 
 
 @pytest.fixture
