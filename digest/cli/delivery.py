@@ -19,6 +19,7 @@ from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.slots import SlotKind, SlotName
 from digest.store.attempts import (
     Attempt,
     HeldDeliveries,
@@ -149,7 +150,8 @@ def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
     here, one, delivery = detail.here, detail.delivery, detail.delivery.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
-    slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
+    is_run = SlotName.parse(one.slot).kind is SlotKind.RUN
+    slot = "" if is_run else f"{one.slot}, "
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{STATE_WORDS[delivery.state]} ({_describe_moment(here, one)})",

@@ -29,6 +29,7 @@ from digest.model.messages import (
     Receipt,
 )
 from digest.model.numbers import count
+from digest.model.slots import SlotName
 from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
@@ -67,11 +68,14 @@ def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest
     subscription = due.subscription
     slot = next_slot(subscription.cadence, subscription.quiet_hours, drafts.now, due.last_slot)
     is_first_digest = all(row.occasion is Occasion.FIRST_DIGEST for row in rows)
+    name = str(SlotName.of_run(rows[-1].match_run_id))
+    if slot is not None and not is_first_digest:
+        name = slot.name
     draft = drafts.draft(
         conn,
         due,
         rows,
-        slot=slot.name if slot and not is_first_digest else f"run:{rows[-1].match_run_id}",
+        slot=name,
         occasion=Occasion.FIRST_DIGEST if is_first_digest else Occasion.SCHEDULED,
     )
     return draft.digest
@@ -251,7 +255,7 @@ def try_query(
             source="query",
             total=page.total if is_cut else 0,
         ),
-        slot="run:0",
+        slot=str(SlotName.of_run(0)),
         occasion=Occasion.TRIAL,
         now=now,
     )

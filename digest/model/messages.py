@@ -260,7 +260,7 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within the subscription.
+        slot: the name of what it is made for (see `SlotName`), unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
         shown: how many of `entries` are shown; the rest are counted and linked.

@@ -25,6 +25,7 @@ from digest.model.people import (
     RequestKind,
     SignupRequest,
 )
+from digest.model.slots import LetterSlot
 from digest.people.signups import (
     REFUSED,
     StoredSignup,
@@ -45,7 +46,7 @@ from digest.store.digests import DigestDraft, save_digests
 from digest.store.subscribers import LETTERS, load_unsubscribed
 
 if TYPE_CHECKING:
-    from digest.render import MailIdentity
+    from digest.render.mail import MailIdentity
 
 _log = logging.getLogger("digest.deliver")
 
@@ -154,7 +155,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     count_request(conn, _count_mailbox(maker, signup.address), now)
     if signup.kind is RequestKind.LINK:
         remember_preferences(conn, maker, destination, at=now)
-    slot = f"{signup.kind}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
+    slot = str(LetterSlot(signup.kind, signup.id, signup.asked_at))
     ends_at = (
         min(now + FRESH, signup.ends_at) if signup.kind is RequestKind.FRESH else signup.ends_at
     )
@@ -191,7 +192,7 @@ def write_letter(
     """Write a letter as the bytes that are sent; the same for every attempt."""
     from digest.render.contexts import LetterContext  # noqa: PLC0415 - only if something is sent
 
-    kind = letter.slot.partition(":")[0]
+    kind = LetterSlot.parse(letter.slot).kind
     base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
     to = delivery.destination
     token = letter_token(maker, letter.slot, to)
@@ -204,7 +205,7 @@ def write_letter(
     context = LetterContext(
         kind=kind,
         subject=letter.title,
-        link=links[RequestKind(kind)],
+        link=links[kind],
         host=site.config.web.host,
         contact=site.config.arxiv.mail_contact,
         sender=identity.from_name,

@@ -11,12 +11,13 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, Double, Text, cast, func, not_, select, update
+from sqlalchemy import Connection, Double, Text, cast, func, or_, select, update
 
 from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
+from digest.model.slots import TURNS, SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, SubscriptionState, TurnState
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
@@ -130,7 +131,7 @@ def record_as_sent(
             {revision.name: query for revision, query in readable(due.revisions)},
             load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in sent}),
             load_coverage(conn, source, now),
-            slot=f"restored:{max(consumed)}",
+            slot=str(SlotName(SlotKind.RESTORED, str(max(consumed)))),
             occasion=Occasion.ALREADY_SENT,
             now=now,
         )
@@ -169,9 +170,9 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     decided anew: what waits goes out.
     """
     until = now + CLOCKS_DIFFER
-    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
+    is_turn = or_(*(digests.c.slot.like(kind.pattern) for kind in TURNS))
     early = update(digests).where(digests.c.planned_at > until, is_turn)
-    conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
+    conn.execute(early.values(slot=SlotKind.EARLY.prefix + cast(digests.c.id, Text)))
     checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
     then = conn.execute(checks).scalar() or now
     spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}

@@ -29,6 +29,7 @@ from digest.model.cadences import (
     resolve_local,
 )
 from digest.model.messages import Coverage
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import (
     Subscription,
     Timing,
@@ -43,11 +44,6 @@ _KEPT = 4096
 """Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
 
 _DAY_SLOTS = timedelta(days=1)
-
-_ANNOUNCEMENT = "mailing:"
-_RUN = "run:"
-_UNCHECKED = "unchecked:"
-"""Begins the slot of a note that the check failed: it is sent beside the turn, which stays open."""
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -74,11 +70,13 @@ class Slot:
         due_at: when it is due (UTC).
         latest_at: until when it waits for an incomplete announcement at most (UTC), not before `due_at`; an
             announcement's own turn has no such moment, and is here itself.
+        announcement: the date of the announcement whose turn it is; None for a turn by the clock.
     """
 
     name: str
     due_at: datetime
     latest_at: datetime
+    announcement: date | None = None
 
 
 @lru_cache(maxsize=_KEPT)
@@ -117,20 +115,15 @@ def nearest_slot(
 
 def take_slot(taken: str, name: str) -> str:
     """Return the names taken last, one of each kind, after another was taken."""
-    kind = _kind_of(name)
-    return " ".join([*(one for one in taken.split() if _kind_of(one) != kind), name])
+    kind = SlotName.parse(name).kind
+    others = [one for one in taken.split() if SlotName.parse(one).kind is not kind]
+    return " ".join([*others, name])
 
 
 def is_taken(taken: str, name: str) -> bool:
     """Tell whether a turn was taken already, or passed over for a later one of its kind."""
-    kind = _kind_of(name)
-    return any(name <= one for one in taken.split() if _kind_of(one) == kind)
-
-
-def _kind_of(name: str) -> str:
-    if name.startswith((_ANNOUNCEMENT, _RUN, _UNCHECKED)):
-        return name.partition(":")[0]
-    return "week" if "-W" in name else "day"
+    kind = SlotName.parse(name).kind
+    return any(name <= one for one in taken.split() if SlotName.parse(one).kind is kind)
 
 
 def _day_of(cadence: Cadence, moment: datetime) -> date:
@@ -155,7 +148,8 @@ def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | 
         if not has_announcement(day):
             return None
         due_at = leave_quiet(cadence, quiet, announcement_moment(day))
-        return Slot(f"{_ANNOUNCEMENT}{day.isoformat()}", due_at, due_at)
+        name = SlotName(SlotKind.ANNOUNCEMENT, day.isoformat())
+        return Slot(str(name), due_at, latest_at=due_at, announcement=day)
     moment = resolve_local(day, cadence.at, cadence.zone) if cadence.has_day(day) else None
     if moment is None:
         return None
@@ -171,22 +165,29 @@ def _find_latest(cadence: Cadence, day: date, moment: datetime) -> datetime:
 
 def _name_day(cadence: Cadence, day: date) -> str:
     if len(cadence.days) > 1:
-        return day.isoformat()
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02d}"
+        return str(SlotName(SlotKind.DAY, day.isoformat()))
+    return str(SlotName.of_week(day))
 
 
 def _read_day(cadence: Cadence, name: str) -> date | None:
     """Return the date of a turn of this cadence by its name; None for a name that this cadence gives to none."""
-    kind = _kind_of(name)
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return date.fromisoformat(name.removeprefix(_ANNOUNCEMENT)) if kind == "mailing" else None
-    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1 and kind == "week":
-        year, week = name.split("-W")
-        return date.fromisocalendar(int(year), int(week), min(cadence.days) + 1)
-    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) > 1 and kind == "day":
-        return date.fromisoformat(name)
-    return None
+    slot = SlotName.parse(name)
+    if slot.kind is not _find_kind(cadence):
+        return None
+    if slot.kind is SlotKind.WEEK:
+        return slot.find_weekday(min(cadence.days) + 1)
+    return slot.day
+
+
+def _find_kind(cadence: Cadence) -> SlotKind | None:
+    """Return what the turns of a cadence are named by; None if it has none."""
+    match cadence.kind:
+        case CadenceKind.ANNOUNCEMENT:
+            return SlotKind.ANNOUNCEMENT
+        case CadenceKind.CLOCK:
+            return SlotKind.DAY if len(cadence.days) > 1 else SlotKind.WEEK
+        case CadenceKind.AT_ONCE:
+            return None
 
 
 class SlotOutcome(StrEnum):
@@ -288,7 +289,7 @@ def _decide_at_once(facts: SlotFacts) -> SlotDecision:
     """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
     if not facts.newest_run:
         return SlotDecision(SlotOutcome.PASS, "", TurnState(None, facts.state.taken))
-    slot = f"run:{facts.newest_run}"
+    slot = str(SlotName.of_run(facts.newest_run))
     return SlotDecision(SlotOutcome.MAKE, slot, TurnState(None, take_slot(facts.state.taken, slot)))
 
 
@@ -318,10 +319,10 @@ def _decide_open(
     state = TurnState(
         next_due_at=_find_following(subscription, last, facts),
         taken=facts.state.taken,
-        awaits_check=facts.now < _find_closing(subscription.cadence, last, facts),
+        awaits_check=facts.now < _find_closing(last, facts),
         unchecked=(*closed, *_record_open(last, facts)),
     )
-    note = f"{_UNCHECKED}{last.name}"
+    note = str(SlotName(SlotKind.UNCHECKED, last.name))  # sent beside the turn, which stays open
     if subscription.when_empty is WhenEmpty.SKIP or is_taken(facts.state.taken, note):
         return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
     return SlotDecision(SlotOutcome.MAKE, note, replace(state, taken=take_slot(state.taken, note)))
@@ -377,12 +378,12 @@ def checked_moment(
     cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str
 ) -> datetime:
     """Return a moment (UTC) at which the last announcement is the one that was visible when the last turn came."""
-    return _find_visible(cadence, latest_slot(cadence, quiet, now), source)
+    return _find_visible(latest_slot(cadence, quiet, now), source)
 
 
-def _find_visible(cadence: Cadence, slot: Slot, source: str) -> datetime:
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return announcement_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+def _find_visible(slot: Slot, source: str) -> datetime:
+    if slot.announcement is not None:
+        return announcement_moment(slot.announcement)
     return slot.due_at - VISIBLE_AFTER[source]
 
 
@@ -407,7 +408,7 @@ def _list_closed(
     ):
         if slot.due_at >= last.due_at:
             break
-        before, announced = announced, latest_announcement(_find_visible(cadence, slot, source))
+        before, announced = announced, latest_announcement(_find_visible(slot, source))
         is_missed = slot.due_at > first.due_at or (slot == first and not was_waiting)
         has_news = announced != before and not is_taken(facts.state.taken, slot.name)
         if is_missed and has_news and slot.due_at not in known:
@@ -449,10 +450,10 @@ def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     return (UncheckedTurn(last.due_at, failure),)
 
 
-def _find_closing(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
+def _find_closing(slot: Slot, facts: SlotFacts) -> datetime:
     """Return when a turn that is open closes (UTC): at the next announcement, but not before its wait is over."""
     following = announcement_moment(next_announcement(slot.due_at))
-    return max(following, _end_wait(cadence, slot, facts))
+    return max(following, _end_wait(slot, facts))
 
 
 def _list_hours(cadence: Cadence) -> Cadence | None:
@@ -468,7 +469,7 @@ def _find_following(
     """Return when a subscription with an open turn is due by the clock (UTC)."""
     following = _find_next(subscription, facts.now, facts.state.taken)
     hours = _list_hours(subscription.cadence)
-    closing = _find_closing(subscription.cadence, last, facts)
+    closing = _find_closing(last, facts)
     if hours is None or following is None:
         return following
     again = next_slot(hours, subscription.quiet_hours, max(facts.now, closing))
@@ -483,7 +484,7 @@ def _find_rest(
     A weekly turn closes with the next one alone. After another announcement it goes at its hour of a day.
     """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
-    closing = _find_closing(cadence, last, facts)
+    closing = _find_closing(last, facts)
     if _find_opened(subscription, last, facts) is None or facts.now < closing:
         return None
     hours = _list_hours(cadence)
@@ -507,14 +508,14 @@ def _find_wait(
         before = latest_slot(cadence, subscription.quiet_hours, last.due_at - _INSTANT)
         if facts.waiting_since <= before.latest_at:
             return None
-    waits_until = _end_wait(cadence, last, facts)
+    waits_until = _end_wait(last, facts)
     return waits_until if facts.now < waits_until else None
 
 
-def _end_wait(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
+def _end_wait(slot: Slot, facts: SlotFacts) -> datetime:
     """Return how long a turn waits for an announcement that is not complete, at most (UTC)."""
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return alarm_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+    if slot.announcement is not None:
+        return alarm_moment(slot.announcement)
     if facts.patience is None:
         return slot.latest_at
     return min(slot.latest_at, slot.due_at + facts.patience)

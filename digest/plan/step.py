@@ -33,6 +33,7 @@ from digest.model.messages import (
     Occasion,
     Seen,
 )
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import (
     ActiveRevision,
     DueSubscription,
@@ -555,7 +556,7 @@ def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connecti
         conn,
         due,
         rows,
-        slot=f"new:{drafts.now.isoformat()}",
+        slot=str(SlotName(SlotKind.LATER_PLACES, drafts.now.isoformat())),
         occasion=Occasion.FIRST_DIGEST,
         to=places,
     )
@@ -578,7 +579,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
         conn,
         due,
         rows,
-        slot=f"run:{looks[-1].match_run_id}",
+        slot=str(SlotName.of_run(looks[-1].match_run_id)),
         occasion=Occasion.FIRST_DIGEST,
     )
     return _save(conn, drafts, [(due, draft)])

@@ -6,7 +6,6 @@ happened: the check was complete and nothing matched, it is not complete yet, or
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +27,7 @@ from digest.model.messages import (
     WhyFirst,
 )
 from digest.model.numbers import count
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
@@ -49,8 +49,6 @@ _FAILURES = {
     TurnFailure.NOT_ANNOUNCED: "arXiv announced nothing",
     TurnFailure.DID_NOT_RUN: "Digest did not run",
 }
-_DAY_SLOT = re.compile(r"(?:unchecked:)?(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 class CoverageState(StrEnum):
@@ -158,7 +156,7 @@ def view_digest(digest: Digest) -> DigestView:
     coverage = describe_coverage(
         digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST
     )
-    if digest.unchecked and digest.slot.startswith("run:"):
+    if digest.unchecked and SlotName.parse(digest.slot).kind is SlotKind.RUN:
         failed = say_unchecked(digest.unchecked).removesuffix(".")
         coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
     return DigestView(
@@ -216,7 +214,7 @@ def write_introduction(digest: Digest) -> str:
 
 def _tell_unchecked(digest: Digest) -> str:
     """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
-    if not digest.unchecked or digest.slot.startswith("run:"):
+    if not digest.unchecked or SlotName.parse(digest.slot).kind is SlotKind.RUN:
         return ""
     late = [turn for turn in digest.unchecked if turn.is_late]
     closed = [turn for turn in digest.unchecked if not turn.is_late]
@@ -483,7 +481,8 @@ def name_slot(digest: Digest) -> tuple[str, str]:
     coverage = digest.coverage
     since, last = coverage.since, coverage.announcement
     is_scheduled = digest.occasion is Occasion.SCHEDULED
-    is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
+    slot = SlotName.parse(digest.slot)
+    is_week = slot.kind is SlotKind.WEEK
     if (
         is_scheduled
         and since is not None
@@ -494,10 +493,7 @@ def name_slot(digest: Digest) -> tuple[str, str]:
         return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
     if is_scheduled and last is not None:
         return write_day(last, last), write_long_day(last)
-    if match := _DAY_SLOT.fullmatch(digest.slot):
-        day = date.fromisoformat(match[1])
-    else:
-        day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
+    day = slot.day or digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
     return write_day(day, day), write_long_day(day)
 
 

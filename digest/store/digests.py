@@ -31,6 +31,7 @@ from digest.model.messages import (
     WhyFirst,
 )
 from digest.model.papers import Field, Paper, Reason, Span
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import (
     Abstracts,
     DueSubscription,
@@ -74,7 +75,6 @@ _READY: dict[str, Any] = {
 _MOMENTS = ("checked_at", "last_shown_at", "failing_since")
 
 _ALL = 1_000_000
-_NOT_THERE = {*DeliveryState, "new:"} - {DeliveryState.SENT}
 
 FIRST_DIGEST_NEXT = "first digest with the next run"
 
@@ -193,7 +193,14 @@ def load_site_digests(
         for row in conn.execute(select(deliveries.c.digest_id, deliveries.c.state).where(there))
     }
     found = load_frozen(conn, subscription, limit=_ALL)
-    return [one for one in found if states.get(one[0].id, one[0].slot[:4]) not in _NOT_THERE]
+    return [(row, frozen) for row, frozen in found if _is_there(row, states.get(row.id))]
+
+
+def _is_there(row: Row[Any], state: str | None) -> bool:
+    """Whether a folder shows a digest: by its delivery there, or without one if others had it, too."""
+    if state is None:
+        return SlotName.parse(row.slot).kind is not SlotKind.LATER_PLACES
+    return state == DeliveryState.SENT
 
 
 def load_earlier_digests(
@@ -360,7 +367,7 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
         shown=row.shown,
         queries=tuple((name, text) for name, text in frozen["queries"]),
         coverage=_thaw_coverage(frozen["coverage"]),
-        groups=tuple(_thaw_group(*group) for group in frozen["groups"]),
+        groups=_thaw_groups(frozen["groups"]),
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
@@ -372,14 +379,16 @@ def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]
     )
 
 
-def _thaw_group(
-    title: str, count: int, form: str, is_name: bool, frozen: Sequence[Sequence[Sequence[str]]]
-) -> Group:
-    reasons = tuple(
-        tuple([FirstReason(WhyFirst(why), tuple(words)) for why, *words in of_paper])
-        for of_paper in frozen
-    )
-    return Group(title, count, Form(form), is_name, reasons)
+def _thaw_groups(frozen: Iterable[Sequence[Any]]) -> tuple[Group, ...]:
+    groups = []
+    for title, count, form, is_name, reasons in frozen:
+        first = tuple(_thaw_first(of_paper) for of_paper in reasons)
+        groups.append(Group(title, count, Form(form), is_name, first))
+    return tuple(groups)
+
+
+def _thaw_first(frozen: Iterable[Sequence[str]]) -> tuple[FirstReason, ...]:
+    return tuple(FirstReason(WhyFirst(why), tuple(words)) for why, *words in frozen)
 
 
 def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
@@ -586,5 +595,6 @@ def _load_match_counts(
 
 def find_late_first_digests(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
-    is_late = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
-    return set(conn.execute(select(digests.c.id).where(*is_late)).scalars())
+    is_late = digests.c.slot.like(SlotKind.LATER_PLACES.pattern)
+    found = select(digests.c.id).where(digests.c.subscription_id == subscription_id, is_late)
+    return set(conn.execute(found).scalars())

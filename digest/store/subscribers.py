@@ -28,6 +28,7 @@ from digest.model.destinations import Destination, DestinationKind, mail_to, nor
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.numbers import count
+from digest.model.slots import LetterSlot
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
@@ -424,7 +425,7 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
 
 def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     """A letter goes to somebody who has confirmed nothing yet, or left everything, while its request is there."""
-    number, address = int(slot.split(":")[1]), destination.partition(":")[2]
+    number, address = LetterSlot.parse(slot).signup_id, destination.partition(":")[2]
     asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
         return "nobody waits for this letter any more"

@@ -14,8 +14,8 @@ from sqlalchemy import insert, inspect, select, text
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import HIDDEN_LIBRARY, DeliveryState, Digest, DigestEntry, StoredText
-from digest.render import Renderer
 from digest.render.precedence import say_near, say_why_first
+from digest.render.renderer import Renderer
 from digest.render.samples import make_entry
 from digest.store import MigrationReport, Store, engine, migrate, open_store
 from digest.store.backups import load_violations
@@ -70,7 +70,9 @@ def thaw(frozen: Frozen, digest: Digest) -> Digest:
     """Return a digest whose papers are those of another one, and with what else its columns say."""
     row, content = frozen
     texts = {entry.change_id: entry.paper for entry in digest.entries}
-    texts |= {900: entry.before.paper for entry in digest.entries if entry.before}
+    for entry in digest.entries:
+        if entry.before:
+            texts[900] = entry.before.paper
     thawed = thaw_digest(row, content, texts)
     entries = tuple(
         replace(entry, before=entry.before and StoredText(entry.before.paper))
