@@ -11,6 +11,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import HIDDEN_LIBRARY, FirstReason, Form, Group, NearLibrary, WhyFirst
 from digest.model.papers import Field
 from digest.model.subscriptions import Grouping
+from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions
 from digest.tex import show_plain
 from digest.tex.places import find_place
 
@@ -184,8 +185,6 @@ def is_minor(entry: DigestEntry) -> bool:
 
     A comment that does not fit what is shown of minor changes is none.
     """
-    from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only a digest with a change pays for it
-
     parts = (
         {part.name: part for part in view_revisions(entry.before.paper, entry.paper)}
         if entry.before

@@ -28,8 +28,9 @@ from digest.people.unsubscription import (
     unsubscribe_by_link,
 )
 from digest.plan.links import make_refs_url
-from digest.render import Renderer, references
+from digest.render import references
 from digest.render.contexts import Context, ErrorContext, StoredContext, UnsubscribeContext
+from digest.render.renderer import Renderer
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
