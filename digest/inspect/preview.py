@@ -32,9 +32,10 @@ from digest.model.numbers import count
 from digest.model.slots import SlotName
 from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
+from digest.plan.drafts import Drafts
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.slots import next_slot
-from digest.plan.step import Drafts, drop_excluded
+from digest.plan.step import drop_excluded
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
