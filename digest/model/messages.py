@@ -39,9 +39,9 @@ IsOurs: TypeAlias = "Callable[[], bool]"
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a subscription is new and shows a sample; a lost database had sent it,
-    says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
-    A letter is no digest: it is the mail with a link that somebody asked for on a page.
+    Its time came; a subscription is new and shows a sample; a lost database had sent it, says the
+    operator, and this one keeps on record that it did; or somebody only wants to see what it would
+    be. A letter is no digest: it is the mail with a link that somebody asked for on a page.
     """
 
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
@@ -69,24 +69,27 @@ class Coverage:
     """What was checked before a digest was planned: the sentence that parts a quiet day from a failure.
 
     Attributes:
-        announcement: Eastern date of the newest announcement searched for; None before the first run.
+        announcement: Eastern date of the newest announcement searched for; None before the first
+            run.
         is_complete: every paper of that announcement has been seen, as far as the source can show.
-        matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
-            if an earlier digest showed what matched.
+        matched: papers of this digest; None for a first digest, whose papers are older than that
+            announcement, and if an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last check, in a reader's words; "" if nothing did.
-        failing_since: when the first of the checks ended (UTC) that have failed since the last complete one.
+        failing_since: when the first of the checks ended (UTC) that have failed since the last
+            complete one.
         new: papers that announcement is known to have brought; 0 if that is not known.
         is_settled: complete, and seen to have come to its end: an announcement may come in parts.
         is_awaited: arXiv was checked, and nothing of that announcement was there.
-        since: Eastern date of an earlier announcement from which on this digest is for all; None if it
-            is for that one alone, or it is not known.
-        announcements: how many announcements were expected from `since` on; 1 if it is for one alone.
-        total: papers a search on its own names, if only the newest were checked and older ones may belong
-            to the digest, too; 0 otherwise. Of trials alone, which are never stored.
-        last_shown_at: of a digest without papers, when an earlier one last showed papers of these announcements
-            (UTC); None if none did: then nothing in them matched.
+        since: Eastern date of an earlier announcement from which on this digest is for all; None if
+            it is for that one alone, or it is not known.
+        announcements: how many announcements were expected from `since` on; 1 if it is for one
+            alone.
+        total: papers a search on its own names, if only the newest were checked and older ones may
+            belong to the digest, too; 0 otherwise. Of trials alone, which are never stored.
+        last_shown_at: of a digest without papers, when an earlier one last showed papers of these
+            announcements (UTC); None if none did: then nothing in them matched.
     """
 
     announcement: date | None
@@ -135,8 +138,8 @@ class NearLibrary:
     """To what in a library a paper is near; as text it is the title.
 
     Attributes:
-        title: of the nearest paper in the library, in plain Unicode on one line and fit for quotation
-            marks; "" if it has none, or if it is hidden.
+        title: of the nearest paper in the library, in plain Unicode on one line and fit for
+            quotation marks; "" if it has none, or if it is hidden.
         is_own: its reader is the library's owner; nobody else reads a title.
     """
 
@@ -157,7 +160,8 @@ class DigestEntry:
 
     Attributes:
         paper: the paper at the version announced.
-        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
+        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for
+            new.
         queries: names of the saved queries that matched, in the subscription's order.
         announced: Eastern date of the announcement it is shown for.
         before: the text its reader had; None for papers that are new to the reader.
@@ -200,7 +204,8 @@ class DigestEntry:
 class Form(StrEnum):
     """How much is said of a paper: its abstract, sentences of that, its title alone, or what changed in it.
 
-    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may have room.
+    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may
+    have room.
     """
 
     ABSTRACT = "abstract"
@@ -267,7 +272,8 @@ class Digest:
         queries: (name, text) of the saved queries it comes from.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
-        is_nearest: of the newest papers it holds those nearest to a library: a first digest with one.
+        is_nearest: of the newest papers it holds those nearest to a library: a first digest with
+            one.
         unchecked: turns before it that brought no digest, since nothing could be checked.
     """
 
@@ -331,8 +337,10 @@ class Links:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
         refs: what `/2611.14886.bib` or `.ris` is added to for a paper's BibTeX or RIS.
-        likes: the page on which the one reader of a digest says of which papers more or less should come.
-        ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
+        likes: the page on which the one reader of a digest says of which papers more or less should
+            come.
+        ask: whom several readers of one address ask to be taken off: a mail address, and no link of
+            theirs.
     """
 
     unsubscribe: str = ""
@@ -355,11 +363,12 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        end: place after the last one; the same as `first` for a message in the channel if the thread shows
-            all papers, those listed in the channel too.
-        shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
-            titles it lists at most.
-        form: in the thread, how much it says of each; a sentence is for two, too, if so many are planned.
+        end: place after the last one; the same as `first` for a message in the channel if the
+            thread shows all papers, those listed in the channel too.
+        shown: how many of them it shows at most, the others being counted and linked; in the
+            channel, how many titles it lists at most.
+        form: in the thread, how much it says of each; a sentence is for two, too, if so many are
+            planned.
     """
 
     first: int
@@ -394,7 +403,8 @@ class Delivery:
         token: the fence of the present claim; a mark with another token changes nothing.
         idempotency_key: the same for every attempt (a UUID).
         not_before: earliest next attempt (UTC).
-        remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
+        remote_address: the destination as the other side knows it (a Slack channel id), "" until
+            resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         share: which papers it shows; None unless it goes to Slack.
@@ -486,7 +496,8 @@ class Feed:
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
         entries: newest first.
-        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
+        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); ""
+            for none.
         refs_url: as `Links.refs`, "" if no server answers.
         papers: how many came in the days it goes back; `entries` are the newest of them.
         unchecked: the announcements of the last week that were not checked before the next one.
@@ -603,7 +614,8 @@ class Transport(Protocol):
 
         `begun_at`: when sending it began, by the clock of the host that sent.
 
-        Raise `DeliveryError`: that is not known (`permanent`: never by this transport as configured).
+        Raise `DeliveryError`: that is not known (`permanent`: never by this transport as
+        configured).
         """
         ...
 
