@@ -118,16 +118,25 @@ def make_refusal() -> ConfigurationError:
 def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:
     """Make a paper of the fields of an entry; None if it has no title, no arXiv id and no DOI."""
     fields = {fold_name(name): list(_list_texts(value)) for name, value in entry.items()}
-    titles = [fields[name][0] for name in _TITLES if fields.get(name)]
-    parts = [_clean(text) for text in (*titles[:1], *fields.get("subtitle", ())[:1])]
+    titles = _find_field(fields, _TITLES)
+    subtitles = _find_field(fields, ("subtitle",))
+    parts = [_clean(text) for text in (*titles[:1], *subtitles[:1])]
     title = ": ".join([part for part in parts if part])
-    abstract = next((fields[name] for name in _ABSTRACTS if fields.get(name)), [])
-    told = _clean(" ".join(dict.fromkeys(abstract)))
+    abstracts = dict.fromkeys(_find_field(fields, _ABSTRACTS))
+    told = _clean(" ".join(abstracts))
     arxiv_id = next(_find_own(fields, _IDS, list_ids), None)
     doi = next(_find_own(fields, _DOIS, list_dois), "")
     if not (title or arxiv_id or doi):
         return None
     return LibraryPaper(title[:_LONGEST_TITLE], told, arxiv_id, doi, collection)
+
+
+def _find_field(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
+    """Return the texts of the first of some fields that has any."""
+    for name in names:
+        if fields.get(name):
+            return fields[name]
+    return []
 
 
 def fold_name(name: object) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import itemgetter
 
 from digest.interest import bibtex
 from digest.interest.entries import MOST_ENTRIES, NO_PAPERS, Entry, make_paper, make_refusal
@@ -150,6 +149,11 @@ def _decode(line: bytes) -> str:
 
 def _read_entries(text: str) -> Iterator[Entry]:
     """Read the form of which a sign comes first in a text; without any it is a list."""
-    found = [(sign.start(), read) for start, read in _FORMS if (sign := start.search(text))]
-    read = min(found, key=itemgetter(0), default=(0, read_lines))[1]
+    read: Callable[[str], Iterator[Entry]] = read_lines
+    first = len(text)
+    for sign, read_form in _FORMS:
+        found = sign.search(text)
+        if found and found.start() < first:
+            first = found.start()
+            read = read_form
     return read(text)

@@ -278,12 +278,10 @@ def _may_be_one(had: LibraryPaper, paper: LibraryPaper) -> bool:
 
 def _merge(had: LibraryPaper, paper: LibraryPaper) -> LibraryPaper:
     """Return one paper of two: the text of the one that has more, and all their names."""
-    return replace(
-        max(had, paper, key=_rate),
-        arxiv_id=had.arxiv_id or paper.arxiv_id,
-        doi=had.doi or paper.doi,
-        collection=had.collection,
-    )
+    kept = max(had, paper, key=_rate)
+    id_ = had.arxiv_id or paper.arxiv_id
+    doi = had.doi or paper.doi
+    return replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)
 
 
 def _rate(paper: LibraryPaper) -> tuple[bool, bool]:

@@ -59,7 +59,8 @@ class _Keys(dict[str, int]):
 
 
 def _cut(raw: str) -> list[str]:
-    return cut_words("".join([piece.text for piece in parse_words(raw)]))
+    texts = [piece.text for piece in parse_words(raw)]
+    return cut_words("".join(texts))
 
 
 def _pair(first: _Key, second: _Key) -> _Key:
@@ -88,13 +89,14 @@ class Texts:
             ends.append(len(keys))
         self.size = len(ends) - 1
         stems = np.array(keys, np.int64)
-        numbers = np.repeat(np.arange(self.size), np.diff(ends)) << _KEY_BITS
-        is_word = stems > 0
-        is_pair = is_word[:-1] & is_word[1:]
+        lengths = np.diff(ends)
+        numbers = np.repeat(np.arange(self.size), lengths) << _KEY_BITS
         singles = numbers | stems
         pairs = numbers[1:] | _pair(stems[:-1], stems[1:])
-        entries = np.concatenate([singles[is_word], pairs[is_pair]])
-        entries, self.times = np.unique(entries, return_counts=True)
+        is_word = stems > 0
+        is_pair = is_word[:-1] & is_word[1:]
+        every = np.concatenate([singles[is_word], pairs[is_pair]])
+        entries, self.times = np.unique(every, return_counts=True)
         self.papers = entries >> _KEY_BITS
         self.keys = entries & (2**_KEY_BITS - 1)
 
@@ -112,8 +114,12 @@ class Weights:
         self._counts = np.zeros(_BUCKETS + 1, np.int64) if counts is None else counts
         self.papers = int(self._counts[-1])
         most = self._counts.max()
-        rarity = [log((self.papers + 1) / (count + 1)) for count in range(most + 1)]
-        self._weights = np.array([max(1, round(_FINE * (1 + one))) for one in rarity])
+        self._weights = np.array([self._weigh_stem(count) for count in range(most + 1)])
+
+    def _weigh_stem(self, count: int) -> int:
+        """Return the weight of a stem or pair that so many of the counted papers have."""
+        rarity = log((self.papers + 1) / (count + 1))
+        return max(1, round(_FINE * (1 + rarity)))
 
     def count(self, papers: Iterable[PaperText]) -> Weights:
         """Return these weights with more papers counted."""
@@ -133,15 +139,16 @@ class Weights:
     @classmethod
     def from_bytes(cls, blob: bytes) -> Weights:
         """Return the weights that were packed."""
-        return cls(np.frombuffer(zlib.decompress(blob), "<u4").astype(np.int64))
+        counts = np.frombuffer(zlib.decompress(blob), "<u4")
+        return cls(counts.astype(np.int64))
 
     def weigh(self, texts: Texts) -> Numbers:
         """Return the number of each entry; each paper's vector is `_UNIT` long."""
         most = int(texts.times.max(initial=0))
         often = [log(times or 1) for times in range(most + 1)]
         by_times = np.array([round(_FINE * (1 + one)) for one in often])
-        numbers: Numbers = by_times[texts.times]
-        numbers *= self._weights[self._counts[texts.keys % _BUCKETS]]
+        counts = self._counts[texts.keys % _BUCKETS]
+        numbers: Numbers = by_times[texts.times] * self._weights[counts]
         squares = np.bincount(texts.papers, numbers * numbers, texts.size)  # below 2**53, so exact
         lengths = np.sqrt(squares).astype(np.int64)
         scaled: Numbers = numbers * _UNIT // lengths[texts.papers]
@@ -195,7 +202,8 @@ class Interest:
 
     def find_nearest(self, paper: PaperText) -> int | None:
         """Return the number of the library's nearest paper; None if nothing is shared."""
-        alike = self.compare(Texts.read([paper]))[0, : self._near]
+        compared = self.compare(Texts.read([paper]))
+        alike = compared[0, : self._near]
         return int(alike.argmax()) if alike.any() else None
 
     def explain(self, paper: PaperText) -> list[tuple[str, float]]:
@@ -210,13 +218,14 @@ class Interest:
         taken: set[int] = set()
         for phrase in sorted(phrases, key=_get_share, reverse=True):
             if phrase.share and taken.isdisjoint(phrase.stems):
-                chosen.append((phrase.written, phrase.share))
                 taken.update(phrase.stems)
+                chosen.append((phrase.written, phrase.share))
         return chosen[:3]
 
     def _find_shares(self, texts: Texts) -> dict[int, float]:
         """Return by how much each stem and pair of a paper carries it to its three nearest."""
-        nearest = np.argsort(-self.compare(texts)[0, : self._near], kind="stable")[:3]
+        alike = self.compare(texts)[0, : self._near]
+        nearest = np.argsort(-alike, kind="stable")[:3]
         shared = self._join(texts, 0)
         is_nearest = np.isin(self._papers[shared.others], nearest)
         numbers = self._numbers[shared.others] * is_nearest
@@ -283,16 +292,16 @@ def _list_phrases(paper: PaperText, shares: Mapping[int, float]) -> list[_Phrase
         places = [place for place, key in enumerate(keys) if key]
         for place, after in zip_longest(places, places[1:]):
             stem_here = keys[place]
-            share = shares[stem_here]
-            found.setdefault((stem_here,), _write_phrase((stem_here,), share, words[place]))
+            single = _write_phrase((stem_here,), shares[stem_here], words[place])
+            found.setdefault(single.stems, single)
             if after is None:
                 continue
             stems = (stem_here, keys[after])
-            both = shares.get(_pair(*stems), 0)
-            if both:
-                both += sum([shares[key] for key in set(stems)])
+            share = shares.get(_pair(*stems), 0)
+            if share:
+                share += sum([shares[key] for key in set(stems)])
                 written = " ".join(words[place : after + 1])
-                found.setdefault(stems, _write_phrase(stems, both, written))
+                found.setdefault(stems, _write_phrase(stems, share, written))
     return list(found.values())
 
 

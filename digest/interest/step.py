@@ -42,12 +42,13 @@ YARDSTICK = 1_000
 
 def fold_title(title: str) -> str:
     """Return a title's words, the same however it is typed."""
-    return " ".join(map(read_word, cut_words(to_plain(title))))
+    words = cut_words(to_plain(title))
+    return " ".join(map(read_word, words))
 
 
 def load_weights(conn: Connection) -> Weights:
     """Return what words weigh by what was counted last; all the same before that."""
-    from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
+    from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
     row = load_counts(conn)
     return Weights.from_bytes(row.counts) if row else Weights()
@@ -68,12 +69,17 @@ class _Profile:
 
     def list_words(self, paper: PaperText) -> tuple[tuple[str, int], ...]:
         """Return the words that carry the nearness of a paper, with their shares in percent."""
-        shares = self.interest.explain(paper)
-        return tuple([(word, round(100 * share)) for word, share in shares])
+        words = []
+        for word, share in self.interest.explain(paper):
+            percent = round(100 * share)
+            words.append((word, percent))
+        return tuple(words)
 
     def contains(self, paper: Paper) -> bool:
         """Whether a paper is one of them, by its id or title: it is near to itself alone."""
-        return paper.id in self.held or fold_title(paper.title) in self.held
+        if paper.id in self.held:
+            return True
+        return fold_title(paper.title) in self.held
 
 
 class Interests:

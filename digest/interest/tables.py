@@ -17,7 +17,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    true,
     update,
 )
 
@@ -77,7 +76,9 @@ class StoredLibraryPaper:
     @property
     def is_unasked(self) -> bool:
         """Whether arXiv must still be asked for its abstract."""
-        return self.asked_at is None and self.paper.arxiv_id is not None and not self.paper.abstract
+        if self.asked_at is not None or self.paper.abstract:
+            return False
+        return self.paper.arxiv_id is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +196,18 @@ def load_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredL
 
 def _write_paper(library_id: int, position: int, stored: StoredLibraryPaper) -> dict[str, Any]:
     paper = stored.paper
+    arxiv_id = str(paper.arxiv_id) if paper.arxiv_id else ""
+    title = make_storable(paper.title)
+    abstract = make_storable(paper.abstract)
+    collection = make_storable(paper.collection)
     return {
         "library_id": library_id,
         "position": position,
-        "arxiv_id": str(paper.arxiv_id or ""),
+        "arxiv_id": arxiv_id,
         "doi": paper.doi,
-        "title": make_storable(paper.title),
-        "abstract": make_storable(paper.abstract),
-        "collection": make_storable(paper.collection),
+        "title": title,
+        "abstract": abstract,
+        "collection": collection,
         "opinion": stored.opinion or "",
         "asked_at": stored.asked_at,
     }
@@ -222,11 +227,12 @@ def save_like(
     one_at_a_time = update(libraries).where(libraries.c.id == key)
     conn.execute(one_at_a_time.values(read_at=at))
     same = _find_like(key, paper.arxiv_id)
-    said = conn.execute(select(library_papers.c.opinion).where(same)).scalar()
-    if said == opinion:
+    said = select(library_papers.c.opinion).where(same)
+    if conn.execute(said).scalar() == opinion:
         return False
     conn.execute(delete(library_papers).where(same))
-    last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
+    held = library_papers.c
+    last = select(func.max(held.position)).where(held.library_id == key)
     position = conn.execute(last).scalar()
     following = 0 if position is None else position + 1
     row = _write_paper(key, following, StoredLibraryPaper(paper, opinion))
@@ -246,7 +252,8 @@ def delete_like(
 
 
 def _find_like(key: int, arxiv_id: ArxivId | None) -> ColumnElement[bool]:
-    return (library_papers.c.library_id == key) & (library_papers.c.arxiv_id == str(arxiv_id))
+    is_held = library_papers.c.library_id == key
+    return is_held & (library_papers.c.arxiv_id == str(arxiv_id))
 
 
 def load_likes(
@@ -273,11 +280,9 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
     """
     ids = [str(paper.arxiv_id) for paper in held if paper.arxiv_id]
     dois = {paper.doi for paper in held if paper.doi and not paper.arxiv_id}
-    latest = (
-        select(papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
-        .join(versions, versions.c.id == papers.c.latest_version_id)
-        .where(versions.c.is_withdrawn.is_(False))
-    )
+    is_latest = versions.c.id == papers.c.latest_version_id
+    said = (papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
+    latest = select(*said).join(versions, is_latest).where(versions.c.is_withdrawn.is_(False))
     rows = select_by(conn, latest, papers.c.arxiv_id, ids)
     if dois:
         rows += select_by(conn, latest, versions.c.id, _find_versions(conn, dois))
@@ -291,8 +296,8 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
 
 def _find_versions(conn: Connection, dois: set[str]) -> list[int]:
     """Return the keys of the stored texts that have any of some DOIs."""
-    with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
-    rows = conn.execute(with_doi)
+    has_dois = cast(versions.c.dois, Text) != "[]"
+    rows = conn.execute(select(versions.c.id, versions.c.dois).where(has_dois))
     return [row.id for row in rows if not dois.isdisjoint(map(str.lower, row.dois))]
 
 
@@ -302,8 +307,9 @@ def load_unasked(conn: Connection, limit: int, source: str = "") -> list[ArxivId
     These are of all libraries, or of one.
     """
     own = library_papers.c
-    is_open = (own.abstract == "") & own.asked_at.is_(None) & (own.arxiv_id != "")
-    found = select(own.arxiv_id).where(is_open).distinct()
+    was_not_asked = own.asked_at.is_(None)
+    lacks_text = (own.arxiv_id != "") & (own.abstract == "")
+    found = select(own.arxiv_id).where(lacks_text, was_not_asked).distinct()
     if source:
         one = select(libraries.c.id).where(libraries.c.source == source)
         found = found.where(own.library_id.in_(one))
@@ -319,9 +325,10 @@ def save_answers(
 ) -> None:
     """Note that arXiv was asked for papers of libraries; keep titles and abstracts it knows."""
     forget_days(conn, _HAS_LIBRARY)
+    lacks_text = library_papers.c.abstract == ""
     for id_ in asked:
-        is_open = (library_papers.c.abstract == "") & (library_papers.c.arxiv_id == str(id_))
-        note = update(library_papers).where(is_open).values(asked_at=at)
+        is_meant = library_papers.c.arxiv_id == str(id_)
+        note = update(library_papers).where(lacks_text, is_meant).values(asked_at=at)
         found = answers.get(id_)
         if found:
             note = note.values(title=found.title, abstract=found.abstract)
@@ -371,11 +378,10 @@ def load_texts(
     Args:
         day: of an announcement, for the papers that it brought as new; None for all papers.
     """
-    found = (
-        select(versions.c.title, versions.c.abstract)
-        .join(papers, versions.c.id == papers.c.latest_version_id)
-        .where(true() if day is None else papers.c.announcement == day)
-        .order_by(papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
-        .limit(limit)
-    )
-    return [(row.title, row.abstract) for row in conn.execute(found)]
+    is_latest = versions.c.id == papers.c.latest_version_id
+    newest_first = (papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
+    found = select(versions.c.title, versions.c.abstract).join(papers, is_latest)
+    if day is not None:
+        found = found.where(papers.c.announcement == day)
+    rows = conn.execute(found.order_by(*newest_first).limit(limit))
+    return [(row.title, row.abstract) for row in rows]

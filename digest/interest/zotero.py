@@ -152,14 +152,12 @@ class _Library:
                 return found
 
     def _require_within_limits(self) -> None:
-        for is_over, limit in (
-            (self.pages >= _MOST_PAGES, f"has more than {_MOST_PAGES} pages of {_PAGE} papers"),
-            (self.size > _MOST_BYTES, f"has more than {_MOST_BYTES // 1_000_000} MB"),
-            (self.clock.now() > self.until, "takes too long: more than two minutes"),
-        ):
-            if is_over:
-                hint = "Name a collection of it: zotero:1234567/Collection."
-                raise ConfigurationError(f"this library at Zotero {limit}", hint=hint)
+        if self.pages >= _MOST_PAGES:
+            raise _make_refusal(f"has more than {_MOST_PAGES} pages of {_PAGE} papers")
+        if self.size > _MOST_BYTES:
+            raise _make_refusal(f"has more than {_MOST_BYTES // 1_000_000} MB")
+        if self.clock.now() > self.until:
+            raise _make_refusal("takes too long: more than two minutes")
 
     def _ask(self, path: str) -> HttpAnswer:
         self._wait()
@@ -192,6 +190,12 @@ class _Library:
             at = write_with_zone(again, UTC, again.date())
             raise OutsideError(f"Zotero asks to wait until {at}", hint=_LATER)
         self.clock.sleep(self.pause)
+
+
+def _make_refusal(why: str) -> ConfigurationError:
+    """Return the error of a library that is over a limit."""
+    hint = "Name a collection of it: zotero:1234567/Collection."
+    return ConfigurationError(f"this library at Zotero {why}", hint=hint)
 
 
 class _Page(NamedTuple):

@@ -66,7 +66,7 @@ _OF_PAST = (
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was checked before a digest was planned: the sentence that parts a quiet day from a failure.
+    """What was checked before a digest was planned: it parts a quiet day from a failure.
 
     Attributes:
         announcement: Eastern date of the newest announcement searched for; None before the first
@@ -111,7 +111,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A paper as it read at some time, and the key by which the store keeps that text; 0 if it keeps none."""
+    """A paper as it read at some time, and the key of that text in the store; 0 for none."""
 
     paper: Paper
     key: int = 0
@@ -182,7 +182,7 @@ class DigestEntry:
 
     @property
     def shows_change(self) -> bool:
-        """Whether what changed is shown in place of the paper: its reader knows it, or it was withdrawn."""
+        """Whether what changed is shown in place of the paper: it is known, or was withdrawn."""
         return self.is_withdrawn or self.before is not None
 
     @property
@@ -202,7 +202,7 @@ class DigestEntry:
 
 
 class Form(StrEnum):
-    """How much is said of a paper: its abstract, sentences of that, its title alone, or what changed in it.
+    """How much is said of a paper: its abstract, sentences of that, its title, or what changed.
 
     Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may
     have room.
@@ -301,20 +301,23 @@ class Digest:
         return replace(self, entries=tuple(hidden))
 
     def hide_queries(self) -> Digest:
-        """Return it as those may read it who must not know what is asked for: nor, then, why a paper matched."""
-        entries = tuple(replace(one, queries=(), reasons=()) for one in self.entries)
-        by_query = self.group_by is Grouping.QUERY
-        groups = [
-            replace(one, title="Papers" if by_query else one.title, reasons=())
-            for one in self.groups
-        ]
-        return replace(
-            self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups)
-        )
+        """Return it as those may read it who must not know what is asked for.
+
+        So they don't read either why a paper matched.
+        """
+        entries = tuple([replace(one, queries=(), reasons=()) for one in self.entries])
+        groups = [replace(one, reasons=()) for one in self.groups]
+        if self.group_by is Grouping.QUERY:
+            groups = [replace(one, title="Papers") for one in groups]
+        hidden = (HIDDEN_QUERY, HIDDEN_QUERY)
+        return replace(self, queries=(hidden,), entries=entries, groups=tuple(groups))
 
 
 class DeliveryState(StrEnum):
-    """States of a delivery. Only `SENDING` is ambiguous after a crash. `digest/README.md` has their diagram."""
+    """States of a delivery. Only `SENDING` is ambiguous after a crash.
+
+    `digest/README.md` has their diagram.
+    """
 
     READY = "ready"
     CLAIMED = "claimed"
@@ -331,7 +334,7 @@ TERMINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.DEAD, DeliverySta
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses a message may offer; "" for each that does not exist (a dead link is never printed).
+    """Addresses a message may offer; "" for each that does not exist: no dead link is printed.
 
     Attributes:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
@@ -587,7 +590,10 @@ def require_ours(is_ours: IsOurs) -> None:
 
 
 class Transport(Protocol):
-    """A transport to one kind of destination. Several threads use it at once, and `close` may come from any."""
+    """A transport to one kind of destination.
+
+    Several threads use it at once, and `close` may come from any.
+    """
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the other side knows it (a Slack channel id); "" if none is needed.
