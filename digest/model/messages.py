@@ -66,7 +66,7 @@ _OF_PAST = (
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was checked before a digest was planned: it parts a quiet day from a failure.
+    """What was checked before a digest was planned: it tells a quiet day from a failure.
 
     Attributes:
         announcement: Eastern date of the newest announcement searched for; None before the first
@@ -111,7 +111,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A paper as it read at some time, and the key of that text in the store; 0 for none."""
+    """A paper as it read at some time, and the key of that text in the store; 0 if it has none."""
 
     paper: Paper
     key: int = 0
@@ -182,7 +182,7 @@ class DigestEntry:
 
     @property
     def shows_change(self) -> bool:
-        """Whether what changed is shown in place of the paper: it is known, or was withdrawn."""
+        """Whether only what changed is shown: its reader knows the paper, or it was withdrawn."""
         return self.is_withdrawn or self.before is not None
 
     @property
@@ -202,7 +202,7 @@ class DigestEntry:
 
 
 class Form(StrEnum):
-    """How much is said of a paper: its abstract, sentences of that, its title, or what changed.
+    """How much is said of a paper: its abstract, sentences of it, its title, or what changed.
 
     Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may
     have room.
@@ -301,10 +301,7 @@ class Digest:
         return replace(self, entries=tuple(hidden))
 
     def hide_queries(self) -> Digest:
-        """Return it as those may read it who must not know what is asked for.
-
-        So they don't read either why a paper matched.
-        """
+        """Return it for those who must not know what is asked for, nor why a paper matched."""
         entries = tuple([replace(one, queries=(), reasons=()) for one in self.entries])
         groups = [replace(one, reasons=()) for one in self.groups]
         if self.group_by is Grouping.QUERY:

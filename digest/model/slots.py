@@ -10,9 +10,13 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 
 from digest.model.people import RequestKind
+
+_KEPT = 1_024
+"""Names kept as they were read: those of one morning are few."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
@@ -75,6 +79,7 @@ class SlotName:
     of: str
 
     @classmethod
+    @lru_cache(maxsize=_KEPT)
     def parse(cls, text: str) -> Self:
         """Read what `str` wrote."""
         if _DAY.fullmatch(text):
