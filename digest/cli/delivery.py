@@ -20,6 +20,7 @@ from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.slots import SlotKind, SlotName
 from digest.store.attempts import (
     Attempt,
     StoredDelivery,
@@ -166,7 +167,8 @@ def _describe_detail(detail: DeliveryDetail) -> Iterator[tuple[str, str]]:
     remote = delivery.remote_address
     if remote and remote != delivery.destination.address:
         place += f" ({remote} there)"
-    slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
+    is_run = SlotName.parse(one.slot).kind is SlotKind.RUN
+    slot = "" if is_run else f"{one.slot}, "
     planned = here.write(delivery.created_at)
     yield "delivery", _describe_part(delivery)
     yield "state", f"{STATE_WORDS[delivery.state]} ({moment})"

@@ -14,7 +14,7 @@ from digest.cli.output import MARKS, ProgressLines, echo, find_width, shows_colo
 from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 
 
 @click.command()

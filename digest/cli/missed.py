@@ -37,8 +37,8 @@ from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
 from digest.poll.step import poll_days
-from digest.render import Renderer
 from digest.render.contexts import MissedContext
+from digest.render.renderer import Renderer
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.site import Site

@@ -55,7 +55,7 @@ from digest.model.numbers import count
 from digest.query import Or, Query
 from digest.query.description import guess_person
 from digest.query.tree import Prefix, walk_conditions
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.render.terminal import write_papers
 from digest.tex import to_plain
 

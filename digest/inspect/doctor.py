@@ -57,8 +57,8 @@ from digest.model.errors import (
 from digest.model.libraries import ZOTERO
 from digest.model.numbers import count
 from digest.query import NoteKind, parse_query
-from digest.render import Renderer
 from digest.render.check import check_templates, find_unused, list_templates
+from digest.render.renderer import Renderer
 from digest.store import open_store
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.engine import check_writable, head_revision

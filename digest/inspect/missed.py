@@ -20,7 +20,7 @@ from digest.model.announcements import (
 )
 from digest.model.errors import UsageError
 from digest.model.libraries import LibraryPaper
-from digest.model.messages import DigestEntry
+from digest.model.messages import DigestEntry, NearLibrary
 from digest.model.papers import ArxivId, Paper
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
@@ -161,8 +161,8 @@ def _view_nearest(
         alike = interest.compare(Texts.read([text]))[0]
         if alike.max() < _LEAST_NEAR:
             continue
-        title = show_plain(library[alike.argmax()].title)
-        entry = DigestEntry(Kind.NEW, one.paper, "", (), (), days[one.key], near=title)
+        near = NearLibrary(show_plain(library[alike.argmax()].title))
+        entry = DigestEntry(Kind.NEW, one.paper, "", (), (), days[one.key], near=near)
         words = [word for word, _ in interest.explain(text)]
         views.append(PaperView(entry, len(views) + 1, why_first=", ".join(words)))
     return views

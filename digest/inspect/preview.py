@@ -32,11 +32,13 @@ from digest.model.messages import (
     Receipt,
 )
 from digest.model.numbers import count
+from digest.model.slots import SlotName
 from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
+from digest.plan.drafts import Drafts
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.slots import next_slot
-from digest.plan.step import Drafts, drop_excluded
+from digest.plan.step import drop_excluded
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
@@ -70,7 +72,7 @@ def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest
     slot = next_slot(subscription.cadence, subscription.quiet_hours, drafts.now, due.last_slot)
     is_first_digest = all(row.occasion is Occasion.FIRST_DIGEST for row in rows)
     occasion = Occasion.FIRST_DIGEST if is_first_digest else Occasion.SCHEDULED
-    slot_name = f"run:{rows[-1].match_run_id}"
+    slot_name = str(SlotName.of_run(rows[-1].match_run_id))
     if slot and not is_first_digest:
         slot_name = slot.name
     return drafts.draft(conn, due, rows, slot=slot_name, occasion=occasion).digest
@@ -268,7 +270,7 @@ def try_query(
         {"query": query},
         {},
         coverage,
-        slot="run:0",
+        slot=str(SlotName.of_run(0)),
         occasion=Occasion.TRIAL,
         now=now,
     )

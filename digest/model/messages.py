@@ -14,9 +14,6 @@ from digest.model.errors import DeliveryError, Refusal
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
 
-NEAR_LIST = "near this list's library"
-"""What others read in place of a title of somebody's library."""
-
 FIRST_DIGEST_PAPERS = 15
 """How many papers a new saved query shows if its last days hold fewer."""
 
@@ -137,6 +134,27 @@ class Sequel:
 
 
 @dataclass(frozen=True, slots=True)
+class NearLibrary:
+    """To what in a library a paper is near; as text it is the title.
+
+    Attributes:
+        title: of the nearest paper in the library, in plain Unicode on one line and fit for
+            quotation marks; "" if it has none, or if it is hidden.
+        is_own: its reader is the library's owner; nobody else reads a title.
+    """
+
+    title: str = ""
+    is_own: bool = True
+
+    def __str__(self) -> str:
+        return self.title
+
+
+HIDDEN_LIBRARY = NearLibrary(is_own=False)
+"""What others get in place of what a paper is near to in somebody's library."""
+
+
+@dataclass(frozen=True, slots=True)
 class DigestEntry:
     """One paper of a digest.
 
@@ -147,8 +165,8 @@ class DigestEntry:
         queries: names of the saved queries that matched, in the subscription's order.
         announced: Eastern date of the announcement it is shown for.
         before: the text its reader had; None for papers that are new to the reader.
-        near: if it is in the top tenth of its announcement by nearness to the subscription's
-            library, to what: `like “Title of the nearest”`, or `NEAR_LIST`; "" else.
+        near: to what in the subscription's library it is near, if it is in the top tenth of its
+            announcement by that; None else.
     """
 
     kind: Kind
@@ -160,12 +178,7 @@ class DigestEntry:
     change_id: int = 0
     before: StoredText | None = None
     sequel: Sequel | None = None
-    near: str = ""
-
-    @property
-    def dot(self) -> str:
-        """What the dot at a near paper means: `near your library`; "" if it has none."""
-        return self.near if self.near in ("", NEAR_LIST) else "near your library"
+    near: NearLibrary | None = None
 
     @property
     def shows_change(self) -> bool:
@@ -203,20 +216,48 @@ class Form(StrEnum):
     MINOR = "minor"
 
 
+class WhyFirst(StrEnum):
+    """Why a paper comes before all headings of a long digest.
+
+    A reader follows its authors; its subscription puts a query first; it is near a library; several
+    saved queries match it; its title has their words; or it says where it appears.
+    """
+
+    AUTHORS = "authors"
+    PUT_FIRST = "put first"
+    NEAR = "near"
+    QUERIES = "queries"
+    TITLE = "title"
+    PLACE = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstReason:
+    """One reason why a paper comes first.
+
+    Attributes:
+        words: the names of the authors, the query that is put first, or the place; () for what the
+            entry of the paper says: to what it is near, and how many saved queries match it.
+    """
+
+    why: WhyFirst
+    words: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Neighbours of a digest under one heading.
 
     Attributes:
         is_name: its title is the name of a category or a saved query.
-        reasons: why each of its papers comes first; () in other groups.
+        reasons: why each of its papers comes first, the strongest reason first; () in other groups.
     """
 
     title: str
     count: int
     form: Form
     is_name: bool = False
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[tuple[FirstReason, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +265,7 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within
-            the subscription.
+        slot: the name of what it is made for (see `SlotName`), unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
         shown: how many of `entries` are shown; the rest are counted and linked.
@@ -257,28 +297,17 @@ class Digest:
 
     def hide_library(self) -> Digest:
         """Return it as others may read it, without titles of its reader's library."""
-        hidden = [replace(one, near=NEAR_LIST) if one.near else one for one in self.entries]
-        groups = [
-            replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries)))
-            for group in self.groups
-        ]  # only the first has reasons
-        return replace(self, entries=tuple(hidden), groups=tuple(groups))
+        hidden = [replace(one, near=one.near and HIDDEN_LIBRARY) for one in self.entries]
+        return replace(self, entries=tuple(hidden))
 
     def hide_queries(self) -> Digest:
         """Return it for those who must not know what is asked for, nor why a paper matched."""
-        entries = tuple(replace(one, queries=(), reasons=()) for one in self.entries)
-        by_query = self.group_by is Grouping.QUERY
-        groups = [
-            replace(one, title="Papers" if by_query else one.title, reasons=())
-            for one in self.groups
-        ]
-        return replace(
-            self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups)
-        )
-
-
-def _hide_title(reason: str, entry: DigestEntry) -> str:
-    return reason.replace(entry.near, NEAR_LIST) if entry.near else reason
+        entries = tuple([replace(one, queries=(), reasons=()) for one in self.entries])
+        groups = [replace(one, reasons=()) for one in self.groups]
+        if self.group_by is Grouping.QUERY:
+            groups = [replace(one, title="Papers") for one in groups]
+        hidden = (HIDDEN_QUERY, HIDDEN_QUERY)
+        return replace(self, queries=(hidden,), entries=entries, groups=tuple(groups))
 
 
 class DeliveryState(StrEnum):

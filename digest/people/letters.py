@@ -27,6 +27,7 @@ from digest.model.people import (
     RequestKind,
     SignupRequest,
 )
+from digest.model.slots import LetterSlot
 from digest.people.signups import (
     REFUSED,
     StoredSignup,
@@ -47,7 +48,7 @@ from digest.store.digests import DigestDraft, save_digests
 from digest.store.subscribers import LETTERS, load_unsubscribed
 
 if TYPE_CHECKING:
-    from digest.render import MailIdentity
+    from digest.render.mail import MailIdentity
 
 _log = logging.getLogger("digest.deliver")
 
@@ -195,7 +196,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     count_request(conn, _count_mailbox(maker, signup.address), now)
     if signup.kind is RequestKind.LINK:
         remember_preferences(conn, maker, destination, at=now)
-    slot = f"{signup.kind}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
+    slot = str(LetterSlot(signup.kind, signup.id, signup.asked_at))
     ends_at = signup.ends_at
     if signup.kind is RequestKind.FRESH:
         ends_at = min(now + FRESH, signup.ends_at)
@@ -234,16 +235,16 @@ def write_letter(
     """Write a letter as the bytes that are sent; the same for every attempt."""
     from digest.render.contexts import LetterContext  # noqa: PLC0415 - only if something is sent
 
-    kind, _, _ = letter.slot.partition(":")
+    kind = LetterSlot.parse(letter.slot).kind
     base = site.config.web.base_url.rstrip("/")
     maker = make_links(conn, site.config)
     destination = delivery.destination
-    if RequestKind(kind) is RequestKind.LINK:
+    if kind is RequestKind.LINK:
         generation = find_generation(conn, maker, destination)
         token = maker.preferences_token(destination, generation)
     else:
         token = letter_token(maker, letter.slot, destination)
-    page = _PAGES[RequestKind(kind)]
+    page = _PAGES[kind]
     context = LetterContext(
         kind=kind,
         subject=letter.title,

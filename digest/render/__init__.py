@@ -7,14 +7,3 @@ It raises TemplateError if a template is missing, can't be read, uses what its c
 makes more than its medium takes; and ConfigurationError if an address can't be written into a
 mail's header.
 """
-
-from digest.render.contexts import AlarmContext, AlarmView
-from digest.render.mail import MailIdentity
-from digest.render.renderer import Renderer
-
-__all__ = [
-    "AlarmContext",
-    "AlarmView",
-    "MailIdentity",
-    "Renderer",
-]

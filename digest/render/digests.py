@@ -7,7 +7,6 @@ failed.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,12 +17,23 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
-from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
+from digest.model.messages import (
+    HIDDEN_LIBRARY,
+    Coverage,
+    Digest,
+    DigestEntry,
+    Form,
+    NearLibrary,
+    Occasion,
+    WhyFirst,
+)
 from digest.model.numbers import count
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.papers import PaperView
+from digest.render.precedence import explain_dot, name_library, say_why_first
 from digest.render.text import clean_text, name_zone, shorten, write_long_day
 
 _LONGEST_NAME = 120
@@ -43,8 +53,6 @@ _FAILURES = {
     TurnFailure.NOT_ANNOUNCED: "arXiv announced nothing",
     TurnFailure.DID_NOT_RUN: "Digest did not run",
 }
-_DAY_SLOT = re.compile(r"(?:unchecked:)?(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 class CoverageState(StrEnum):
@@ -155,7 +163,6 @@ def view_digest(digest: Digest) -> DigestView:
     title = clean_text(digest.title)
     introduction = write_introduction(digest)
     queries = [view_query(name, text) for name, text in digest.queries]
-    dots = _list_dots(digest)
     return DigestView(
         subscription=clean_text(digest.subscription),
         title=shorten(title, _LONGEST_NAME),
@@ -169,19 +176,19 @@ def view_digest(digest: Digest) -> DigestView:
         coverage=_view_coverage(digest),
         queries=tuple(queries),
         abstracts=digest.abstracts,
-        near=dots[0] if dots else "",
+        near=explain_dot(_find_near(digest)),
     )
 
 
-def _list_dots(digest: Digest) -> list[str]:
-    """Return what the dots at a digest's papers mean."""
-    return [entry.dot for entry in digest.entries if entry.dot]
+def _find_near(digest: Digest) -> NearLibrary | None:
+    """Return to what the first paper of a digest with a dot is near; None if none has one."""
+    return next((entry.near for entry in digest.entries if entry.near), None)
 
 
 def _view_coverage(digest: Digest) -> CoverageView:
     is_sample = digest.occasion is Occasion.FIRST_DIGEST
     coverage = describe_coverage(digest.coverage, digest.zone, is_sample=is_sample)
-    if digest.unchecked and digest.slot.startswith(_AT_ONCE):
+    if digest.unchecked and SlotName.parse(digest.slot).kind is SlotKind.RUN:
         failed = say_unchecked(digest.unchecked).removesuffix(".")
         coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
     return coverage
@@ -218,7 +225,7 @@ def write_introduction(digest: Digest) -> str:
 
 def _tell_unchecked(digest: Digest) -> str:
     """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
-    if not digest.unchecked or digest.slot.startswith(_AT_ONCE):
+    if not digest.unchecked or SlotName.parse(digest.slot).kind is SlotKind.RUN:
         return ""
     late = [turn for turn in digest.unchecked if turn.is_late]
     closed = [turn for turn in digest.unchecked if not turn.is_late]
@@ -313,9 +320,8 @@ def _introduce_sample(digest: Digest) -> str:
     """Say how the papers of a first digest were chosen."""
     total = len(digest.entries)
     if digest.is_nearest:
-        dots = _list_dots(digest)
-        near = (dots[0] if dots else NEAR_LIST).removeprefix("near ")
-        return f"These are the {total} recent papers nearest to {near}"
+        library = name_library(_find_near(digest) or HIDDEN_LIBRARY)
+        return f"These are the {total} recent papers nearest to {library}"
     whose = "for your queries" if len(digest.queries) > 1 else "for your query"
     if total > 1:
         return f"These are the {total} newest papers {whose}"
@@ -396,9 +402,9 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     for group in digest.groups:
         first = len(views)
         members = digest.entries[first : first + group.count]
-        reasons = group.reasons or ("",) * group.count
+        why_first = group.reasons or ((),) * group.count
         under = group.title if group.is_name and is_by_query else ""
-        for entry, why_first in zip(members, reasons, strict=True):
+        for entry, reasons in zip(members, why_first, strict=True):
             number = len(views) + 1
             view = PaperView(
                 entry,
@@ -407,7 +413,8 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
                 under=under,
                 is_of_one_query=is_of_one_query,
                 form=group.form,
-                why_first=why_first,
+                why_first=say_why_first(entry, reasons),
+                is_place_said=any(reason.why is WhyFirst.PLACE for reason in reasons),
                 heading=group.title,
             )
             views.append(view)
@@ -535,7 +542,7 @@ def name_slot(digest: Digest) -> tuple[str, str]:
         day = _find_day(digest)
         return write_day(day, day), write_long_day(day)
     since = digest.coverage.since
-    is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
+    is_week = SlotName.parse(digest.slot).kind is SlotKind.WEEK
     if since is None or not (is_week or digest.coverage.announcements > 1):
         return write_day(last, last), write_long_day(last)
     short = write_days(since, last, is_short=True)
@@ -547,11 +554,8 @@ def name_slot(digest: Digest) -> tuple[str, str]:
 
 def _find_day(digest: Digest) -> date:
     """Return the day of a digest's slot, or else the one on which it was planned."""
-    match = _DAY_SLOT.fullmatch(digest.slot)
-    if match:
-        return date.fromisoformat(match[1])
     planned = digest.planned_at.astimezone(ZoneInfo(digest.zone))
-    return planned.date()
+    return SlotName.parse(digest.slot).day or planned.date()
 
 
 def write_days(first: date, last: date, *, is_short: bool = False) -> str:

@@ -17,6 +17,7 @@ from digest.model.messages import DigestEntry, Form
 from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
+from digest.render.precedence import explain_dot, say_near
 from digest.render.references import cut_name, write_names
 from digest.render.revisions import (
     LONGEST_MINOR,
@@ -90,6 +91,7 @@ class PaperView:
         is_of_one_query: its digest has one saved query, which need not be named at every paper.
         form: how much is said of it: `two sentences`, `one sentence`, `title`, `change` or `minor`.
         why_first: why it comes before the others, in words; "" if it does not.
+        is_place_said: `why_first` says where it appears.
         heading: the heading above it.
     """
 
@@ -101,17 +103,20 @@ class PaperView:
     form: Form = Form.SENTENCE
     why_first: str = ""
     heading: str = ""
+    is_place_said: bool = False
 
     @property
     def dot(self) -> str:
         """What the dot before its title means: `near your library`; "" if it has none."""
-        return self.entry.dot
+        return explain_dot(self.entry.near)
 
     @property
     def near(self) -> str:
         """What it is near to, `like “Title”`; "" if nothing, or said by the dot or `why_first`."""
-        is_said = self.why_first or self.entry.near == self.dot
-        return "" if is_said else self.entry.near
+        near = self.entry.near
+        if self.why_first or near is None or not near.title:
+            return ""
+        return say_near(near)
 
     @property
     def id(self) -> str:
@@ -172,8 +177,7 @@ class PaperView:
     @cached_property
     def place(self) -> str:
         """The journal or conference, `accepted at PRB`; "" if unknown or said by `why_first`."""
-        place = show_plain(find_place(self.entry.paper))
-        return "" if place in self.why_first else place
+        return "" if self.is_place_said else show_plain(find_place(self.entry.paper))
 
     @property
     def short_place(self) -> str:

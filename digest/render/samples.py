@@ -20,6 +20,7 @@ from digest.model.messages import (
     Form,
     Group,
     Links,
+    NearLibrary,
     Occasion,
     Sequel,
     StoredText,
@@ -226,7 +227,7 @@ def _make_odd_entries() -> tuple[DigestEntry, ...]:
     replaced = make_entry(14, kind=Kind.REPLACEMENT, label="v1 → v2", version=2)
     replaced = replace(replaced, before=before)
     sequel = Sequel(Kind.WITHDRAWAL, DAY, before, after)
-    followed = replace(make_entry(15), near="like “<b> & *x*”", sequel=sequel)
+    followed = replace(make_entry(15), near=NearLibrary("<b> & *x*"), sequel=sequel)
     return much, little, withdrawn, replaced, followed
 
 

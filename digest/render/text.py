@@ -18,7 +18,8 @@ from digest.model.characters import clean_markup as clean_markup  # noqa: PLC041
 from digest.model.characters import clean_text as clean_text  # noqa: PLC0414 - the same
 from digest.model.messages import DigestEntry
 from digest.model.papers import Field, Reason
-from digest.tex import Segment, to_html, to_plain, to_segments
+from digest.tex import Segment, to_html, to_segments
+from digest.tex import show_plain as show_plain  # noqa: PLC0414 - the same
 
 Spans = tuple[tuple[int, int], ...]
 """Places of a raw text, as code points from the first to after the last."""
@@ -136,12 +137,6 @@ def find_reason_spans(reason: Reason, field: Field) -> Spans:
     """Return the places of one field that met one clause, as raw offsets."""
     met = (span for span in reason.spans if span.field is field and span.index == 0)
     return tuple((span.start, span.end) for span in met)
-
-
-@lru_cache(_KEPT_TEXTS)
-def show_plain(text: str) -> str:
-    """Return raw text as readable Unicode on one line."""
-    return clean_text(to_plain(text))
 
 
 @lru_cache(_KEPT_TEXTS)

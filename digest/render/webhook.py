@@ -18,6 +18,7 @@ from digest.model.papers import Author, Paper, Reason, Span
 from digest.render.contexts import AlarmContext
 from digest.render.digests import CoverageView, view_digest, view_papers
 from digest.render.papers import PaperView
+from digest.render.precedence import say_near
 from digest.render.text import show_plain, write_moment
 from digest.tex.places import find_links, find_place
 
@@ -152,7 +153,7 @@ def _describe_paper(view: PaperView) -> dict[str, Any]:
         "heading": view.heading,
         "form": str(view.form),
         "why_first": view.why_first,
-        "near": entry.near,
+        "near": say_near(entry.near),
         "place": show_plain(find_place(paper)),
         "links": links,
         "id": str(paper.id),

@@ -134,7 +134,7 @@ def _send(
     content: tuple[str, Sequence[tuple[str, str]]],
 ) -> Receipt:
     """Send one message: a headline, and heading and details of each alarm. Without alarms it is a test."""
-    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
+    from digest.render.contexts import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     installation = site.config.web.base_url or str(site.config.path or site.config.folder)
     headline, alarms = content[0], tuple(AlarmView(*one) for one in content[1])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
@@ -34,6 +35,9 @@ from digest.store.workers import (
     save_turns,
     save_worker,
 )
+
+if TYPE_CHECKING:
+    from digest.render.renderer import Renderer
 
 _log = logging.getLogger("digest.worker")
 
@@ -63,11 +67,20 @@ def open_site(
         clock=clock,
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(open_transport, config=config, clock=clock),
+        open_renderer=open_renderer,
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
         branch=branch,
     )
+
+
+def open_renderer(config: Config) -> Renderer:
+    """Return what renders messages: the operator's templates come before the shipped ones."""
+    from digest.render.renderer import Renderer  # noqa: PLC0415 - most checks render nothing
+
+    folders = [config.templates] if config.templates else []
+    return Renderer(folders)
 
 
 def open_client(

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection, Table, func, insert, make_url, select, text, update
 
 from digest.model.errors import StoreError, UsageError
+from digest.model.slots import SlotKind
 from digest.store.dialect import be_patient, metadata
 from digest.store.engine import (
     MigrationReport,
@@ -37,16 +38,19 @@ from digest.store.outbox import PORTION
 from digest.store.schema import gate, installation, marks
 from digest.store.workers import lock_file
 
+_IS_FOR_ALL = f"slot NOT LIKE '{SlotKind.LATER_PLACES.pattern}'"
+"""A digest for places that came later shows what others had already."""
+
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
         "a match is in a digest of its own subscription": """
             SELECT count(*) FROM matches JOIN digests ON digests.id = matches.digest_id
             WHERE digests.subscription_id <> matches.subscription_id""",
-        "a digest with papers comes from matches": """
-            SELECT count(*) FROM digests WHERE papers > 0 AND substr(slot, 1, 4) <> 'new:'
+        "a digest with papers comes from matches": f"""
+            SELECT count(*) FROM digests WHERE papers > 0 AND {_IS_FOR_ALL}
             AND NOT EXISTS (SELECT 1 FROM matches WHERE matches.digest_id = digests.id)""",
-        "a digest has no more papers than were matched for it": """
-            SELECT count(*) FROM digests WHERE substr(slot, 1, 4) <> 'new:' AND papers > coalesce(
+        "a digest has no more papers than were matched for it": f"""
+            SELECT count(*) FROM digests WHERE {_IS_FOR_ALL} AND papers > coalesce(
                 (SELECT sum(matches.papers) FROM matches
                 WHERE matches.digest_id = digests.id), 0)""",
         "a slot has one digest": """

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from digest.model.destinations import Destination
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import DeliveryPlan, DeliveryState, Digest, EarlierDigest, Occasion
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.frozen import Frozen, find_texts, freeze_digest, thaw_coverage, thaw_digest
@@ -49,9 +50,6 @@ _READY: dict[str, Any] = {
 
 _ALL = 1_000_000
 """More digests than a subscription has."""
-
-_LATE = "new:"
-"""How the slots begin of first digests that went to later destinations alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +176,7 @@ def load_site_digests(
         if row.id in states:
             is_shown = states[row.id] == DeliveryState.SENT
         else:
-            is_shown = not row.slot.startswith(_LATE)
+            is_shown = SlotName.parse(row.slot).kind is not SlotKind.LATER_PLACES
         if is_shown:
             shown.append((row, content))
     return shown
@@ -314,5 +312,5 @@ def find_late_first_digests(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
     made = digests.c
     is_its_own = made.subscription_id == subscription_id
-    found = select(made.id).where(is_its_own, made.slot.startswith(_LATE))
+    found = select(made.id).where(is_its_own, made.slot.like(SlotKind.LATER_PLACES.pattern))
     return set(conn.execute(found).scalars())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
@@ -15,11 +15,14 @@ from digest.model.messages import (
     Coverage,
     Digest,
     DigestEntry,
+    FirstReason,
     Form,
     Group,
+    NearLibrary,
     Occasion,
     Sequel,
     StoredText,
+    WhyFirst,
 )
 from digest.model.papers import Field, Paper, Reason, Span
 from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
@@ -39,7 +42,7 @@ def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
     its changes is about, by change id.
     """
     entries = [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries]
-    groups = [astuple(group) for group in digest.groups]
+    groups = [_freeze_group(group) for group in digest.groups]
     unchecked = [str(turn) for turn in digest.unchecked]
     frozen = {
         "queries": digest.queries,
@@ -59,7 +62,17 @@ def _write_day(day: date) -> str:
     return day.isoformat()
 
 
+def _freeze_group(group: Group) -> tuple[Any, ...]:
+    why_first = []
+    for reasons in group.reasons:
+        why_first.append([(reason.why, *reason.words) for reason in reasons])
+    return group.title, group.count, group.form, group.is_name, why_first
+
+
 def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
+    near = None
+    if entry.near:
+        near = (entry.near.title, entry.near.is_own)
     before = None
     if entry.before:
         before = entry.before.key
@@ -76,7 +89,7 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
         "announced": entry.announced,
         "before": before,
         "sequel": sequel,
-        "near": entry.near,
+        "near": near,
     }
 
 
@@ -141,9 +154,13 @@ def thaw_digest(
 def _thaw_groups(frozen: Iterable[Sequence[Any]]) -> tuple[Group, ...]:
     groups = []
     for title, count, form, is_name, reasons in frozen:
-        group = Group(title, count, Form(form), is_name, tuple(reasons))
-        groups.append(group)
+        why_first = tuple(_thaw_first(of_paper) for of_paper in reasons)
+        groups.append(Group(title, count, Form(form), is_name, why_first))
     return tuple(groups)
+
+
+def _thaw_first(frozen: Iterable[Sequence[str]]) -> tuple[FirstReason, ...]:
+    return tuple(FirstReason(WhyFirst(why), tuple(words)) for why, *words in frozen)
 
 
 def _thaw_entry(frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
@@ -153,6 +170,9 @@ def _thaw_entry(frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Diges
     sequel = None
     if frozen["sequel"]:
         sequel = _thaw_sequel(frozen["sequel"], papers)
+    near = None
+    if frozen["near"]:
+        near = NearLibrary(*frozen["near"])
     reasons = [_thaw_reason(reason) for reason in frozen["reasons"]]
     announced = date.fromisoformat(frozen["announced"])
     return DigestEntry(
@@ -165,7 +185,7 @@ def _thaw_entry(frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Diges
         change_id=frozen["change"],
         before=before,
         sequel=sequel,
-        near=frozen["near"],
+        near=near,
     )
 
 

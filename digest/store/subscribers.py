@@ -30,6 +30,7 @@ from digest.model.destinations import Destination, DestinationKind, mail_to, nor
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.numbers import count
+from digest.model.slots import LetterSlot
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
@@ -459,9 +460,9 @@ def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     It goes to somebody who has confirmed nothing yet, or left everything, while its request is
     there.
     """
-    _letter, number, *_ = slot.split(":")
+    number = LetterSlot.parse(slot).signup_id
     address = destination.partition(":")[2]
-    asked = select(signups.c.id).where(signups.c.id == int(number), signups.c.address == address)
+    asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
         return "nobody waits for this letter any more"
     if LETTERS in load_unsubscribed(conn, destination):

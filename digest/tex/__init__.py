@@ -11,7 +11,7 @@ length alone.
 
 from digest.tex.reader import parse_tex, parse_words
 from digest.tex.tokens import PieceKind, Role, Segment, TexPiece
-from digest.tex.writer import to_html, to_plain, to_segments
+from digest.tex.writer import show_plain, to_html, to_plain, to_segments
 
 __all__ = [
     "PieceKind",
@@ -20,6 +20,7 @@ __all__ = [
     "TexPiece",
     "parse_tex",
     "parse_words",
+    "show_plain",
     "to_html",
     "to_plain",
     "to_segments",

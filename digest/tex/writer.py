@@ -6,15 +6,20 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from html import escape
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+from digest.model.characters import clean_text
 from digest.tex.reader import parse_tex
 from digest.tex.tokens import DROPPED, PieceKind, Segment, Tags, TexPiece
 
 _NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
+_KEPT_TEXTS = 1_024
+"""Texts kept as they are shown: one paper is shown in several media and to many readers."""
+
 _WHITE = re.compile(r"[^\S\u00a0]+")
 _ODD_WHITE = re.compile(r"[^\S\u00a0 ]|  ")
 _ELEMENTS = {PieceKind.SUPERSCRIPT: "sup", PieceKind.SUBSCRIPT: "sub"}
@@ -69,6 +74,12 @@ def to_plain(text: str) -> str:
     if _NEEDS_READING.search(text):
         text = "".join([piece.text for piece in parse_tex(text)])
     return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+@lru_cache(_KEPT_TEXTS)
+def show_plain(text: str) -> str:
+    """Return raw text as readable Unicode on one line, without characters that must not be shown."""
+    return clean_text(to_plain(text))
 
 
 def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segment, ...]:

@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Links
-from digest.render import Renderer
 from digest.render.contexts import Context, ErrorContext
+from digest.render.renderer import Renderer
 from digest.serve.telemetry import Pulse
 from digest.web.feeds import FeedCache
 from digest.web.searches import Searches

@@ -14,7 +14,6 @@ from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
 from digest.people.stored import STORED
 from digest.query import parse_query
-from digest.render import MailIdentity, Renderer
 from digest.render.check import check_templates
 from digest.render.contexts import (
     ArchiveContext,
@@ -25,6 +24,7 @@ from digest.render.contexts import (
     StoredContext,
 )
 from digest.render.digests import QueryView, view_digest, view_papers
+from digest.render.mail import MailIdentity
 from digest.render.pages import (
     ComingView,
     ConfirmContext,
@@ -33,6 +33,7 @@ from digest.render.pages import (
     UnsubscribeContext,
 )
 from digest.render.references import write_bibtex, write_ris
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.golden.conftest import Golden
 from tests.samples import (

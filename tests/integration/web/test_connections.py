@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from digest.model.clock import monotonic
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.web import WebServer
 from digest.web.connections import HEAD_LIMIT, as_search
 from digest.web.searches import QUEUE, SEARCHES, Searches
