@@ -45,8 +45,6 @@ _OLDER = "older paper"
 
 _IT_FOLLOWS = "What is missing comes in your next digest"
 _NAMED_DAYS = 3
-_AT_ONCE = "run:"
-"""How the slots of `at once` begin."""
 
 _FAILURES = {
     TurnFailure.ARXIV_FAILED: "arXiv did not answer",
