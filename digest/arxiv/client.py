@@ -91,7 +91,7 @@ class ShortPage(ArxivShort, Generic[PageT]):
     """
 
     def __init__(self, error: ArxivShort, fetched: Fetched[PageT]) -> None:
-        super().__init__(error.message, hint=error.hint, request=error.request)
+        super().__init__(error.said, hint=error.advice, request=error.request)
         self.fetched = fetched
 
 
@@ -265,8 +265,7 @@ class ArxivClient:
                 check(fetched)
         except ArxivError as error:
             was_made = not isinstance(error, DeadlinePassed)
-            error.request = asked.name
-            error.args = (f"{asked.name}: {error.message}", *error.args[1:])
+            error.name_request(asked.name)
             outcome, detail = gate_outcome(error), error.message
             raise
         except BaseException as error:

@@ -134,6 +134,7 @@ def _refuse_errors(root: Element) -> bool:
         raise TokenExpired(
             f"the list can't be continued: {errors['badResumptionToken']}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
+            complaint=errors["badResumptionToken"],
         )
     if "idDoesNotExist" in errors:
         raise UnknownPaper(
@@ -142,10 +143,16 @@ def _refuse_errors(root: Element) -> bool:
     for code, message in errors.items():
         if code in _PERMANENT:
             raise ArxivRejected(
-                f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help."
+                f"arXiv rejects the request, {code}: {message}",
+                hint="Asking again cannot help.",
+                complaint=message,
             )
         if code != "noRecordsMatch":
-            raise ArxivFaulted(f"arXiv answers with the error {code!r}: {message}", hint=TRY_AGAIN)
+            raise ArxivFaulted(
+                f"arXiv answers with the error {code!r}: {message}",
+                hint=TRY_AGAIN,
+                complaint=message,
+            )
     return bool(errors)
 
 

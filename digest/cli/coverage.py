@@ -48,7 +48,7 @@ _VIEWS: dict[
             run.papers if run.total is None else f"{run.papers:,} of {run.total:,}",
             run.new,
             run.changed,
-            run.failure or run.query_key,
+            str(run.failure) or run.query_key,
         ),
         "No check yet: `digest run` makes the first.",
     ),
@@ -122,7 +122,7 @@ def _show_ledger(here: Here, ledger: Ledger) -> Iterator[Part]:
             line.new or "–",
             f"{line.checks}, {line.failed} failed" if line.failed else line.checks,
             here.write(line.checked_at),
-            line.failure,
+            str(line.failure),
         )
         for line in ledger.announcements
     ]

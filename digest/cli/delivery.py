@@ -75,7 +75,7 @@ def _show_list(listed: DeliveryList) -> Iterator[Part]:
             here.show(one.delivery.destination),
             one.subscription,
             _describe_moment(here, one),
-            cut(one.delivery.last_error, 140),
+            cut(str(one.delivery.last_error), 140),
         )
         for one in listed.deliveries
     ]
@@ -156,7 +156,7 @@ def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
         "to": here.show(delivery.destination) + there,
         "of": f"{one.subscription}, {slot}planned {here.write(delivery.created_at)}",
         "answer": delivery.remote_id,
-        "trouble": delivery.last_error,
+        "trouble": str(delivery.last_error),
         "to do": detail.todo,
     }
     for each in detail.tries:
@@ -209,7 +209,7 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         todo = _advise(
             stored.delivery,
             before=load_obstacle(conn, delivery_id),
-            remedy=next((one.remedy for one in stuck if delivery_id in one.deliveries), ""),
+            remedy=next((str(one.remedy) for one in stuck if delivery_id in one.deliveries), ""),
             is_doubtful=may_have_arrived(conn, delivery_id),
         )
     return DeliveryDetail(

@@ -184,4 +184,4 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
         echo("\nWhat came is kept. Call it again to go on.", err=True)
         raise click.Abort from None
     with site.store.read() as conn:
-        return "; ".join(report.failures), load_libraries(conn, [source])[source]
+        return "; ".join(map(str, report.failures)), load_libraries(conn, [source])[source]

@@ -133,7 +133,7 @@ def _print_report(run: Run) -> Iterator[Part]:
         doubtful = count(report.in_doubt.number, "message")
         since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
         yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
-    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
+    yield from (f"{str(one.what).rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
     yield from (
         Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}")
         for alarm in report.watch.due
@@ -265,7 +265,7 @@ def command(
         with site.store.read() as conn:
             held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
             failure = None
-            if said := join_causes(report.troubles) or [one.what for one in held]:
+            if said := join_causes(report.troubles) or [str(one.what) for one in held]:
                 failure = OutsideError(
                     "; ".join(said),
                     hint="`digest status` says what needs you. The rest is tried again by itself.",

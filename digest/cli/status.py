@@ -60,8 +60,8 @@ def _show_head(status: Status, most: int) -> Iterator[Part]:
     yield ""
     lines = []
     for trouble in troubles[:most]:
-        lines.append((style("✗", fg="red", bold=True), trouble.what))
-        lines += [("", f"→ {quote_as_called(trouble.remedy)}")] if trouble.remedy else []
+        lines.append((style("✗", fg="red", bold=True), str(trouble.what)))
+        lines += [("", f"→ {quote_as_called(str(trouble.remedy))}")] if trouble.remedy else []
     if len(troubles) > most:
         lines.append(("", f"and {len(troubles) - most} more: `digest status --all`"))
     if lines:

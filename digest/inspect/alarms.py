@@ -7,9 +7,10 @@ from datetime import date, datetime, timedelta
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import latest_announcement
+from digest.model.said import Said, Saying
 from digest.store.alarms import STUCK, Alarm, AlarmName, Overdue
 
-PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
+PLANS = Said.of(Saying.RUN_PLANS)
 """What to do about digests that are due and not planned, and nobody knows why."""
 
 _INSTANT = timedelta(microseconds=1)
@@ -94,10 +95,13 @@ def find_alarms(
         one = f"the digest of {digests.named} has been due since {since} and is not planned"
         # Without a number: others are due beside these, and are not late yet.
         many = f"digests are due and not planned, that of {digests.named} since {since}"
-        remedy = "Planning is tried again by itself." if digests.reason else PLANS
-        yield Alarm(AlarmName.DIGEST, f"{one if digests.number == 1 else many}{why}", remedy)
+        what = f"{one if digests.number == 1 else many}{why}"
+        if digests.reason:
+            yield Alarm(AlarmName.DIGEST, what, "Planning is tried again by itself.")
+        else:
+            yield Alarm(AlarmName.DIGEST, what, PLANS)
     if failed is not None:
-        why = failed.reason or "nobody knows why"
+        why = str(failed.reason) or "nobody knows why"
         one = f"the message to {failed.named} failed: {why}"
         many = f"{failed.number:,} messages failed in the last two days, the last of them to {failed.named}: {why}"
         remedy = f"`digest delivery show {failed.delivery}` says what to do."
@@ -121,10 +125,9 @@ def find_alarms(
 
 def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:
     if line.failure:
-        what = f"{announcement} was not fetched: {line.failure}"
         return Alarm(
             AlarmName.ANNOUNCEMENT,
-            what,
+            Said.of(Saying.NOT_FETCHED, announcement, line.failure),
             "It is tried again. There is nothing to do unless this lasts.",
         )
     if line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):

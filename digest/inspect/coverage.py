@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from digest.model.announcements import announcement_moment, announcements_between, next_announcement
 from digest.model.clock import Clock
 from digest.model.polls import PollSummary, Source
+from digest.model.said import NOTHING, Said
 from digest.poll.rules import assess_coverage, is_late, next_check_at
 from digest.store.gaps import GapState, count_gaps
 from digest.store.gate import load_breaker
@@ -109,7 +110,7 @@ class AnnouncementLine:
     checks: int
     failed: int
     checked_at: datetime | None
-    failure: str
+    failure: Said
 
 
 def assess_announcements(
@@ -180,5 +181,5 @@ def _assess_announcement(
         checked_at=max((poll.finished_at for poll in made), default=None),
         failure=last.failure
         if last and state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
-        else "",
+        else NOTHING,
     )

@@ -163,8 +163,8 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
         if one.owner in serving and one.host == socket.gethostname()
     ]
     for stuck in find_stuck(conn, RETRY_OPTIONS, Here(clock.now(), config.zone, config.folder)):
-        yield Finding(Verdict.WARNING, "messages", stuck.what, stuck.remedy)
-    troubles = [(one.what, one.remedy) for one in find_job_troubles(conn, workers)]
+        yield Finding(Verdict.WARNING, "messages", str(stuck.what), str(stuck.remedy))
+    troubles = [(str(one.what), str(one.remedy)) for one in find_job_troubles(conn, workers)]
     troubles += [(one.detail, "") for one in load_stored_alarms(conn) if one.name in STUCK]
     checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
     if workers and all(one.is_gone for one in workers):
@@ -173,7 +173,9 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
             0, (f"`digest serve` has given no sign of life for {write_age(silence)}", RESTART)
         )
     elif not workers and checked_at and (age := clock.now() - checked_at) > STALE_POLL:
-        troubles.insert(0, (f"the last complete check of arXiv was {write_age(age)} ago", CALL))
+        troubles.insert(
+            0, (f"the last complete check of arXiv was {write_age(age)} ago", str(CALL))
+        )
     for what, remedy in troubles:
         yield Finding(Verdict.PROBLEM, "work", what, remedy)
     if workers and not troubles:
@@ -473,9 +475,7 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
-        yield Finding(
-            verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint
-        )
+        yield Finding(verdict, "arXiv", str(error.bare), error.hint)
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:

@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.deliver.rules import OF_ONE
+from digest.deliver.rules import leave_out_recipient
 from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
@@ -42,6 +42,7 @@ from digest.model.destinations import Destination
 from digest.model.errors import PROBED, QueryError
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.numbers import count
+from digest.model.said import Said, Saying
 from digest.people.signups import is_refusing
 from digest.plan.slots import plan_starts, plan_starts_in_utc
 from digest.poll.record import load_coverage
@@ -92,6 +93,9 @@ _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
 """Why, and what to do about it, by what the gate keeps as the reason."""
 
 
+_AT_DESTINATION = (Saying.AT_DESTINATION, Saying.ALARM_NOT_SENT)
+"""What says first which destination it is about."""
+
 STATE_WORDS: Mapping[str, str] = {
     DeliveryState.READY: "waiting",
     DeliveryState.CLAIMED: "sending",
@@ -111,7 +115,7 @@ RETRY_OPTIONS: Mapping[DeliveryState, str] = {
 }
 """What `digest delivery retry` calls all messages of a state: those that wait for a try, or for somebody."""
 
-CALL = "Call `digest run` from cron, or keep `digest serve` running."
+CALL = Said.of(Saying.CALL_RUN)
 RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
 
@@ -123,8 +127,8 @@ class Trouble:
     The outbox counts it if it is of messages: its `deliveries`.
     """
 
-    what: str
-    remedy: str = ""
+    what: str | Said
+    remedy: str | Said = ""
     deliveries: tuple[int, ...] = ()
 
 
@@ -147,8 +151,7 @@ def find_troubles(
         is_named = alarm.name is AlarmName.FAILED or is_said(alarm, retried)
         is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == CALL
         if intake and (is_idle or alarm.name is AlarmName.ANNOUNCEMENT):
-            reason = intake[0].what.partition(": ")[2]
-            intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
+            intake.append(Trouble(_leave_out_cause(alarm.what, intake[0].what)))
         elif not is_named:
             yield Trouble(alarm.what, alarm.remedy)
     yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), here)
@@ -167,7 +170,7 @@ def find_troubles(
                 "`digest run` reads it again once it is mended.",
             )
     if intake:
-        yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
+        yield Trouble("; ".join(str(one.what) for one in intake), intake[0].remedy)
     set_aside = count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         what = (
@@ -175,6 +178,14 @@ def find_troubles(
             f" and were set aside in the last {_REMEMBERED.days} days"
         )
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
+
+
+def _leave_out_cause(what: str | Said, before: str | Said) -> str:
+    """Say what is wrong, without its cause if that was said before."""
+    if not isinstance(what, Said) or not isinstance(before, Said):
+        return str(what)
+    head, cause = what.split_cause()
+    return head if cause and cause == before.split_cause()[1] else str(what)
 
 
 def is_said(alarm: Alarm, retried: Sequence[Trouble]) -> bool:
@@ -217,34 +228,42 @@ def _advise(group: Sequence[Delivery], here: Here) -> str:
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     """Return deliveries by the reason they have in common, whichever address it names."""
-    groups: dict[str, list[Delivery]] = {}
+    groups: dict[Said, list[Delivery]] = {}
     for delivery in deliveries:
-        cause = _find_cause(_read_reason(delivery), delivery.destination.address)
+        cause = _find_cause(_find_reason(delivery), delivery.destination.address)
         groups.setdefault(cause, []).append(delivery)
     return list(groups.values())
 
 
-def join_causes(lines: Iterable[str]) -> list[str]:
-    """Return lines such as `mailto:ada@example.org: no such user`, with one line for each cause."""
-    groups: dict[str, tuple[list[str], str]] = {}
-    for line in lines:
-        place, _, reason = line.partition(": ")
-        cause = _find_cause(reason, place.partition(":")[2]) or line
-        groups.setdefault(cause, ([], reason))[0].append(place)
-    return [
-        f"{_name_destinations(places)}: {reason}".removesuffix(": ")
-        for places, reason in groups.values()
-    ]
+def join_causes(troubles: Iterable[Said]) -> list[str]:
+    """Say what failed, such as `mailto:ada@example.org: no such user`, in one line for each cause."""
+    groups: dict[Said, list[Said]] = {}
+    for trouble in troubles:
+        groups.setdefault(_find_common_cause(trouble), []).append(trouble)
+    lines = []
+    for group in groups.values():
+        heads = [trouble.split_cause()[0] for trouble in group]
+        _, reason = group[0].split_cause()
+        lines.append(_name_destinations(heads) + (f": {reason}" if reason else ""))
+    return lines
 
 
-def _find_cause(reason: str, address: str) -> str:
-    return (
-        OF_ONE.sub("", reason)
-        if "@" in address
-        else reason.replace(address, "")
-        if address
-        else reason
-    )
+def _find_common_cause(trouble: Said) -> Said:
+    """Return what others may have failed for, too: its cause, or all of it if that has none."""
+    _, cause = trouble.split_cause()
+    if not cause:
+        return trouble
+    reason = cause if isinstance(cause, Said) else Said.plain(cause)
+    if trouble.code not in _AT_DESTINATION:
+        return reason
+    return _find_cause(reason, Destination.parse(str(trouble.args[0])).address)
+
+
+def _find_cause(reason: Said, address: str) -> Said:
+    """Return a reason without what it says to one address alone."""
+    if "@" in address:
+        return leave_out_recipient(reason)
+    return reason.change_texts(lambda text: text.replace(address, "")) if address else reason
 
 
 def _name_destinations(places: Iterable[str]) -> str:
@@ -254,9 +273,12 @@ def _name_destinations(places: Iterable[str]) -> str:
     )
 
 
-def _read_reason(delivery: Delivery) -> str:
+def _find_reason(delivery: Delivery) -> Said:
     """Return why a delivery is stuck; for a part that fell with one before it, why that one is."""
-    return re.sub(r"^(part \d+ was not sent: )+", "", delivery.last_error)
+    reason = delivery.last_error
+    while reason.code is Saying.EARLIER_PART and isinstance(reason.args[1], Said):
+        reason = reason.args[1]
+    return reason
 
 
 def _say_retried(*, has_worker: bool, command: str = "digest run") -> str:
@@ -274,7 +296,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, here: Here) -> 
     else:
         verb = "failed"
     places = _name_destinations(one.destination.address or str(one.destination) for one in group)
-    reason = _read_reason(newest) or "the reason is not known"
+    reason = str(_find_reason(newest)) or "the reason is not known"
     return f"{count(number, 'message')} to {places} {verb}: {reason}"
 
 
@@ -311,7 +333,7 @@ def _find_intake_troubles(
     runs = load_last_runs(conn, source, 1)
     if not breaker.seconds and runs and runs[0].failure:
         yield Trouble(
-            f"the last check of arXiv failed: {runs[0].failure}",
+            Said.of(Saying.CHECK_FAILED, runs[0].failure),
             _say_retried(has_worker=has_worker, command="digest run --now"),
         )
     elif not breaker.seconds and complete is None:
@@ -434,7 +456,8 @@ def load_alarms(
     found = find_alarms(
         partial(write_with_zone, zone=config.zone, today=now),
         _load_announcement(conn, config.arxiv.source, now),
-        digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
+        digests=digests
+        and replace(digests, reason=Said.plain(planning or load_trouble(conn, "plan"))),
         deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
         failed=load_failed_deliveries(conn, now - FAILURE_SHOWN),
         held=load_held_deliveries(conn),

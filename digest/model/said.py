@@ -31,10 +31,33 @@ class Saying(StrEnum):
     NOTHING = "nothing", ""
     WORDS = "words", "{}"
     ADVISED = "advised", "{}. {}"
-    AT_PLACE = "at place", "{}: {}"
-    OF_REQUEST = "of request", "{}: {}"
+    OF_ONE = "of one", "{}: {}"
+    AT_DESTINATION = "at destination", "{}: {}"
     FOLLOWED = "followed", "{}; {}"
-    JOINED = "joined", "{} {}"
+
+    # Of arXiv, of planning and of alarms.
+    NO_WHOLE_ANSWER = "no whole answer", "no whole answer from {}: {}"
+    NEXT_CHECK_ASKS = (
+        "next check asks",
+        "Nothing was stored from it and nothing is lost. The next check asks again.",
+    )
+    NEXT_CHECK_COUNTS = (
+        "next check counts",
+        "Nothing was counted as complete. The next check asks again.",
+    )
+    NEXT_CHECK_GOES_ON = (
+        "next check goes on",
+        "Nothing is lost. The next check continues where this one stopped.",
+    )
+    CHECK_ABANDONED = "check abandoned", "the process ended before the run did"
+    CHECK_FAILED = "check failed", "the last check of arXiv failed: {}"
+    NOT_FETCHED = "not fetched", "{} was not fetched: {}"
+    RUN_PLANS = (
+        "run plans",
+        "`digest run` plans them. If `digest serve` is at work, its log says why it does not.",
+    )
+    CALL_RUN = "call run", "Call `digest run` from cron, or keep `digest serve` running."
+    ALARM_NOT_SENT = "alarm not sent", "the alarm could not be sent to {}: {}"
 
     # Of a delivery, whatever it goes to.
     FAULT = "fault", "Digest itself failed ({})"
@@ -380,6 +403,14 @@ class Said:
             one.change_texts(change) if isinstance(one, Said) else change(one) for one in self.args
         ]
         return replace(self, args=tuple(args))
+
+    def split_cause(self) -> tuple[str, Argument]:
+        """Return what is said up to its cause, and that: the last argument of `…: {}`; "" for none."""
+        head, mark, _ = self.code.sentence.rpartition(": {}")
+        if not mark or not self.code.sentence.endswith(mark):
+            return str(self), ""
+        *others, cause = self.args
+        return head.format(*others), cause
 
     def without_stop(self) -> Self:
         """Return the same without the full stop that an argument at its end may bring."""

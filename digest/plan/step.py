@@ -33,6 +33,7 @@ from digest.model.messages import (
     Occasion,
     Seen,
 )
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     ActiveRevision,
     DueSubscription,
@@ -437,7 +438,7 @@ class PlanReport:
     quiet: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     held_by_quiet_hours: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: list[Said] = field(default_factory=list)
 
     @property
     def trouble(self) -> str:
@@ -528,7 +529,7 @@ def _attempt(
         with site.store.begin() as conn:
             part = step(conn)
     except DigestError as error:
-        report.failures.append(f"{name}: {error.message}")
+        report.failures.append(Said.of(Saying.OF_ONE, name, error.said))
         site.progress.update(f"{name} could not be planned: {error.message}")
     else:
         report.add(part)

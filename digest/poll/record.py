@@ -41,6 +41,7 @@ from digest.model.messages import Coverage
 from digest.model.numbers import count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
+from digest.model.said import NOTHING, Said
 from digest.model.subscriptions import UncheckedTurn
 from digest.poll import rules
 from digest.query import Query, analyse, matches, parse_query
@@ -249,7 +250,7 @@ class PollReport:
     papers: int = 0
     kinds: dict[Kind, int] = field(default_factory=dict)
     quarantined: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[Said] = field(default_factory=list)
     is_cut_short: bool = False
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
@@ -306,7 +307,7 @@ class RecordedRun:
         self._totals: dict[str, int] = {}
         self._token: int | None = None
         self._asked = site.client.requests
-        self._shortfall = self._reader_message = ""
+        self._shortfall, self._reader_message = NOTHING, ""
         self._started = site.clock.now()
         self._window_from = date.min
         self._was_widened = False
@@ -358,9 +359,9 @@ class RecordedRun:
                 self._doubt(rules.find_search_doubt(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
-            self._report.failures.append(error.message)
+            self._report.failures.append(error.said)
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
-            self._finish(error.message, error.reader_message)
+            self._finish(error.said, error.reader_message)
         else:
             self._finish(self._shortfall, self._reader_message)
 
@@ -371,7 +372,7 @@ class RecordedRun:
             note_progress(conn, self._id, window_from=window_from)
         return window_from
 
-    def note_shortfall(self, reason: str, reader_message: str = "") -> None:
+    def note_shortfall(self, reason: Said, reader_message: str = "") -> None:
         """Note that not all was asked for or came, though what came is good: the run is partial.
 
         `reader_message` says why to readers.
@@ -467,8 +468,8 @@ class RecordedRun:
         highest = self._highest.announcement_order if self._highest else (0, 0)
         return max(highest, (self._window_from.year * 100 + self._window_from.month, 0))
 
-    def _finish(self, failure: str, reader_message: str) -> None:
-        """Keep how the run ended; "" is no failure."""
+    def _finish(self, failure: Said, reader_message: str) -> None:
+        """Keep how the run ended; nothing said is no failure."""
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
         outcome = (

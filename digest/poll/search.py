@@ -24,6 +24,7 @@ from digest.model.errors import (
 )
 from digest.model.messages import FIRST_DIGEST_PAPERS
 from digest.model.polls import MOST_SEARCHED, LastChecks, Source
+from digest.model.said import Said
 from digest.poll import rules
 from digest.poll.record import (
     NoveltyRule,
@@ -203,8 +204,8 @@ def _search_each(
                 raise
             has_failed = not isinstance(error, ArxivRejected)
             report.refused |= set() if has_failed else {text}
-            report.failures.append(error.message)
-            run.note_shortfall(error.message, error.reader_message)
+            report.failures.append(error.said)
+            run.note_shortfall(error.said, error.reader_message)
         else:
             has_failed = False
             run.note_searched(text, begins=text not in searched)
@@ -249,4 +250,5 @@ def stand_in_for_harvest(
             run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is None:
-        report.failures.append(f"arXiv's search stood in for the harvest: {run.summary()}")
+        said = f"arXiv's search stood in for the harvest: {run.summary()}"
+        report.failures.append(Said.plain(said))

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import NOTHING, Said
 from digest.model.subscriptions import SubscriptionState
 from digest.store.dialect import Moment, dialect_insert
 from digest.store.outbox import waits_for_held
@@ -91,7 +92,7 @@ class Overdue:
     named: str
     due_at: datetime
     delivery: int = 0
-    reason: str = ""
+    reason: Said = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,8 @@ class Alarm:
     """
 
     name: AlarmName
-    what: str
-    remedy: str
+    what: str | Said
+    remedy: str | Said
     failed_at: datetime | None = None
 
     @property
@@ -243,7 +244,7 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     """
     late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
     oldest = _find_overdue(conn, late, deliveries.c.created_at, deliveries.c.created_at)
-    return oldest and replace(oldest, reason="")
+    return oldest and replace(oldest, reason=NOTHING)
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
@@ -277,7 +278,7 @@ def _find_overdue(
     )
     row = conn.execute(named.order_by(order, deliveries.c.id).limit(1)).one_or_none()
     number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
-    return None if row is None else Overdue(number, row[0], row[1], row[2], row[3] or "")
+    return None if row is None else Overdue(number, row[0], row[1], row[2], row[3] or NOTHING)
 
 
 def _read_alarm(row: Row[Any]) -> StoredAlarm:

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.said import NOTHING, Said, Saying
 from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
@@ -80,7 +81,7 @@ _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
-TAKEN_AS_SENT = "taken as sent before the database was restored"
+TAKEN_AS_SENT = Said.of(Saying.TAKEN_AS_SENT)
 
 _LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
 
@@ -165,7 +166,7 @@ def begin_sending(
         "number": row.attempts + 1,
         "started_at": now,
         "outcome": DeliveryState.SENDING,
-        "detail": "",
+        "detail": NOTHING,
     }
     conn.execute(insert(attempts).values(attempt))
     return DeliveryState.SENDING
@@ -183,8 +184,9 @@ def mark_sent(
     A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as nobody has
     claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
-    step = Transition(DeliveryState.SENT, now, receipt.detail, known)
+    known = {"remote_id": make_storable(receipt.remote_id), "last_error": NOTHING}
+    answer = Said.plain(receipt.detail)
+    step = Transition(DeliveryState.SENT, now, answer, known)
     is_tried = conn.execute(
         select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)
     ).first()
@@ -192,7 +194,7 @@ def mark_sent(
         return False
     latest = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id).scalar_subquery()
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
-    told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
+    told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": answer}
     conn.execute(update(attempts).where(*answered).values(told))
     if (
         delivery.refusal in PROBED
@@ -209,7 +211,7 @@ def mark_unsent(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     not_before: datetime | None = None,
@@ -230,7 +232,7 @@ def mark_unsent(
     if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
         return False
     if to is DeliveryState.HELD and refusal in PROBED:
-        hold_with(conn, delivery, refusal, make_storable(reason), now)
+        hold_with(conn, delivery, refusal, reason, now)
     return True
 
 
@@ -247,7 +249,7 @@ def give_up_held(
     refusal: Refusal,
     *,
     before: datetime,
-    reason: str,
+    reason: Said,
     now: datetime,
 ) -> list[Delivery]:
     """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
@@ -258,7 +260,7 @@ def give_up_held(
         deliveries.c.held_at <= before,
         goes_same_way(delivery, refusal),
     )
-    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": make_storable(reason)}
+    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": reason}
     return load_deliveries_of(conn, conn.execute(old.values(ended).returning(deliveries)).all())
 
 
@@ -302,7 +304,7 @@ def settle_unknown(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     is_missing: bool,
@@ -387,7 +389,7 @@ def retry_delivery(
 def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`."""
     require_delivery(conn, delivery_id)
-    step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, Said.of(Saying.CANCELLED))
     return change_state(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
@@ -397,7 +399,7 @@ def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     False, with nothing changed, if its state does not allow it, or it was never on its way.
     """
     (delivery,) = load_deliveries_of(conn, [require_delivery(conn, delivery_id)])
-    said = Receipt("", "marked as sent by the operator")
+    said = Receipt("", str(Said.of(Saying.ARRIVED)))
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 
@@ -451,7 +453,7 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
-    said = row.last_error if row.state == DeliveryState.READY else ""
+    said = row.last_error if row.state == DeliveryState.READY else NOTHING
     step = Transition(DeliveryState.READY, now, said, fresh)
     if not change_state(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
@@ -459,7 +461,7 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     revive = update(deliveries).where(
         is_later_part(row.digest_id, row.destination, row.part), never_tried
     )
-    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
+    conn.execute(revive.values(state=DeliveryState.READY, last_error=NOTHING, **fresh))
     return True
 
 
@@ -510,7 +512,7 @@ class Attempt:
     started_at: datetime
     ended_at: datetime | None
     outcome: str
-    detail: str
+    detail: Said
 
 
 def load_stored_deliveries(

@@ -28,6 +28,7 @@ from digest.model.messages import (
     StoredText,
 )
 from digest.model.papers import Field, Paper, Reason, Span
+from digest.model.said import NOTHING
 from digest.model.subscriptions import (
     Abstracts,
     DueSubscription,
@@ -64,7 +65,8 @@ _READY: dict[str, Any] = {
     "state": DeliveryState.READY.value,
     "attempts": 0,
     "token": 0,
-    **dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), ""),
+    **dict.fromkeys(("owner", "name", "remote_address", "remote_id"), ""),
+    "last_error": NOTHING,
 }
 """What every delivery begins with."""
 

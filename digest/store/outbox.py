@@ -38,7 +38,8 @@ from digest import __version__
 from digest.model.destinations import TRAITS, Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
-from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
+from digest.model.said import NOTHING, Said, Saying
+from digest.store.dialect import Moment, database_clock, later, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
 from digest.store.schema import (
@@ -149,7 +150,7 @@ class Transition:
 
     to: DeliveryState
     now: datetime
-    said: str = ""
+    said: Said = NOTHING
     values: dict[str, Any] = field(default_factory=dict)
     outcome: str = ""
 
@@ -166,11 +167,10 @@ def change_state(
 
     Return False, with nothing changed, if it is in no such state, or the claim of this token holds no more.
     """
-    said = make_storable(step.said)
     changes: dict[str, Any] = {
         "state": step.to,
         "lease_until": None,
-        "last_error": said,
+        "last_error": step.said,
         "refusal": None if step.to in _JUDGED else deliveries.c.refusal,
     }
     if step.to in TERMINAL_STATES:
@@ -183,7 +183,7 @@ def change_state(
     if row is None:
         return False
     undecided = (attempts.c.delivery_id == delivery_id, attempts.c.outcome.in_(UNDECIDED))
-    outcome = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
+    outcome = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": step.said}
     conn.execute(update(attempts).where(*undecided).values(outcome))
     if step.to in _ENDS_LATER_PARTS:
         behind = (
@@ -193,7 +193,7 @@ def change_state(
         ended = {
             "state": step.to,
             "ended_at": step.now,
-            "last_error": f"part {row.part + 1} was not sent: {said}",
+            "last_error": Said.of(Saying.EARLIER_PART, f"{row.part + 1}", step.said),
         }
         conn.execute(update(deliveries).where(*behind).values(ended))
     if step.to is DeliveryState.HELD and step.values.get("refusal") not in PROBED:
@@ -296,7 +296,7 @@ def hold_with(
     conn: Connection,
     delivery: Delivery,
     refusal: Refusal,
-    said: str,
+    said: Said,
     now: datetime,
 ) -> None:
     """Hold what is to go the same way as a delivery that was refused.
@@ -399,7 +399,7 @@ def release_claims(
     doubtful = 0
     for row in conn.execute(lost.order_by(deliveries.c.id).with_for_update(skip_locked=True)).all():
         wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
-        said = "the process died, or lost the database, while sending: no answer was recorded"
+        said = Said.of(Saying.PROCESS_DIED)
         step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
         doubtful += change_state(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful

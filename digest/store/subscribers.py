@@ -28,6 +28,7 @@ from digest.model.destinations import Destination, DestinationKind, mail_to, nor
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.numbers import count
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
@@ -105,7 +106,7 @@ _ASKED = (
 REFUSED = "refused in three digests in a row"
 """How an address left that its mail server does not know; `resubscribe` has it written to again."""
 
-HAS_ENDED = "the subscription has ended"
+HAS_ENDED = Said.of(Saying.HAS_ENDED)
 """Why a message is suppressed. If the subscription returns in time, it is sent."""
 
 _RETURNS = f"will only be sent if it is there again within {RETURNS_WITHIN.days} days"
@@ -269,7 +270,10 @@ def save_unsubscription(
     )
     waiting = deliveries.c.destination == key
     suppress_waiting(
-        conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at
+        conn,
+        waiting & (of_subscriptions(ids) if subscription else true()),
+        Said.of(Saying.LEFT, how),
+        at,
     )
     # A subscription that nobody receives any more has no next turn.
     idle = set(ids) - find_sent(conn, ids)
@@ -402,8 +406,8 @@ def load_singly_unsubscribed(conn: Connection, destination: Destination | str) -
     return list(conn.execute(found).scalars())
 
 
-def load_refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" if it may.
+def load_refusal(conn: Connection, delivery_id: int) -> Said:
+    """Say why a delivery must not be sent; nothing if it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
@@ -411,24 +415,27 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if row.occasion == Occasion.LETTER:
         return _refuse_letter(conn, row.slot, row.destination)
     if row.subscription_state == SubscriptionState.ENDED:
-        return f"the subscription {row.name} has ended"
+        return Said.of(Saying.NAMED_HAS_ENDED, row.name)
     if row.place_state != DestinationState.ACTIVE:
-        return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
+        gone = Said.of(Saying.NO_DESTINATION, row.destination, row.name)
+        return Said.plain(row.place_reason) if row.place_reason else gone
     if row.unsubscribed is not None:
-        return f"unsubscribed ({row.unsubscribed})"
+        return Said.of(Saying.UNSUBSCRIBED, row.unsubscribed)
     kind, _, address = row.destination.partition(":")
     if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
-        return ""
-    return f"{address} has not confirmed"
+        return NOTHING
+    return Said.of(Saying.NOT_CONFIRMED, address)
 
 
-def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
+def _refuse_letter(conn: Connection, slot: str, destination: str) -> Said:
     """A letter goes to somebody who has confirmed nothing yet, or left everything, while its request is there."""
     number, address = int(slot.split(":")[1]), destination.partition(":")[2]
     asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
-        return "nobody waits for this letter any more"
-    return "its reader wants no letters" if LETTERS in load_unsubscribed(conn, destination) else ""
+        return Said.of(Saying.LETTER_NOT_AWAITED)
+    if LETTERS in load_unsubscribed(conn, destination):
+        return Said.of(Saying.LETTERS_NOT_WANTED)
+    return NOTHING
 
 
 def _subscriptions_of(
@@ -520,7 +527,7 @@ def count_waiting(conn: Connection, subscription_id: int) -> int:
 
 
 def suppress_waiting(
-    conn: Connection, which: ColumnElement[bool], reason: str, at: datetime
+    conn: Connection, which: ColumnElement[bool], reason: Said, at: datetime
 ) -> int:
     """Suppress every delivery of some digests or destinations that waits or failed; return how many.
 
@@ -554,7 +561,7 @@ def requeue_ended(
         not_(may_have_arrived),
     )
     conn.execute(
-        requeue.values(state=DeliveryState.READY, last_error="", ended_at=None, not_before=at)
+        requeue.values(state=DeliveryState.READY, last_error=NOTHING, ended_at=None, not_before=at)
     )
 
 

@@ -30,6 +30,7 @@ from digest.model.cadences import Cadence, QuietHours
 from digest.model.destinations import FEED_SUFFIXES, OWN_FEED, Destination, DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
@@ -599,7 +600,8 @@ class _Syncing:
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
             theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)
-            messages = suppress_waiting(self._conn, theirs, NOT_NAMED, self._at)
+            why = Said.of(Saying.NOT_NAMED)
+            messages = suppress_waiting(self._conn, theirs, why, self._at)
             self._note_dropped(DroppedMatches(subscription.name, destination, messages))
         return bool(writes)
 

@@ -69,6 +69,22 @@ def test_each_place_gives_as_many_arguments_as_its_sentence_takes() -> None:
     assert wrong == []
 
 
+def test_each_code_is_said_somewhere() -> None:
+    used = set()
+    for path in HOUSE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Saying":
+                used.add(node.attr)
+    assert {code.name for code in Saying} == used
+
+
+def test_a_cause_is_the_last_argument_of_a_sentence_that_ends_with_it() -> None:
+    full = Said.of(Saying.NOT_WRITTEN, "feeds/gpu.atom", "No space left on device")
+    assert full.split_cause() == ("feeds/gpu.atom can't be written", "No space left on device")
+    assert Said.of(Saying.SLACK_REFUSED_NEEDS, "a", "b", "c").split_cause()[1] == ""
+    assert NOTHING.split_cause() == ("", "")
+
+
 def test_it_is_no_text_so_no_words_can_decide() -> None:
     assert not isinstance(Said.plain("no such user"), str)
     assert not hasattr(Said, "startswith")
@@ -87,12 +103,12 @@ def test_advice_follows_after_one_full_stop_and_ends_without(message: str) -> No
 
 def test_the_full_stop_of_the_other_side_is_left_out_however_deep_it_is() -> None:
     refused = Said.of(Saying.MAIL_ANSWERED, "550", "RCPT TO", "no such user.")
-    said = Said.of(Saying.AT_PLACE, "mailto:a.@b.c.", refused).without_stop()
+    said = Said.of(Saying.AT_DESTINATION, "mailto:a.@b.c.", refused).without_stop()
     assert str(said) == ("mailto:a.@b.c.: the mail server answered 550 at RCPT TO: no such user")
 
 
 def test_texts_are_changed_and_codes_are_not() -> None:
-    said = Said.of(Saying.AT_PLACE, "the place", Said.of(Saying.NO_REPLY))
+    said = Said.of(Saying.AT_DESTINATION, "the place", Said.of(Saying.NO_REPLY))
     assert said.change_texts(str.upper) == Said.of(
-        Saying.AT_PLACE, "THE PLACE", Said.of(Saying.NO_REPLY)
+        Saying.AT_DESTINATION, "THE PLACE", Said.of(Saying.NO_REPLY)
     )
