@@ -139,9 +139,13 @@ def _read_refusal(entry: Element) -> ArxivError | None:
         return None
     message = fold_line(read_text(entry.find(_SUMMARY))) or "no reason given"
     if "internal error" in message:
-        return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
+        return ArxivFaulted(
+            f"arXiv had an error of its own: {message}", hint=TRY_AGAIN, complaint=message
+        )
     return ArxivRejected(
-        f"arXiv rejects the request: {message}", hint="Correct the query, then ask again."
+        f"arXiv rejects the request: {message}",
+        hint="Correct the query, then ask again.",
+        complaint=message,
     )
 
 

@@ -94,7 +94,7 @@ class ShortPage(ArxivShort, Generic[PageT]):
     """
 
     def __init__(self, error: ArxivShort, fetched: Fetched[PageT]) -> None:
-        super().__init__(error.message, hint=error.hint, request=error.request)
+        super().__init__(error.said, hint=error.advice, request=error.request)
         self.fetched = fetched
 
 
@@ -281,8 +281,7 @@ class ArxivClient:
             if check is not None:
                 check(fetched)
         except ArxivError as error:
-            error.request = asked.name
-            error.args = (f"{asked.name}: {error.message}", *error.args[1:])
+            error.name_request(asked.name)
             course.was_made = not isinstance(error, DeadlinePassed)
             course.outcome = gate_outcome(error)
             course.detail = error.message

@@ -25,6 +25,7 @@ from digest.model.errors import (
     ArxivUnreadable,
     UsageError,
 )
+from digest.model.said import Said, Saying
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ _NO_CHARACTER = re.compile(
 )
 """Halves of surrogate pairs, U+FFFE, U+FFFF; and any character by its number, which may be one."""
 
-TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
+TRY_AGAIN = Said.of(Saying.NEXT_CHECK_ASKS)
 
 SAME_FAULT = 5
 """That many malformed entries and no good one are no accident: the format has changed."""

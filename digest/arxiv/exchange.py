@@ -21,6 +21,7 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
+from digest.model.said import Said, Saying, advise
 from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError, HttpAnswer, Wire
 
 _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
@@ -89,10 +90,9 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         raise ArxivHostile(str(error), hint=TRY_AGAIN) from error
     except ExchangeError as error:
         host = urlsplit(asked.url).netloc  # with its port, if that is not the usual one
-        what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
-        said = (str(error), error.hint.rstrip("."))  # both: a run shows no hint
-        why = ". ".join(part for part in said if part)
-        raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
+        what = Saying.NO_WHOLE_ANSWER if error.was_out else Saying.UNREACHABLE
+        why = advise(error.said, Said.plain(error.hint))  # a run shows no hint
+        raise ArxivUnreachable(Said.of(what, host, why), hint=_CHECK_NETWORK) from error
 
 
 def check_status(
@@ -181,7 +181,7 @@ def _find_reason(answer: HttpAnswer, read: Callable[[bytes], object]) -> str:
     try:
         read(answer.body)
     except (ArxivRejected, ArxivFaulted) as error:
-        return f": {error.message.partition(': ')[2] or error.message}"
+        return f": {error.complaint or error.message}"
     except ArxivError:
         pass
     return ""

@@ -139,6 +139,7 @@ def _refuse_errors(root: Element) -> bool:
         raise TokenExpired(
             f"the list can't be continued: {expired}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
+            complaint=errors["badResumptionToken"],
         )
     if "idDoesNotExist" in errors:
         raise UnknownPaper(
@@ -147,10 +148,16 @@ def _refuse_errors(root: Element) -> bool:
     for code, message in errors.items():
         if code in _PERMANENT:
             raise ArxivRejected(
-                f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help."
+                f"arXiv rejects the request, {code}: {message}",
+                hint="Asking again cannot help.",
+                complaint=message,
             )
         if code != "noRecordsMatch":
-            raise ArxivFaulted(f"arXiv answers with the error {code!r}: {message}", hint=TRY_AGAIN)
+            raise ArxivFaulted(
+                f"arXiv answers with the error {code!r}: {message}",
+                hint=TRY_AGAIN,
+                complaint=message,
+            )
     return bool(errors)
 
 

@@ -18,11 +18,12 @@ from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
+from digest.model.said import Said, Saying
 
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
-ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
+ASKED_AGAIN: Final = Said.of(Saying.NEXT_CHECK_COUNTS)
 """What becomes of a search that broke off while arXiv was polled."""
 
 SMALLEST_PAGE: Final = 10

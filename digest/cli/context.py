@@ -45,6 +45,7 @@ from digest.model.errors import (
 )
 from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
@@ -239,10 +240,10 @@ class Workbench:
             except ArxivUnreachable as error:
                 raise explain_unreachable(error) from error
             except ArxivError as error:
-                if error.hint == GOES_ON:
-                    error.hint = "Call it again then: until then nothing is asked."
-                elif error.hint in (TRY_AGAIN, ASKED_AGAIN):
-                    error.hint = "Call it again later."
+                if error.advice == GOES_ON:
+                    error.advice = Said.plain("Call it again then: until then nothing is asked.")
+                elif error.advice in (TRY_AGAIN, ASKED_AGAIN):
+                    error.advice = Said.plain("Call it again later.")
                 raise
 
 
@@ -269,11 +270,17 @@ def write_sources(sources: Iterable[str], folder: Path) -> list[str]:
 
 def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
     """Return the error in one line, with what to do without a network."""
-    said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
     return ArxivUnreachable(
-        f"arXiv can't be reached from here ({said})",
+        f"arXiv can't be reached from here ({_name_obstacle(error.bare)})",
         hint="`digest demo` shows everything on a made-up arXiv, without a network.",
     )
+
+
+def _name_obstacle(said: Said) -> str:
+    """Say who was not reached and why, without saying that it was not reached."""
+    args = [_name_obstacle(one) if isinstance(one, Said) else one for one in said.args]
+    code = Saying.OF_ONE if said.code is Saying.UNREACHABLE else said.code
+    return str(Said.of(code, *args))
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def _describe_check(here: Here, run: PollRun) -> tuple[str | int, ...]:
     if run.total is not None:
         papers = f"{run.papers:,} of {run.total:,}"
     numbers = (run.requests, papers, run.new, run.changed)
-    remark = run.failure or run.query_key
+    remark = str(run.failure) or run.query_key
     return (str(run.id), started, run.source, str(run.outcome), *numbers, remark)
 
 
@@ -153,7 +153,7 @@ def _describe_announcement(here: Here, line: AnnouncementLine) -> tuple[str | in
     state = style(line.state, fg=_STATES.get(line.state))
     checks = f"{line.checks}, {line.failed} failed" if line.failed else line.checks
     checked = here.write(line.checked_at)
-    return (day, state, line.new or "–", checks, checked, line.failure)
+    return (day, state, line.new or "–", checks, checked, str(line.failure))
 
 
 def _show_bytes(snippet: bytes) -> str:

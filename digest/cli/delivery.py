@@ -88,7 +88,7 @@ def _describe_delivery(here: Here, one: StoredDelivery) -> tuple[str, ...]:
         state += f" {delivery.part + 1}/{delivery.parts}"
     place = here.show(delivery.destination)
     moment = _describe_moment(here, one)
-    trouble = cut(delivery.last_error, _LONGEST_TROUBLE)
+    trouble = cut(str(delivery.last_error), _LONGEST_TROUBLE)
     return (str(delivery.id), state, place, one.subscription, moment, trouble)
 
 
@@ -175,7 +175,7 @@ def _describe_detail(detail: DeliveryDetail) -> Iterator[tuple[str, str]]:
     yield "to", place
     yield "of", f"{one.subscription}, {slot}planned {planned}"
     yield "answer", delivery.remote_id
-    yield "trouble", delivery.last_error
+    yield "trouble", str(delivery.last_error)
     yield "to do", detail.todo
     for each in detail.tries:
         yield f"try {each.number}", _describe_try(here, each)
@@ -234,7 +234,7 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
         stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
-        remedies = [one.remedy for one in stuck if delivery_id in one.deliveries]
+        remedies = [str(one.remedy) for one in stuck if delivery_id in one.deliveries]
         todo = _advise(
             stored.delivery,
             before=load_obstacle(conn, delivery_id),

@@ -227,4 +227,4 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
         raise click.Abort from None
     with site.store.read() as conn:
         held = load_libraries(conn, [source])[source]
-    return "; ".join(report.failures), held
+    return "; ".join(map(str, report.failures)), held

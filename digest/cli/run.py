@@ -165,7 +165,8 @@ def _print_unsent(run: Run) -> Iterator[Part]:
             f"Digest checks that from {since} on (`digest delivery list`)."
         )
     for one in (*run.retried, *run.held):
-        yield f"{one.what.rstrip('.')}. {one.remedy}"
+        what = str(one.what).rstrip(".")
+        yield f"{what}. {one.remedy}"
 
 
 def _print_poll(run: Run) -> Iterator[Part]:
@@ -335,7 +336,7 @@ def _sum_up(site: Site, report: PassReport) -> Run:
 
 
 def _find_failure(report: PassReport, held: Sequence[Trouble]) -> OutsideError | None:
-    said = join_causes(report.troubles) or [one.what for one in held]
+    said = join_causes(report.troubles) or [str(one.what) for one in held]
     if not said:
         return None
     return OutsideError(

@@ -91,9 +91,9 @@ def _list_troubles(troubles: Sequence[Trouble], most: int) -> list[tuple[str, st
     mark = style("✗", fg="red", bold=True)
     lines = []
     for trouble in troubles[:most]:
-        lines.append((mark, trouble.what))
+        lines.append((mark, str(trouble.what)))
         if trouble.remedy:
-            lines.append(("", f"→ {quote_as_called(trouble.remedy)}"))
+            lines.append(("", f"→ {quote_as_called(str(trouble.remedy))}"))
     others = len(troubles) - most
     if others > 0:
         lines.append(("", f"and {others} more: `digest status --all`"))

@@ -15,6 +15,7 @@ from digest.model import secrets
 from digest.model.destinations import DestinationKind
 from digest.model.errors import DigestError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
+from digest.model.said import Said
 from digest.model.subscriptions import DueSubscription
 from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
@@ -35,7 +36,7 @@ class FeedReport:
 
     written: int = 0
     pages: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[Said] = field(default_factory=list)
 
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
@@ -111,5 +112,5 @@ def publish_feeds(site: Site) -> FeedReport:
                     try:
                         report.written += write_own(path, body, is_of_site=False)
                     except DigestError as error:
-                        report.failures.append(error.message)
+                        report.failures.append(error.said)
     return report

@@ -51,7 +51,7 @@ def publish_sites(site: Site, report: FeedReport) -> FeedReport:
             try:
                 _publish(conn, site, place, dues, report)
             except DigestError as error:
-                report.failures.append(error.message)
+                report.failures.append(error.said)
     return report
 
 

@@ -16,6 +16,7 @@ from digest.deliver.step import DeliverReport, begin_one, may_repeat, send_begun
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.destinations import DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.said import Said, Saying
 from digest.site import Site
 from digest.store.attempts import claim_unknown, mark_unsent
 from digest.store.outbox import WAS_REPEATED, claim_deliveries, load_open_outbox, next_claimable_at
@@ -86,7 +87,11 @@ def _give_back(site: Site, named: Sequence[Delivery]) -> None:
     for delivery in named:
         with site.store.begin() as conn:
             mark_unsent(
-                conn, delivery, DeliveryState.READY, "the run was stopped before", site.clock.now()
+                conn,
+                delivery,
+                DeliveryState.READY,
+                Said.of(Saying.RUN_STOPPED),
+                site.clock.now(),
             )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from digest.model.errors import PROBED, DeliveryError, Refusal
 from digest.model.messages import Share
+from digest.model.said import Said
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
@@ -65,7 +66,7 @@ _OF_US_FOR_NOW = re.compile(
 _OF_US_BY_CODE = re.compile(
     r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE
 )
-OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
 """A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
 
 
@@ -219,10 +220,21 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     )
 
 
-def is_of_all(given_up: Iterable[str], answers: Mapping[str, str]) -> bool:
+def leave_out_recipient(said: Said) -> Said:
+    """Return a refusal without the words that a server says to one recipient alone."""
+    return said.change_texts(_leave_out_own)
+
+
+def _leave_out_own(text: str) -> str:
+    return _OF_ONE.sub("", text)
+
+
+def is_of_all(given_up: Iterable[Said], answers: Mapping[str, Said]) -> bool:
     """Whether mails are given up for a reason of ours.
 
     All answers to them are alike, and so is another of all `answers`, by address.
     """
-    alike = {OF_ONE.sub("", answer) for answer in given_up}
-    return len(alike) == 1 and sum(OF_ONE.sub("", one) in alike for one in answers.values()) > 1
+    alike = {leave_out_recipient(one) for one in given_up}
+    if len(alike) != 1:
+        return False
+    return sum(leave_out_recipient(one) in alike for one in answers.values()) > 1

@@ -38,6 +38,7 @@ from digest.model.errors import (
     TemplateError,
 )
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
+from digest.model.said import NOTHING, Said, Saying, advise
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.site import Site
@@ -103,7 +104,7 @@ class Failure:
     delivery: int
     destination: Destination
     step: Step
-    reason: str
+    reason: Said
     refusal: Refusal | None = None
 
 
@@ -129,7 +130,7 @@ class DeliverReport:
         self,
         delivery: Delivery,
         step: Step,
-        reason: str,
+        reason: Said,
         refusal: Refusal | None = None,
     ) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
@@ -238,19 +239,19 @@ def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> 
     if isinstance(error, DigestError) and not is_begun:
         # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
         return DeliveryError(
-            error.message,
+            error.said,
             permanent=True,
             whole_transport=isinstance(error, ConfigurationError),
             refusal=Refusal.SETTINGS if isinstance(error, TemplateError) else None,
-            hint=error.hint,
+            hint=error.advice,
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
-        f"Digest itself failed ({type(error).__name__})",
+        Said.of(Saying.FAULT, type(error).__name__),
         ambiguous=is_begun,
         permanent=not is_begun,
         refusal=None if is_begun else Refusal.SETTINGS,
-        hint="This is a fault in Digest. The log says more.",
+        hint=Said.of(Saying.FAULT_LOGGED),
     )
 
 
@@ -299,8 +300,8 @@ def _mark_failure(
     shorter = (
         shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
     )
-    last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
-    reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
+    is_shortest = error.too_large and shorter is None
+    reason = advise(error.said, Said.of(Saying.NOT_SHORTER) if is_shortest else error.advice)
     steps: list[NextStep] = []
     others: list[Delivery] = []
 
@@ -347,11 +348,11 @@ def _mark_failure(
 
     _mark_stubbornly(site, delivery, mark)
     followed = steps[-1]
-    said = error.message
+    said = error.said
     if followed.step is Step.ASK:
-        said = f"{said}; {describe_settling(site.config, kind)}"
+        said = Said.of(Saying.FOLLOWED, said, describe_settling(site.config, kind))
     elif followed.given_up_before is not None:
-        said = f"{said}; given up after {write_age(now - followed.given_up_before)}"
+        said = Said.of(Saying.GIVEN_UP_AFTER, said, write_age(now - followed.given_up_before))
     for one in (delivery, *others):
         report.note_failure(one, followed.step, said, followed.refusal)
 
@@ -432,7 +433,7 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     gets it again, without counting. What else cannot be known is held for the operator.
     """
     delivery, now = unknown.delivery, site.clock.now()
-    kind, doubt = delivery.destination.kind, ""
+    kind, doubt = delivery.destination.kind, NOTHING
     receipt: Receipt | None = None
     try:
         receipt = site.transport(kind).find(
@@ -441,18 +442,18 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
-        doubt = error.message
+        doubt = error.said
     except ConfigurationError as error:
         # This transport is no longer configured. One such delivery must not stop all others.
-        doubt = error.message
+        doubt = error.said
     except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
         _log.error(
             "checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error
         )
-        doubt = f"searching for it failed ({type(error).__name__})"
+        doubt = Said.of(Saying.SEARCH_FAILED, type(error).__name__)
     is_missing = receipt is None and not doubt
     is_harmless = is_missing or TRANSPORTS[kind].knows_repeats
-    reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
+    reason = Said.of(Saying.UNSURE, doubt) if doubt else Said.of(Saying.NEVER_ARRIVED)
     next_step = decide_unknown(
         is_harmless=is_harmless,
         may_repeat=may_repeat(site.config, kind),
@@ -463,7 +464,7 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
         if receipt is not None:
             mark_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:
-            said = f"{reason}; sent again"
+            said = Said.of(Saying.SENT_AGAIN, reason)
             settle_unknown(conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless)
         elif settle_unknown(conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing):
             report.note_failure(delivery, Step.HOLD, reason)

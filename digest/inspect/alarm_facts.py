@@ -19,6 +19,7 @@ from digest.inspect.alarms import (
 from digest.inspect.coverage import AnnouncementLine, load_announcements
 from digest.model.announcements import announcement_moment
 from digest.model.clock import write_with_zone
+from digest.model.said import Said
 from digest.people.signups import is_refusing
 from digest.store.alarms import (
     Alarm,
@@ -41,7 +42,8 @@ def load_alarms(
     """
     digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
     if digests:
-        digests = replace(digests, reason=planning or load_trouble(conn, "plan"))
+        reason = planning or load_trouble(conn, "plan")
+        digests = replace(digests, reason=Said.plain(reason))
     found = find_alarms(
         partial(write_with_zone, zone=config.zone, today=now),
         _load_announcement(conn, config.arxiv.source, now),

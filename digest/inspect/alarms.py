@@ -7,9 +7,10 @@ from datetime import date, datetime, timedelta
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import latest_announcement
+from digest.model.said import Said, Saying
 from digest.store.alarms import STUCK, Alarm, AlarmName, Overdue
 
-PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
+PLANS = Said.of(Saying.RUN_PLANS)
 """What to do about digests that are due and not planned, and nobody knows why."""
 
 _INSTANT = timedelta(microseconds=1)
@@ -134,7 +135,7 @@ def _describe_digests(digests: Overdue, since: str) -> Alarm:
 
 
 def _describe_failed(failed: Overdue) -> Alarm:
-    why = failed.reason or "nobody knows why"
+    why = str(failed.reason) or "nobody knows why"
     if failed.number == 1:
         what = f"the message to {failed.named} failed: {why}"
     else:
@@ -148,8 +149,9 @@ def _describe_failed(failed: Overdue) -> Alarm:
 
 def _describe_announcement(line: AnnouncementLine) -> Alarm:
     announcement = f"the announcement of {line.announcement:%a %-d %b}"
+    what: str | Said
     if line.failure:
-        what = f"{announcement} was not fetched: {line.failure}"
+        what = Said.of(Saying.NOT_FETCHED, announcement, line.failure)
         remedy = "It is tried again. There is nothing to do unless this lasts."
     elif line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
         what = f"{announcement} is not out yet"

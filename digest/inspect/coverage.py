@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from digest.model.announcements import announcement_moment, announcements_between, next_announcement
 from digest.model.clock import Clock
 from digest.model.polls import PollSummary, Source
+from digest.model.said import NOTHING, Said
 from digest.poll.rules import assess_coverage, is_late, next_check_at
 from digest.store.gaps import GapState, count_gaps
 from digest.store.gate import load_breaker
@@ -112,7 +113,7 @@ class AnnouncementLine:
     checks: int
     failed: int
     checked_at: datetime | None
-    failure: str
+    failure: Said
 
 
 def assess_announcements(
@@ -183,5 +184,5 @@ def _assess_announcement(
         checks=len(complete),
         failed=len(made) - len(complete),
         checked_at=last_made_at,
-        failure=last.failure if last and has_failed else "",
+        failure=last.failure if last and has_failed else NOTHING,
     )

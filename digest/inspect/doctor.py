@@ -198,7 +198,7 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
     local = [worker for worker in load_workers(conn) if worker.host == host]
     workers = [worker for worker in local if worker.owner in serving]
     for stuck in find_stuck(conn, RETRY_OPTIONS, here):
-        yield Finding(Verdict.WARNING, "messages", stuck.what, stuck.remedy)
+        yield Finding(Verdict.WARNING, "messages", str(stuck.what), str(stuck.remedy))
     checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
     troubles = list(_find_silence(workers, checked_at, clock))
     troubles += find_job_troubles(conn, workers)
@@ -206,7 +206,7 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
         if alarm.name in STUCK:
             troubles.append(Trouble(alarm.detail))
     for trouble in troubles:
-        yield Finding(Verdict.PROBLEM, "work", trouble.what, trouble.remedy)
+        yield Finding(Verdict.PROBLEM, "work", str(trouble.what), str(trouble.remedy))
     if workers and not troubles:
         yield Finding(Verdict.OK, "work", "`digest serve` is at work")
 
@@ -545,9 +545,7 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
-        yield Finding(
-            verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint
-        )
+        yield Finding(verdict, "arXiv", str(error.bare), error.hint)
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -10,7 +9,7 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.deliver.rules import OF_ONE
+from digest.deliver.rules import leave_out_recipient
 from digest.inspect.alarm_facts import load_alarms
 from digest.inspect.alarms import PLANS, STALE_POLL, can_send_heartbeat, is_stuck
 from digest.inspect.coverage import find_next_check, is_checked
@@ -26,6 +25,7 @@ from digest.model.destinations import Destination
 from digest.model.errors import PROBED, QueryError
 from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.model.numbers import count
+from digest.model.said import Said, Saying
 from digest.poll.coverage import load_coverage
 from digest.query import parse_query
 from digest.store import Store
@@ -64,6 +64,9 @@ _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
 """Why, and what to do about it, by what the gate keeps as the reason."""
 
 
+_AT_DESTINATION = (Saying.AT_DESTINATION, Saying.ALARM_NOT_SENT)
+"""What says first which destination it is about."""
+
 STATE_WORDS: Mapping[str, str] = {
     DeliveryState.READY: "waiting",
     DeliveryState.CLAIMED: "sending",
@@ -83,7 +86,7 @@ RETRY_OPTIONS: Mapping[DeliveryState, str] = {
 }
 """What `digest delivery retry` calls all messages of a state: waiting, held or failed ones."""
 
-CALL = "Call `digest run` from cron, or keep `digest serve` running."
+CALL = Said.of(Saying.CALL_RUN)
 RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
 _MEND = "Mend it in digest.toml. `digest doctor` shows the place."
@@ -96,8 +99,8 @@ class Trouble:
     The outbox counts it if it is of messages: its `deliveries`.
     """
 
-    what: str
-    remedy: str = ""
+    what: str | Said
+    remedy: str | Said = ""
     deliveries: tuple[int, ...] = ()
 
 
@@ -120,8 +123,7 @@ def find_troubles(
         is_named = alarm.name is AlarmName.FAILED or is_said(alarm, retried)
         is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == CALL
         if intake and (is_idle or alarm.name is AlarmName.ANNOUNCEMENT):
-            reason = intake[0].what.partition(": ")[2]
-            intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
+            intake.append(Trouble(_leave_out_cause(alarm.what, intake[0].what)))
         elif not is_named:
             yield Trouble(alarm.what, alarm.remedy)
     yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), here)
@@ -140,7 +142,7 @@ def find_troubles(
                 "`digest run` reads it again once it is mended.",
             )
     if intake:
-        yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
+        yield Trouble("; ".join(str(one.what) for one in intake), intake[0].remedy)
     set_aside = count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         what = (
@@ -148,6 +150,14 @@ def find_troubles(
             f" and were set aside in the last {_REMEMBERED.days} days"
         )
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
+
+
+def _leave_out_cause(what: str | Said, before: str | Said) -> str:
+    """Say what is wrong, without its cause if that was said before."""
+    if not isinstance(what, Said) or not isinstance(before, Said):
+        return str(what)
+    head, cause = what.split_cause()
+    return head if cause and cause == before.split_cause()[1] else str(what)
 
 
 def is_said(alarm: Alarm, retried: Sequence[Trouble]) -> bool:
@@ -194,31 +204,44 @@ def _advise(group: Sequence[Delivery], here: Here) -> str:
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     """Return deliveries by the reason they have in common, whichever address it names."""
-    groups: dict[str, list[Delivery]] = {}
+    groups: dict[Said, list[Delivery]] = {}
     for delivery in deliveries:
-        cause = _find_cause(_read_reason(delivery), delivery.destination.address)
+        cause = _find_cause(_find_reason(delivery), delivery.destination.address)
         groups.setdefault(cause, []).append(delivery)
     return list(groups.values())
 
 
-def join_causes(lines: Iterable[str]) -> list[str]:
-    """Return lines such as `mailto:ada@example.org: no such user`, with one line for each cause."""
-    groups: dict[str, tuple[list[str], str]] = {}
-    for line in lines:
-        place, _, reason = line.partition(": ")
-        cause = _find_cause(reason, place.partition(":")[2]) or line
-        groups.setdefault(cause, ([], reason))[0].append(place)
-    return [
-        f"{_name_destinations(places)}: {reason}".removesuffix(": ")
-        for places, reason in groups.values()
-    ]
+def join_causes(troubles: Iterable[Said]) -> list[str]:
+    """Say what failed, such as `mailto:ada@example.org: no such user`, one line for each cause."""
+    groups: dict[Said, list[Said]] = {}
+    for trouble in troubles:
+        groups.setdefault(_find_common_cause(trouble), []).append(trouble)
+    lines = []
+    for group in groups.values():
+        heads = [trouble.split_cause()[0] for trouble in group]
+        _, reason = group[0].split_cause()
+        names = _name_destinations(heads)
+        lines.append(f"{names}: {reason}" if reason else names)
+    return lines
 
 
-def _find_cause(reason: str, address: str) -> str:
+def _find_common_cause(trouble: Said) -> Said:
+    """Return what others may have failed for, too: its cause, or all of it if that has none."""
+    _, cause = trouble.split_cause()
+    if not cause:
+        return trouble
+    reason = cause if isinstance(cause, Said) else Said.plain(cause)
+    if trouble.code not in _AT_DESTINATION:
+        return reason
+    return _find_cause(reason, Destination.parse(str(trouble.args[0])).address)
+
+
+def _find_cause(reason: Said, address: str) -> Said:
+    """Return a reason without what it says to one address alone."""
     if "@" in address:
-        return OF_ONE.sub("", reason)
+        return leave_out_recipient(reason)
     if address:
-        return reason.replace(address, "")
+        return reason.change_texts(lambda text: text.replace(address, ""))
     return reason
 
 
@@ -229,9 +252,12 @@ def _name_destinations(places: Iterable[str]) -> str:
     return f"{first} and {more} more" if more > 0 else first
 
 
-def _read_reason(delivery: Delivery) -> str:
+def _find_reason(delivery: Delivery) -> Said:
     """Return why a delivery is stuck; for a part that fell with one before it, why that one is."""
-    return re.sub(r"^(part \d+ was not sent: )+", "", delivery.last_error)
+    reason = delivery.last_error
+    while reason.code is Saying.EARLIER_PART and isinstance(reason.args[1], Said):
+        reason = reason.args[1]
+    return reason
 
 
 def _say_retried(*, has_worker: bool, command: str = "digest run") -> str:
@@ -254,7 +280,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, here: Here) -> 
     else:
         verb = "failed"
     places = _name_destinations(one.destination.address or str(one.destination) for one in group)
-    reason = _read_reason(newest) or "the reason is not known"
+    reason = str(_find_reason(newest)) or "the reason is not known"
     return f"{count(number, 'message')} to {places} {verb}: {reason}"
 
 
@@ -294,7 +320,7 @@ def _find_intake_troubles(
     runs = load_last_runs(conn, source, 1)
     if not is_paused and runs and runs[0].failure:
         remedy = _say_retried(has_worker=has_worker, command="digest run --now")
-        yield Trouble(f"the last check of arXiv failed: {runs[0].failure}", remedy)
+        yield Trouble(Said.of(Saying.CHECK_FAILED, runs[0].failure), remedy)
     elif not is_paused and complete_at is None:
         remedy = _LOG if has_worker else "`digest run --now` checks it."
         yield Trouble("arXiv was never checked completely", remedy)

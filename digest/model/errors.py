@@ -32,24 +32,41 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from digest.model.said import NOTHING, Said, Saying
+
 _POINTED: Final = 30
 """Characters shown of a long query on each side of the place that is meant: they fit 80 columns."""
 
 
 class DigestError(Exception):
-    """Something went wrong inside Digest."""
+    """Something went wrong inside Digest.
+
+    What decides what follows reads `said` and `advice`, which have codes; `message` and `hint`
+    are their words, for people.
+    """
 
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
 
-    def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(message or (type(self).__doc__ or "").strip().partition("\n")[0])
-        self.hint = hint
+    def __init__(self, message: str | Said = "", *, hint: str | Said = "") -> None:
+        if not message:
+            message, *_ = (type(self).__doc__ or "").strip().split("\n")
+        super().__init__(message)
+        self.said = message if isinstance(message, Said) else Said.plain(message)
+        self.advice = hint if isinstance(hint, Said) else Said.plain(hint)
 
     @property
     def message(self) -> str:
         """What is wrong and where, as one sentence."""
-        return str(self.args[0])
+        return str(self.said)
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, in words; "" if nothing can be done."""
+        return str(self.advice)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class UsageError(DigestError):
@@ -148,31 +165,42 @@ class OutsideError(DigestError):
     exit_code = 4
     http_status = 502
 
-    def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(message.rstrip("."), hint=hint)  # what others say may end in a full stop
+    def __init__(self, message: str | Said = "", *, hint: str | Said = "") -> None:
+        # What others say may end in a full stop.
+        bare = message.without_stop() if isinstance(message, Said) else message.rstrip(".")
+        super().__init__(bare, hint=hint)
 
 
 class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
     `retry_after` is how many seconds arXiv asked us to wait, None if it said nothing usable.
-    `request` names what was asked, for logs. `reader_message` says it to readers, without
-    particulars.
+    `request` names what was asked, for logs; `bare` is what is said without that. `complaint` is
+    what arXiv itself says of the request, if it says anything. `reader_message` says it to readers,
+    without particulars.
     """
 
     reader_message: ClassVar[str] = "arXiv has not answered"
 
     def __init__(
         self,
-        message: str = "",
+        message: str | Said = "",
         *,
-        hint: str = "",
+        hint: str | Said = "",
         retry_after: float | None = None,
         request: str = "",
+        complaint: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
         self.request = request
+        self.bare = self.said
+        self.complaint = complaint
+
+    def name_request(self, name: str) -> None:
+        """Say of which request it is."""
+        self.request = name
+        self.said = Said.of(Saying.OF_ONE, name, self.bare)
 
 
 class ArxivUnreachable(ArxivError):
@@ -244,7 +272,7 @@ class DeliveryError(OutsideError):
     """A message could not be handed over.
 
     Args:
-        message: what the other side said, or what happened to the connection.
+        said: what the other side answered, or what happened to the connection.
         permanent: trying the same again cannot help.
         retry_after: seconds the other side asked for, None if it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
@@ -253,11 +281,12 @@ class DeliveryError(OutsideError):
         too_large: the message is more than the other side takes; a shorter one may go through.
         refusal: what is refused, if it is `permanent` and known; of a whole transport its account.
         hint: what the operator can do.
+        answer: the other side's own code for it; "" if it has none.
     """
 
     def __init__(
         self,
-        message: str,
+        said: Said,
         *,
         permanent: bool = False,
         retry_after: float | None = None,
@@ -265,9 +294,11 @@ class DeliveryError(OutsideError):
         whole_transport: bool = False,
         too_large: bool = False,
         refusal: Refusal | None = None,
-        hint: str = "",
+        hint: Said = NOTHING,
+        answer: str = "",
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(said, hint=hint)
+        self.answer = answer
         self.refusal = refusal or (Refusal.ACCOUNT if permanent and whole_transport else None)
         self.too_large = too_large
         self.permanent = permanent

@@ -12,6 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.papers import Paper, Reason
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
 
 FIRST_DIGEST_PAPERS = 15
@@ -426,7 +427,7 @@ class Delivery:
     remote_address: str = ""
     parent_remote_id: str = ""
     remote_id: str = ""
-    last_error: str = ""
+    last_error: Said = NOTHING
     share: Share | None = None
     refusal: Refusal | None = None
     held_at: datetime | None = None
@@ -583,7 +584,7 @@ def always_ours() -> bool:
 def require_ours(is_ours: IsOurs) -> None:
     """Go on only while the message is ours."""
     if not is_ours():
-        raise DeliveryError("the claim on it ended before it was sent: another process may send it")
+        raise DeliveryError(Said.of(Saying.CLAIM_ENDED))
 
 
 class Transport(Protocol):

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from digest.model.clock import RequestOutcome
 from digest.model.papers import ArxivId
+from digest.model.said import NOTHING, Said
 
 MOST_SEARCHED = 30
 """Saved queries that arXiv's search is asked for, one search each; more need a harvest."""
@@ -43,7 +44,7 @@ class PollSummary:
         finished_at: when its last page was stored (UTC).
         is_complete: every page came and was stored; for a gap check, every missing id was asked
             for.
-        failure: why it is not complete, "" if it is.
+        failure: why it is not complete, nothing if it is.
         reader_message: the same in a reader's words.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) if it met none.
     """
@@ -53,7 +54,7 @@ class PollSummary:
     finished_at: datetime
     is_complete: bool
     papers: int
-    failure: str = ""
+    failure: Said = NOTHING
     highest: tuple[int, int] = (0, 0)
     reader_message: str = ""
 

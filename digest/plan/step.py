@@ -17,6 +17,7 @@ from digest.match.rules import read_exclusion
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import FIRST_DIGEST_PAPERS, Digest, EarlierDigest, Occasion
+from digest.model.said import Said, Saying
 from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, TurnState, WhenEmpty
 from digest.plan.digests import is_already_sent
@@ -70,7 +71,7 @@ class PlanReport:
     quiet: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     held_by_quiet_hours: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: list[Said] = field(default_factory=list)
 
     @property
     def trouble(self) -> str:
@@ -173,7 +174,7 @@ def _attempt(
         with site.store.begin() as conn:
             part = step(conn)
     except DigestError as error:
-        report.failures.append(f"{name}: {error.message}")
+        report.failures.append(Said.of(Saying.OF_ONE, name, error.said))
         site.progress.update(f"{name} could not be planned: {error.message}")
     else:
         report.add(part)

@@ -20,6 +20,7 @@ from digest.model.clock import write_with_zone
 from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
+from digest.model.said import Said, Saying
 from digest.site import Site
 from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, mark_notified
 from digest.store.tokens import load_secret
@@ -37,7 +38,7 @@ class WatchReport:
 
     alarms: tuple[Alarm, ...] = ()
     due: tuple[Alarm, ...] = ()
-    failures: tuple[str, ...] = ()
+    failures: tuple[Said, ...] = ()
 
 
 def watch(site: Site, *, planning: str = "") -> WatchReport:
@@ -53,7 +54,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
         claimed = claim_alarms(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
-    failures = ping(site.config) if settings.ping_url and can_send_heartbeat(found) else []
+    failures: list[Said] = []
+    if settings.ping_url and can_send_heartbeat(found):
+        failures += map(Said.plain, ping(site.config))
     if claimed:
         failures += _send_alarms(site, claimed, now)
     return WatchReport(found, due, tuple(failures))
@@ -82,8 +85,8 @@ def ping(config: Config) -> list[str]:
     )
 
 
-def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Send several alarms in one message; return at which addresses that failed, in sentences."""
+def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[Said]:
+    """Send several alarms in one message; return at which addresses that failed, and why."""
     content = _describe(site, claimed)
     name = " ".join(
         f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed
@@ -93,7 +96,7 @@ def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> l
         try:
             _send(site, place, name, now, content)
         except DigestError as error:
-            failures.append(f"the alarm could not be sent to {place}: {error.message}")
+            failures.append(Said.of(Saying.ALARM_NOT_SENT, str(place), error.said))
     if len(failures) < len(
         site.config.alarms.to
     ):  # they count as sent once any destination took them

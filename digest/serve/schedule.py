@@ -95,7 +95,7 @@ class Jobs:
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:
-            log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
+            log_event(Verb.POLL, "failed", level=logging.WARNING, why=str(failure))
         if polled.caught_up:
             log_event(
                 Verb.POLL,
@@ -136,7 +136,7 @@ class Jobs:
             )
         for outcome, level, names in (
             ("waiting", logging.INFO, planned.waiting),
-            ("failed", logging.WARNING, planned.failures),
+            ("failed", logging.WARNING, list(map(str, planned.failures))),
         ):
             if self._is_news(outcome, names):
                 log_event(Verb.PLAN, outcome, level=level, subscriptions=names)
@@ -174,7 +174,7 @@ class Jobs:
         if newest != self._published:
             feeds = self._steps.publish()
             for failure in feeds.failures:
-                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
+                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=str(failure))
             if not feeds.failures:
                 self._published = newest
             if feeds.written or feeds.pages:

@@ -18,6 +18,7 @@ from digest.match.step import MatchReport, match
 from digest.model.clock import write_with_zone
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
+from digest.model.said import Said, Saying
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
 from digest.plan.restored import CLOCKS_DIFFER, accept_clock, record_all_as_sent
@@ -64,13 +65,13 @@ class PassReport:
     corrections: Mapping[str, int] | None = None
 
     @property
-    def troubles(self) -> list[str]:
-        """What failed outside, one sentence each, in the order it happened; the next pass tries it again."""
+    def troubles(self) -> list[Said]:
+        """What failed outside, in the order it happened; the next pass tries it again."""
         return [
             *self.poll.failures,
             *self.plan.failures,
             *(
-                f"{failure.destination}: {failure.reason}"
+                Said.of(Saying.AT_DESTINATION, str(failure.destination), failure.reason)
                 for failure in self.deliver.failures
                 if failure.step is not Step.SHORTEN
             ),

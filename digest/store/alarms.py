@@ -27,6 +27,7 @@ from sqlalchemy import (
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import NOTHING, Said
 from digest.model.subscriptions import SubscriptionState
 from digest.store.dialect import Moment, upsert
 from digest.store.outbox import waits_for_held
@@ -89,7 +90,7 @@ class Overdue:
     named: str
     due_at: datetime
     delivery: int = 0
-    reason: str = ""
+    reason: Said = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ class Alarm:
     """
 
     name: AlarmName
-    what: str
-    remedy: str
+    what: str | Said
+    remedy: str | Said
     failed_at: datetime | None = None
 
     @property
@@ -257,7 +258,7 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     overdue = _find_overdue(conn, (ACTIVE_DELIVERY, at < before, not_(waits_for_held())), at, at)
     if overdue is None:
         return None
-    return replace(overdue, reason="")
+    return replace(overdue, reason=NOTHING)
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
@@ -298,7 +299,7 @@ def _find_overdue(
     counted = select(func.count()).select_from(deliveries).where(*which)
     number = conn.execute(counted).scalar_one()
     destination, due_at, id_, reason = row
-    return Overdue(number, destination, due_at, delivery=id_, reason=reason or "")
+    return Overdue(number, destination, due_at, delivery=id_, reason=reason or NOTHING)
 
 
 def _read_alarm(row: Row[Any]) -> StoredAlarm:

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.said import NOTHING, Said, Saying
 from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
@@ -77,7 +78,7 @@ _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
-TAKEN_AS_SENT = "taken as sent before the database was restored"
+TAKEN_AS_SENT = Said.of(Saying.TAKEN_AS_SENT)
 
 _MAY_HAVE_ARRIVED = (DeliveryState.UNKNOWN, IN_DOUBT)
 """Outcomes of an attempt that nobody has found out about yet."""
@@ -166,7 +167,7 @@ def begin_sending(
     begin = update(deliveries).where(one.id == delivery.id)
     conn.execute(begin.values(begun))
     attempt = {"delivery_id": delivery.id, "number": number, "started_at": now}
-    undecided = {"outcome": DeliveryState.SENDING, "detail": ""}
+    undecided = {"outcome": DeliveryState.SENDING, "detail": NOTHING}
     conn.execute(insert(attempts).values(attempt | undecided))
     return DeliveryState.SENDING
 
@@ -187,15 +188,15 @@ def mark_sent(
     tries = select(tried.number).where(tried.delivery_id == delivery.id)
     if conn.execute(tries).first() is None:
         return False
-    known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
-    step = Transition(DeliveryState.SENT, now, receipt.detail, known)
+    known = {"remote_id": make_storable(receipt.remote_id), "last_error": NOTHING}
+    answer = Said.plain(receipt.detail)
+    step = Transition(DeliveryState.SENT, now, answer, known)
     if not change_state(conn, delivery.id, step, out_of, token=delivery.token):
         return False
     last = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id)
     is_last = tried.number == last.scalar_subquery()
     answered = update(attempts).where(tried.delivery_id == delivery.id, is_last)
-    detail = make_storable(receipt.detail)
-    conn.execute(answered.values(ended_at=now, outcome=DeliveryState.SENT, detail=detail))
+    conn.execute(answered.values(ended_at=now, outcome=DeliveryState.SENT, detail=answer))
     if delivery.refusal in PROBED:
         _let_others_go(conn, delivery, now)
     return True
@@ -223,7 +224,7 @@ def mark_unsent(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     not_before: datetime | None = None,
@@ -250,7 +251,7 @@ def mark_unsent(
     if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
         return False
     if to is DeliveryState.HELD and refusal in PROBED:
-        hold_with(conn, delivery, refusal, make_storable(reason), now)
+        hold_with(conn, delivery, refusal, reason, now)
     return True
 
 
@@ -274,7 +275,7 @@ def give_up_held(
     refusal: Refusal,
     *,
     before: datetime,
-    reason: str,
+    reason: Said,
     now: datetime,
 ) -> list[Delivery]:
     """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
@@ -282,8 +283,7 @@ def give_up_held(
     is_held = and_(REFUSED_DELIVERY, one.state == DeliveryState.HELD, one.refusal == refusal)
     old = update(deliveries).where(is_held, one.held_at <= before)
     theirs = old.where(goes_same_way(delivery, refusal))
-    said = make_storable(reason)
-    ended = theirs.values(state=DeliveryState.DEAD, ended_at=now, last_error=said)
+    ended = theirs.values(state=DeliveryState.DEAD, ended_at=now, last_error=reason)
     rows = conn.execute(ended.returning(deliveries)).all()
     return load_deliveries_of(conn, rows)
 
@@ -319,7 +319,7 @@ def settle_unknown(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     is_missing: bool,
@@ -402,7 +402,7 @@ def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
     It may be `ready`, `held`, `unknown` or `dead`.
     """
     require_delivery(conn, delivery_id)
-    step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, Said.of(Saying.CANCELLED))
     return change_state(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
@@ -413,7 +413,7 @@ def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     or it was never on its way.
     """
     (delivery,) = load_deliveries_of(conn, [require_delivery(conn, delivery_id)])
-    said = Receipt("", "marked as sent by the operator")
+    said = Receipt("", str(Said.of(Saying.ARRIVED)))
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 
@@ -462,7 +462,7 @@ def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     """Have a delivery sent once more, and with it the parts that ended because of it."""
     fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
-    said = ""
+    said = NOTHING
     if row.state == DeliveryState.READY:
         # It was to be tried again anyway, so nothing is mended: what went wrong still shows.
         said = row.last_error
@@ -473,7 +473,7 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     is_behind = is_later_part(row.digest_id, row.destination, row.part)
     was_given_up = one.state == DeliveryState.DEAD
     revive = update(deliveries).where(is_behind, was_given_up, one.attempts == 0)
-    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
+    conn.execute(revive.values(state=DeliveryState.READY, last_error=NOTHING, **fresh))
     return True
 
 
@@ -524,7 +524,7 @@ class Attempt:
     started_at: datetime
     ended_at: datetime | None
     outcome: str
-    detail: str
+    detail: Said
 
 
 def load_stored_deliveries(

@@ -57,6 +57,7 @@ from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from digest import __version__
 from digest.model.errors import ConfigurationError, StoreError
+from digest.model.said import Said
 
 if TYPE_CHECKING:
     from psycopg import Connection as Session  # an extra: SQLite works without
@@ -363,6 +364,23 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Sayings(TypeDecorator[Said]):
+    """What is said, by its code and arguments; "" for nothing."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Said | None, dialect: Dialect) -> str | None:
+        """Return what the driver stores: JSON, of texts that every database takes."""
+        del dialect  # both store the same
+        return None if value is None else value.change_texts(make_storable).dump()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Said | None:
+        """Return what was stored."""
+        del dialect
+        return None if value is None else Said.parse(value)
+
+
 def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
     """Return the primary key `id`, numbered by the database; with `autoincrement=False` by us."""
     return Column("id", Big, primary_key=True, **options)
@@ -387,6 +405,7 @@ def _columns(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any typ
 
 # What makes a column by its name, not NULL unless its options say so.
 text = _columns(Text)
+said = _columns(Sayings)
 flag = _columns(Boolean)
 blob = _columns(LargeBinary)
 json_columns = _columns(JSON)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from digest.model.destinations import Destination
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import DeliveryPlan, DeliveryState, Digest, EarlierDigest, Occasion
+from digest.model.said import NOTHING
 from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, is_among, select_by
@@ -45,6 +46,7 @@ _READY: dict[str, Any] = {
     "attempts": 0,
     "token": 0,
     **_NO_ANSWER,
+    "last_error": NOTHING,
 }
 """What every delivery begins with."""
 

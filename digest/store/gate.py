@@ -31,6 +31,7 @@ from sqlalchemy import (
 from digest.model.clock import Clock, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.model.pace import LEASE, REQUEST_DEADLINE, SPACING
+from digest.model.said import Said, Saying
 from digest.store import engine
 from digest.store.dialect import database_clock, later, metadata
 from digest.store.schema import gate
@@ -48,7 +49,7 @@ LONGEST_BACKOFF = 3600.0
 REFUSED_PAUSE = 4 * 3600.0
 """After arXiv's robot block: asking on would count as an attack."""
 
-GOES_ON = "Nothing is lost. The next check continues where this one stopped."
+GOES_ON = Said.of(Saying.NEXT_CHECK_GOES_ON)
 """What becomes of a poll that the breaker stops."""
 
 LONGEST_RETRY_AFTER = 24 * 3600.0

@@ -38,7 +38,8 @@ from digest import __version__
 from digest.model.destinations import TRAITS, Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
-from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
+from digest.model.said import NOTHING, Said, Saying
+from digest.store.dialect import Moment, database_clock, later, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
 from digest.store.schema import (
@@ -147,7 +148,7 @@ class Transition:
 
     to: DeliveryState
     now: datetime
-    said: str = ""
+    said: Said = NOTHING
     values: dict[str, Any] = field(default_factory=dict)
     outcome: str = ""
 
@@ -173,11 +174,10 @@ def change_state(
     no more.
     """
     one = deliveries.c
-    said = make_storable(step.said)
     move = update(deliveries).where(one.id == delivery_id, one.state.in_(out_of))
     if token is not None:
         move = move.where(one.token == token)
-    changes = _list_changes(step, said) | step.values
+    changes = _list_changes(step) | step.values
     moved = move.values(changes).returning(one.digest_id, one.destination, one.part)
     row = conn.execute(moved).one_or_none()
     if row is None:
@@ -186,14 +186,18 @@ def change_state(
     undecided = tried.outcome.in_(UNDECIDED)
     close = update(attempts).where(tried.delivery_id == delivery_id, undecided)
     outcome = step.outcome or step.to
-    conn.execute(close.values(ended_at=step.now, outcome=outcome, detail=said))
-    _change_later_parts(conn, row, step, said)
+    conn.execute(close.values(ended_at=step.now, outcome=outcome, detail=step.said))
+    _change_later_parts(conn, row, step)
     return True
 
 
-def _list_changes(step: Transition, said: str) -> dict[str, Any]:
+def _list_changes(step: Transition) -> dict[str, Any]:
     """Return what every delivery that comes to a state keeps of it."""
-    changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
+    changes: dict[str, Any] = {
+        "state": step.to,
+        "lease_until": None,
+        "last_error": step.said,
+    }
     if step.to in _JUDGED:
         changes["refusal"] = None
     if step.to in TERMINAL_STATES:
@@ -286,12 +290,11 @@ def _find_probes(
     return held.where(*_IS_NEXT, is_wanted)
 
 
-def _change_later_parts(conn: Connection, row: Row[Any], step: Transition, said: str) -> None:
+def _change_later_parts(conn: Connection, row: Row[Any], step: Transition) -> None:
     """Change the parts after one whose state has changed, as far as that concerns them."""
     behind = update(deliveries).where(is_later_part(row.digest_id, row.destination, row.part))
     if step.to in _ENDS_LATER_PARTS:
-        number = row.part + 1
-        why = f"part {number} was not sent: {said}"
+        why = Said.of(Saying.EARLIER_PART, f"{row.part + 1}", step.said)
         end = behind.where(deliveries.c.state.in_(_ENDS_WITH_IT))
         conn.execute(end.values(state=step.to, ended_at=step.now, last_error=why))
     is_probed = step.values.get("refusal") in PROBED
@@ -305,7 +308,7 @@ def hold_with(
     conn: Connection,
     delivery: Delivery,
     refusal: Refusal,
-    said: str,
+    said: Said,
     now: datetime,
 ) -> None:
     """Hold what is to go the same way as a delivery that was refused.
@@ -402,7 +405,7 @@ def release_claims(
     is_sending = one.state == DeliveryState.SENDING
     columns = (one.id, one.token, one.destination)
     lost = select(*columns).where(ACTIVE_DELIVERY, is_sending, which).order_by(one.id)
-    said = "the process died, or lost the database, while sending: no answer was recorded"
+    said = Said.of(Saying.PROCESS_DIED)
     doubtful = 0
     for row in conn.execute(lost.with_for_update(skip_locked=True)).all():
         kind = Destination.parse(row.destination).kind

@@ -28,6 +28,7 @@ from sqlalchemy import (
 
 from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
+from digest.model.said import Said, Saying
 from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
 from digest.store.papers import MATCHED, STORED, load_mark
@@ -36,7 +37,7 @@ from digest.store.workers import is_living
 
 _NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
 
-ABANDONED = "the process ended before the run did"
+ABANDONED = Said.of(Saying.CHECK_ABANDONED)
 """The failure of a run whose process died.
 
 It says nothing of arXiv, so nobody need wait because of it.
@@ -92,7 +93,7 @@ class PollRun:
         total: how many papers arXiv said there are; None if it did not.
         new: papers announced for the first time; none in a source's first check.
         is_bootstrap: the source's first check: nothing it found is new.
-        failure: why it is not complete, "" if it is; `reader_message` says it to readers.
+        failure: why it is not complete, nothing if it is; `reader_message` says it to readers.
         lookback: days it was to reach back after the last complete check, or before its own start.
         next_token: asks for the page after the last one stored; "" if there is none.
     """
@@ -111,7 +112,7 @@ class PollRun:
     changed: int
     highest_id: str
     is_bootstrap: bool
-    failure: str
+    failure: Said
     requests: int = 0
     lookback: int = 0
     next_token: str = ""

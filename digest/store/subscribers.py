@@ -30,6 +30,7 @@ from digest.model.destinations import Destination, DestinationKind, mail_to, nor
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.numbers import count
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.slots import LetterSlot
 from digest.model.subscriptions import (
     EVERYTHING,
@@ -118,7 +119,7 @@ It is built once, since it is asked before every message.
 REFUSED = "refused in three digests in a row"
 """How an address left that its mail server does not know; `resubscribe` has it written to again."""
 
-HAS_ENDED = "the subscription has ended"
+HAS_ENDED = Said.of(Saying.HAS_ENDED)
 """Why a message is suppressed. If the subscription returns in time, it is sent."""
 
 _RETURNS = f"will only be sent if it is there again within {RETURNS_WITHIN.days} days"
@@ -286,7 +287,7 @@ def save_unsubscription(
     waiting = deliveries.c.destination == key
     if subscription:
         waiting &= of_subscriptions(ids)
-    suppress_waiting(conn, waiting, f"left ({how})", at)
+    suppress_waiting(conn, waiting, Said.of(Saying.LEFT, how), at)
     # A subscription that nobody receives any more has no next turn.
     idle = set(ids) - find_sent(conn, ids)
     conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
@@ -433,8 +434,8 @@ def load_singly_unsubscribed(conn: Connection, destination: Destination | str) -
     return list(conn.execute(theirs.order_by(mine.name)).scalars())
 
 
-def load_refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" if it may.
+def load_refusal(conn: Connection, delivery_id: int) -> Said:
+    """Say why a delivery must not be sent; nothing if it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
@@ -442,20 +443,21 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if row.occasion == Occasion.LETTER:
         return _refuse_letter(conn, row.slot, row.destination)
     if row.subscription_state == SubscriptionState.ENDED:
-        return f"the subscription {row.name} has ended"
+        return Said.of(Saying.NAMED_HAS_ENDED, row.name)
     if row.place_state != DestinationState.ACTIVE:
-        return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
+        gone = Said.of(Saying.NO_DESTINATION, row.destination, row.name)
+        return Said.plain(row.place_reason) if row.place_reason else gone
     if row.unsubscribed is not None:
-        return f"unsubscribed ({row.unsubscribed})"
+        return Said.of(Saying.UNSUBSCRIBED, row.unsubscribed)
     is_mail = row.destination.startswith(_MAIL)
     if not is_mail or row.reader_state == SubscriberState.CONFIRMED:
-        return ""
+        return NOTHING
     address = row.destination.removeprefix(_MAIL)
-    return f"{address} has not confirmed"
+    return Said.of(Saying.NOT_CONFIRMED, address)
 
 
-def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
-    """Say why a letter must not be sent, "" if it may.
+def _refuse_letter(conn: Connection, slot: str, destination: str) -> Said:
+    """Say why a letter must not be sent, nothing if it may.
 
     It goes to somebody who has confirmed nothing yet, or left everything, while its request is
     there.
@@ -464,10 +466,10 @@ def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     address = destination.partition(":")[2]
     asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
-        return "nobody waits for this letter any more"
+        return Said.of(Saying.LETTER_NOT_AWAITED)
     if LETTERS in load_unsubscribed(conn, destination):
-        return "its reader wants no letters"
-    return ""
+        return Said.of(Saying.LETTERS_NOT_WANTED)
+    return NOTHING
 
 
 def _subscriptions_of(
@@ -562,7 +564,7 @@ def count_waiting(conn: Connection, subscription_id: int) -> int:
 
 
 def suppress_waiting(
-    conn: Connection, which: ColumnElement[bool], reason: str, at: datetime
+    conn: Connection, which: ColumnElement[bool], reason: Said, at: datetime
 ) -> int:
     """Suppress every delivery of some digests or destinations that waits or failed.
 
@@ -598,7 +600,12 @@ def requeue_ended(
     was_suppressed = and_(one.state == DeliveryState.SUPPRESSED, one.last_error == HAS_ENDED)
     suppressed = update(deliveries).where(was_suppressed, one.ended_at >= since, which)
     requeue = suppressed.where(not_(may_have_arrived))
-    fresh = {"state": DeliveryState.READY, "last_error": "", "ended_at": None, "not_before": at}
+    fresh = {
+        "state": DeliveryState.READY,
+        "last_error": NOTHING,
+        "ended_at": None,
+        "not_before": at,
+    }
     conn.execute(requeue.values(fresh))
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
 from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import EVERYTHING, RETURNS_WITHIN, Subscription, SubscriptionState
 from digest.store.dialect import is_among, select_by
 from digest.store.queries import ACTIVE, SyncReport, load_newest_match_run
@@ -277,7 +278,8 @@ class _Syncing:
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
             is_theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)
-            messages = suppress_waiting(self._conn, is_theirs, NOT_NAMED, self._at)
+            why = Said.of(Saying.NOT_NAMED)
+            messages = suppress_waiting(self._conn, is_theirs, why, self._at)
             self._note_dropped(DroppedMatches(subscription.name, destination, messages))
         return bool(writes)
 

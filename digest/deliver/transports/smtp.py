@@ -21,6 +21,7 @@ from digest.model.clock import monotonic
 from digest.model.destinations import Destination, normalise_address
 from digest.model.errors import DeliveryError, Refusal, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 from digest.wire import read_clock
 
 _LONG = 10.0
@@ -72,9 +73,9 @@ class SmtpTransport:
         recipient = _read_recipient(destination)
         if self._obstacle is not None and self._now() < self._rests_until:
             raise DeliveryError(
-                self._obstacle.message,
+                self._obstacle.said,
                 whole_transport=True,
-                hint=self._obstacle.hint,
+                hint=self._obstacle.advice,
             )
         began = monotonic()
         data = b"\r\n".join(
@@ -122,7 +123,7 @@ class SmtpTransport:
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
         """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
-        raise DeliveryError("a mail server can't be asked which mails it took", permanent=True)
+        raise DeliveryError(Said.of(Saying.MAIL_NOT_ASKED), permanent=True)
 
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
@@ -158,7 +159,7 @@ def _read_recipient(destination: Destination) -> str:
         return normalise_address(destination.address)
     except UsageError as error:
         raise DeliveryError(
-            f"{destination.address!r} is not a mail address: {error.message}",
+            Said.of(Saying.NO_MAIL_ADDRESS, repr(destination.address), error.said),
             permanent=True,
-            hint="Correct it where the subscription names it.",
+            hint=Said.of(Saying.CORRECT_ADDRESS),
         ) from error

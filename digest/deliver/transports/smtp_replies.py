@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 
 from digest.model.errors import DeliveryError
+from digest.model.said import Said, Saying
 
 _OF_OTHERS = re.compile(
     r"(?<![\d.])[45]\.(?:1\.(?:[1236]|10)|2\.3|3\.4)(?!\.?\d)|gr[ae]y-?list|no such (?:user|address)"
@@ -46,28 +47,32 @@ _OF_READER = re.compile(
 
 
 class Cause(StrEnum):
-    """What a refusal is about, as far as that can be told; as text, what the operator can do."""
+    """What a refusal is about, as far as that can be told."""
 
-    LIMIT = (
-        "It is tried again by itself, after a pause."
-        " Your mail provider says how many mails, connections and logins you may have."
-    )
+    LIMIT = "limit"
     """The server takes nothing more from us for a while. No reader is to blame."""
 
-    LOGIN = (
-        "Use an app password, if your mail provider has them."
-        " Else use a relay or another provider: `digest help mail`."
-    )
+    LOGIN = "login"
     """The server takes another kind of password, or none at all."""
 
-    ENCRYPTION = "Check `mail.smtp`: smtp+starttls:// is usual on port 587, smtps:// on 465."
+    ENCRYPTION = "encryption"
     """The server wants it, or cannot do it."""
 
-    MAILBOX = (
-        "The reader's mailbox is full or switched off, or the mail is too large."
-        " A smaller `show` makes it shorter."
-    )
+    MAILBOX = "mailbox"
     """The reader's mailbox takes nothing."""
+
+    @property
+    def advice(self) -> Said:
+        """What the operator can do."""
+        return Said.of(_ADVICE[self])
+
+
+_ADVICE = {
+    Cause.LIMIT: Saying.LIMIT_PASSES,
+    Cause.LOGIN: Saying.OTHER_LOGIN,
+    Cause.ENCRYPTION: Saying.CHECK_ENCRYPTION,
+    Cause.MAILBOX: Saying.MAILBOX_FULL,
+}
 
 
 class LimitReached(DeliveryError):

@@ -13,6 +13,7 @@ from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPos
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 from digest.model.secrets import sign_webhook
 from digest.wire import HttpAnswer
 
@@ -63,7 +64,8 @@ def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "See the receiver's log, or its answer: " + (
-            answer.text[:_MOST_TEXT] or "it was empty."
+        said = answer.text[:_MOST_TEXT]
+        failure.advice = (
+            Said.of(Saying.RECEIVER_SAYS, said) if said else Said.of(Saying.RECEIVER_SAYS_NOTHING)
         )
     return failure

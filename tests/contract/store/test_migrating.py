@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import Connection, insert, inspect, select, text
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import HIDDEN_LIBRARY, DeliveryState, Digest, DigestEntry, StoredText
+from digest.model.said import Said, Saying
 from digest.render.precedence import say_near, say_why_first
 from digest.render.renderer import Renderer
 from digest.render.samples import make_entry
@@ -22,7 +23,9 @@ from digest.store.backups import load_violations
 from digest.store.dialect import metadata
 from digest.store.digests import load_frozen
 from digest.store.frozen import Frozen, thaw_digest
-from digest.store.schema import deliveries, digests
+from digest.store.runs import ABANDONED
+from digest.store.schema import deliveries, digests, poll_runs
+from digest.store.subscribers import HAS_ENDED
 from tests.later_release import LATER, later_release
 from tests.samples import near_digest
 from tests.schema_before import REVISION, load_postgresql, load_sqlite
@@ -160,6 +163,55 @@ def write_entry(entry: DigestEntry, near: str) -> dict[str, object]:
         "sequel": None,
         "near": near,
     }
+
+
+SAID_BEFORE = {
+    "dead": 'part 2 was not sent: part 1 was not sent: Slack refused "é": no_such\n[here]',
+    "suppressed": "the subscription has ended",
+    "held": "550 5.7.1 no, we don't. Check `mail.from`",
+}
+
+
+def test_what_was_said_before_keeps_its_words_and_what_decided_gets_its_code(
+    make_empty: Callable[[], str],
+) -> None:
+    url = make_empty()
+    load_before(url)
+    with closing(engine.connect(url)) as older, older.begin() as conn:
+        for state, said in SAID_BEFORE.items():
+            change = text("UPDATE deliveries SET last_error = :said WHERE state = :state")
+            conn.execute(change, {"said": said, "state": state})
+        conn.execute(
+            text(
+                "UPDATE poll_runs SET failure = 'the process ended before the run did' WHERE id = 1"
+            )
+        )
+        conn.execute(text("UPDATE poll_runs SET failure = '[\"x\"] came' WHERE id = 2"))
+        before = {read: read_words(conn, *read) for read in SAID}
+    migrate(url)
+    opened = open_store(url)
+    with opened.read() as conn:
+        assert {read: read_words(conn, *read) for read in SAID} == before
+        assert any(words for words in before.values())
+        by_state = select(deliveries.c.state, deliveries.c.last_error)
+        codes = {row.state: row.last_error for row in conn.execute(by_state)}
+        assert codes["suppressed"] == HAS_ENDED
+        inner = Said.plain('Slack refused "é": no_such\n[here]')
+        part_1 = Said.of(Saying.EARLIER_PART, "1", inner)
+        assert codes["dead"] == Said.of(Saying.EARLIER_PART, "2", part_1)
+        first, *_ = conn.execute(select(poll_runs.c.failure).order_by(poll_runs.c.id)).scalars()
+        assert first == ABANDONED
+    opened.close()
+
+
+SAID = (("deliveries", "last_error"), ("attempts", "detail"), ("poll_runs", "failure"))
+
+
+def read_words(conn: Connection, table: str, name: str) -> list[str]:
+    """Return what a column says, row by row, in words, whether it has codes by now or not."""
+    stored = conn.execute(text(f"SELECT {name} FROM {table}")).scalars()
+    has_codes = engine.current_revision(conn) == engine.head_revision()
+    return sorted(str(Said.parse(one)) if has_codes else one for one in stored)
 
 
 def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store) -> None:

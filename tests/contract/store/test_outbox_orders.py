@@ -8,6 +8,7 @@ import pytest
 
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import (
     cancel_delivery,
@@ -37,10 +38,22 @@ def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
+        mark_unsent(
+            conn,
+            delivery,
+            DeliveryState.UNKNOWN,
+            Said.plain("no answer"),
+            MORNING,
+            not_before=MORNING,
+        )
         if is_held:
             settle_unknown(
-                conn, delivery, DeliveryState.HELD, "can't tell", MORNING, is_missing=False
+                conn,
+                delivery,
+                DeliveryState.HELD,
+                Said.plain("can't tell"),
+                MORNING,
+                is_missing=False,
             )
     return delivery
 
@@ -57,7 +70,7 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
         _, (tried,) = load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in load_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
-    assert (tried.outcome, tried.detail) == ("sent", "marked as sent by the operator")
+    assert (tried.outcome, str(tried.detail)) == ("sent", "marked as sent by the operator")
     assert claim(store, now=LATER).part == 1
 
 
@@ -65,7 +78,7 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.HELD, "no token", LATER)
+        mark_unsent(conn, delivery, DeliveryState.HELD, Said.plain("no token"), LATER)
         assert not mark_arrived(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.HELD]
 
@@ -110,7 +123,7 @@ def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.HELD, "invalid_auth", MORNING)
+        mark_unsent(conn, delivery, DeliveryState.HELD, Said.plain("invalid_auth"), MORNING)
         assert not may_have_arrived(conn, delivery.id)
         assert retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY
 
@@ -121,7 +134,9 @@ def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_fo
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.READY, "429", MORNING, not_before=LATER)
+        mark_unsent(
+            conn, delivery, DeliveryState.READY, Said.plain("429"), MORNING, not_before=LATER
+        )
         block_destination(conn, SLACK, MORNING + timedelta(days=1))
     with store.begin() as conn:
         retry_delivery(conn, delivery.id, LATER)
@@ -136,7 +151,7 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     store_digest(store, SLACK, slot="2026-11-21")
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.DEAD, "too late", MORNING)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("too late"), MORNING)
         block_destination(conn, SLACK, LATER)
         assert cancel_delivery(conn, delivery.id, MORNING)
         assert next_claimable_at(conn, MORNING) == LATER
@@ -166,12 +181,14 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, third)
     with store.begin() as conn:
         remember_address(conn, SLACK, said)
-        assert mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
-        assert mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
+        assert mark_unsent(conn, first, DeliveryState.DEAD, Said.plain(said), LATER)
+        assert mark_unsent(
+            conn, second, DeliveryState.UNKNOWN, Said.plain(said), LATER, not_before=MORNING
+        )
         assert mark_sent(conn, second, Receipt(said, said), LATER)
         assert mark_sent(conn, third, Receipt(said, said), LATER)
     for id_, word in ((first.id, "last_error"), (second.id, "remote_id"), (third.id, "remote_id")):
-        assert getattr(row_of(store, id_), word) in {"bad \ufffd here", "bad ? here"}
+        assert str(getattr(row_of(store, id_), word)) in {"bad \ufffd here", "bad ? here"}
 
 
 def test_words_that_any_database_takes_are_kept_as_they_are() -> None:
