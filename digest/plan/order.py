@@ -70,8 +70,8 @@ _FEW_WORDS = 5
 
 _MINOR_PARTS = {"comment", "journal reference", "DOI", "categories", "abstract"}
 _WEIGHTY = re.compile(
-    r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial|significant|exten[ds]"
-    r"|expan|rewrit|additional|appendi|experiment|result|proof|theorem)"
+    r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial"
+    r"|significant|exten[ds]|expan|rewrit|additional|appendi|experiment|result|proof|theorem)"
 )
 """What makes more than a minor change of a comment."""
 
