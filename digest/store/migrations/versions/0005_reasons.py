@@ -1,7 +1,7 @@
 """Digests keep codes for why papers come first and what they are near to, where they kept sentences.
 
 Revision ID: 0005
-Revises: 0003
+Revises: 0004
 """  # noqa: INP001 - read by its path
 
 from __future__ import annotations
