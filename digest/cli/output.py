@@ -513,17 +513,17 @@ def _open_text(veil: _Veil) -> io.TextIOWrapper:
 
 def _find_mask(option: str | None) -> Callable[[str], str] | None:
     # What is imported here is slow to load, and few calls need it.
-    from digest import config as configuration  # noqa: PLC0415
+    from digest import config  # noqa: PLC0415
 
-    environ = configuration.read_environment()
+    environ = config.read_environment()
     if environ.get("GITHUB_ACTIONS") != "true":
         return None
     from digest.inspect.findings import build_mask, list_public_log, list_unread  # noqa: PLC0415
 
     try:
-        config = configuration.open_config_or_defaults(option)
+        settings = config.open_config_or_defaults(option)
     except ConfigurationError as error:
-        path = configuration.find_config(option, environ)
+        path = config.find_config(option, environ)
         file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
@@ -531,4 +531,4 @@ def _find_mask(option: str | None) -> Callable[[str], str] | None:
             value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")
         ]
         return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
-    return build_mask(list_public_log(config)) if config.store.git_branch else None
+    return build_mask(list_public_log(settings)) if settings.store.git_branch else None
