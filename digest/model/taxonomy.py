@@ -231,19 +231,29 @@ RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
 """Categories that only old papers carry."""
 
 _CANONICAL = {**ALIASES, **MERGED}
-_GROUPS: dict[str, tuple[str, ...]] = {
-    canonical: (canonical, *(name for name, target in _CANONICAL.items() if target == canonical))
-    for canonical in dict.fromkeys(_CANONICAL.values())
-}
+
+
+def _group_names() -> dict[str, tuple[str, ...]]:
+    """Return canonical id -> all names of the category, that id first."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, canonical in _CANONICAL.items():
+        groups[canonical] = (*groups.get(canonical, (canonical,)), name)
+    return groups
+
+
+_GROUPS = _group_names()
 
 
 def _read_table() -> Iterator[tuple[str, str]]:
+    """Yield each id with its name; a subject's id begins with the archive above it."""
     archive = ""
     for line in _TABLE.strip().splitlines():
         id_, _, name = line.partition(" ")
-        if not id_.startswith("."):
+        if id_.startswith("."):
+            yield f"{archive}{id_}", name
+        else:
             archive = id_
-        yield (archive + id_ if id_.startswith(".") else id_), name
+            yield id_, name
 
 
 ARCHIVES: Mapping[str, str] = MappingProxyType(
