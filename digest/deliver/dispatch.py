@@ -37,7 +37,10 @@ from digest.store.workers import keep_calling
 _log = logging.getLogger("digest.deliver")
 
 SHORT_WAIT = timedelta(seconds=10)
-"""A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
+"""A pass waits this long for the pace of a channel.
+
+Else it would leave its parts to the next pass.
+"""
 
 _POSTS = 4
 """Sends at once on all kinds of destination but mail.
@@ -228,7 +231,10 @@ class _Pass:
                 future = self._done.get_nowait()
 
     def _wait_for_pace(self) -> bool:
-        """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
+        """Sleep until a channel's pace lets its next part go.
+
+        Return False if nothing is that near.
+        """
         now = self._site.clock.now()
         with self._site.store.read() as conn:
             next_at = next_claimable_at(conn, now, kinds=self._lane.kinds)

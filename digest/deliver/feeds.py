@@ -116,7 +116,10 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
 
 
 def publish_feeds(site: Site) -> FeedReport:
-    """Write every feed that is a file, if its content has changed; one that can't be stops no other."""
+    """Write every feed that is a file, if its content has changed.
+
+    One that can't be written stops no other.
+    """
     report = FeedReport()
     with site.store.read() as conn:
         for due in load_subscriptions(conn):

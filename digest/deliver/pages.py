@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import chain
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -115,7 +116,10 @@ class _Folder:
         self._write_first_page(frozen, feed)
 
     def _write(self, name: str, made_of: object, make: Callable[[str], bytes]) -> None:
-        """Write a file, which says what it was made of: what would be the same is not made again."""
+        """Write a file, which says what it was made of.
+
+        What would be the same is not made again.
+        """
         mark = self._site.renderer.templates.mark
         read = repr((mark, self._hides, made_of))
         made = hashlib.sha256(read.encode()).hexdigest()[:16]
@@ -185,7 +189,7 @@ class _Folder:
     def _write_titles(self, frozen: Sequence[Frozen], made: str, *, is_shared: bool) -> bytes:
         """Return the page, the day and the titles of each digest of the last year, as a script."""
         recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
-        texts = {row.id: [entry["text"] for entry in content["entries"]] for row, content in recent}
+        texts = {row.id: _list_texts(content) for row, content in recent}
         papers = load_versions(self._conn, set(chain.from_iterable(texts.values())))
         titles = {key: show_plain(paper.title) or UNTITLED for key, paper in papers.items()}
         rows = []
@@ -195,6 +199,11 @@ class _Folder:
             rows.append((_name(one), day, [titles[text] for text in texts[one[0].id]]))
         listed = json.dumps(rows, ensure_ascii=False)
         return f"// Digest {made}\nglobalThis.digestTitles = {listed};\n".encode()
+
+
+def _list_texts(content: Mapping[str, Any]) -> list[int]:
+    """Return the keys of the texts that a digest shows."""
+    return [entry["text"] for entry in content["entries"]]
 
 
 def _name(frozen: Frozen) -> str:

@@ -213,8 +213,8 @@ def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> Nex
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
-    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second copy
-    is the lesser harm; `repeats` says how often it was sent again already although it may have
+    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second
+    copy is the lesser harm; `repeats` says how often it was sent again already although it may have
     arrived.
     """
     if is_harmless:
@@ -256,7 +256,9 @@ def names_recipient(reason: str) -> bool:
 
 
 def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
-    """Whether a mail server's refusal is about this machine or its sender, and so of every recipient.
+    """Whether a mail server's refusal is about this machine or its sender.
+
+    Then it concerns every recipient.
 
     Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a
     code of its policy may be about what that says.

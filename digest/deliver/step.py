@@ -118,8 +118,8 @@ class Failure:
 class DeliverReport:
     """What one pass delivered, noted by several threads.
 
-    `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries to
-    people who unsubscribed.
+    `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries
+    to people who unsubscribed.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
@@ -420,7 +420,7 @@ class _Mark:
             )
 
     def _pause_reader(self, conn: Connection) -> None:
-        """Pause a subscription for a reader whose address nobody has, after some digests in a row."""
+        """Pause a subscription for a reader whose address was refused in some digests in a row."""
         name, last = load_last_refusals(conn, self._delivery.id, _REFUSALS)
         if last == [Refusal.READER] * _REFUSALS:
             to = self._delivery.destination
@@ -514,8 +514,8 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go
     out again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A receiver
-    that knows repetitions gets it again, without counting. What else cannot be known is held for the
-    operator.
+    that knows repetitions gets it again, without counting. What else cannot be known is held for
+    the operator.
     """
     delivery = unknown.delivery
     now = site.clock.now()

@@ -106,9 +106,10 @@ class ConfigReport(SyncReport):
 
 @dataclass(frozen=True, slots=True)
 class _ReadQueries:
-    """The saved queries of a file: by name text, canonical form and problem, as the store takes them.
+    """The saved queries of a file, as the store takes them.
 
-    Beside them are the names of those that can't be read, or bring nothing, and why.
+    `texts` has by name the text, the canonical form and the problem. Beside them are the names of
+    those that can't be read, or bring nothing, and why.
     """
 
     texts: dict[str, tuple[str, str, str]]
@@ -121,7 +122,8 @@ def sync_config(site: Site) -> ConfigReport:
 
     Doing it twice changes nothing.
     """
-    config, now = site.config, site.clock.now()
+    config = site.config
+    now = site.clock.now()
     read = _read_queries(config)
     with site.store.begin() as conn:
         before = _load_spoilt(conn, config, now)
@@ -147,7 +149,9 @@ def sync_config(site: Site) -> ConfigReport:
 
 
 def _read_queries(config: Config) -> _ReadQueries:
-    texts, unreadable, futile = {}, [], []
+    texts = {}
+    unreadable = []
+    futile = []
     for query in config.queries:
         canonical = problem = ""
         try:
@@ -250,7 +254,7 @@ def _keep_unsubscribed(
 
 
 def _load_left(conn: Connection, destination: Destination, new: DueSubscription) -> list[str]:
-    """Return the ended subscriptions with the queries of a new one from which a reader unsubscribed."""
+    """Return from which ended subscriptions, alike to a new one, a reader unsubscribed."""
     names = load_unsubscribed(conn, destination) - {new.subscription.name}
     if not names:
         return []

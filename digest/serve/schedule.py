@@ -49,7 +49,10 @@ _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
 _LONG_CHECK = timedelta(minutes=15)
-"""Alarms wait for the first check of arXiv, and for the planning after it, but no longer than this."""
+"""Alarms wait for the first check of arXiv, and for the planning after it.
+
+They wait no longer than this.
+"""
 
 _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
@@ -89,8 +92,8 @@ class Jobs:
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
 
-        What a worker stored that died before it matched waits for no other check, nor for the end of
-        that one's.
+        What a worker stored that died before it matched waits for no other check, nor for the end
+        of that one's.
         """
         with self.metrics.time_verb(Verb.MATCH):
             self._note_match(match(self._site, first_digests=False))

@@ -50,9 +50,10 @@ It may still arrive.
 class PassReport:
     """What one pass did, verb by verb; `watch` says what is wrong.
 
-    `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and
-    are yet to be checked; `held` are those held for the operator, of this pass and of earlier ones.
-    `corrections` counts what a wrong clock had written, by table; None if nobody asked for them.
+    `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived
+    and are yet to be checked; `held` are those held for the operator, of this pass and of earlier
+    ones. `corrections` counts what a wrong clock had written, by table; None if nobody asked for
+    them.
     """
 
     config: ConfigReport = field(default_factory=ConfigReport)
@@ -256,9 +257,10 @@ class Steps:
 
 
 def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | None:
-    """Take up what a process that died left, if no clock is wrong. Its caller holds the database alone.
+    """Take up what a process that died left, if no clock is wrong.
 
-    If it `accepts_clock`, what another clock wrote is put right, and counted: see `accept_clock`.
+    Its caller holds the database alone. If it `accepts_clock`, what another clock wrote is put
+    right, and counted: see `accept_clock`.
     """
     with site.store.begin() as conn:
         corrections = accept_clock(conn, site.clock.now()) if accepts_clock else None

@@ -20,9 +20,9 @@ class TransportEntry(NamedTuple):
     """How messages get to one kind of destination.
 
     It names the `module:class` of its transport, and the keywords of that. For `settling` a message
-    that may have arrived is not touched: its answer may be late, and a process that was paused while
-    sending may go on. `longest` is how long one message may take, its answer included. What is true
-    of the kind itself says `digest.model.destinations.TRAITS`.
+    that may have arrived is not touched: its answer may be late, and a process that was paused
+    while sending may go on. `longest` is how long one message may take, its answer included. What
+    is true of the kind itself says `digest.model.destinations.TRAITS`.
     """
 
     path: str
@@ -107,7 +107,7 @@ def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Trans
 
 
 def construct(path: str, settings: Mapping[str, object]) -> Transport:
-    """Import a transport by its `module:class` and construct it with the keywords of its constructor."""
+    """Import a transport by its `module:class` and construct it with its keywords."""
     module, _, name = path.partition(":")
     make = cast("Callable[..., Transport]", getattr(import_module(module), name))
     return make(**settings)
