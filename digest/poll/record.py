@@ -307,7 +307,8 @@ class RecordedRun:
         self._totals: dict[str, int] = {}
         self._token: int | None = None
         self._asked = site.client.requests
-        self._shortfall, self._reader_message = NOTHING, ""
+        self._shortfall = NOTHING
+        self._reader_message = ""
         self._started = site.clock.now()
         self._window_from = date.min
         self._was_widened = False
