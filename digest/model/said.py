@@ -5,7 +5,6 @@ What decides reads the code. The words are made where somebody reads them, from 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -384,7 +383,9 @@ class Said:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read what `dump` wrote."""
-        return cls._read(json.loads(text)) if text else cls()
+        from json import loads  # noqa: PLC0415 - the help of a command needs none
+
+        return cls._read(loads(text)) if text else cls()
 
     @classmethod
     def _read(cls, parts: Iterable[Any]) -> Self:
@@ -394,8 +395,10 @@ class Said:
 
     def dump(self) -> str:
         """Write it as compact JSON, the code first; "" if nothing is said."""
+        from json import dumps  # noqa: PLC0415 - the same
+
         parts = _list_parts(self)
-        return json.dumps(parts, ensure_ascii=False, separators=(",", ":")) if self else ""
+        return dumps(parts, ensure_ascii=False, separators=(",", ":")) if self else ""
 
     def change_texts(self, change: Callable[[str], str]) -> Self:
         """Return the same with each text among its arguments changed, however deep that is."""

@@ -111,7 +111,10 @@ def _log_request(store: Store, request: RequestLog) -> None:
 
 
 class Heartbeat:
-    """What one process lets the others know of itself. Sign, again and again, and sign off at the end."""
+    """What one process lets the others know of itself.
+
+    Sign, again and again, and sign off at the end.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -157,9 +160,10 @@ def keep_beating(site: Site) -> Iterator[None]:
 
 @contextmanager
 def poll_alone(site: Site) -> Iterator[str]:
-    """Be the one worker that asks arXiv. Yield the worker that is at it already; "" if the caller may ask.
+    """Be the one worker that asks arXiv.
 
-    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper once.
+    Yield the worker that is at it already; "" if the caller may ask. Only politeness depends on it:
+    two that ask all the same keep the pace together, and store each paper once.
     """
     if site.store.path is not None:  # the file's lock has seen to it
         yield ""

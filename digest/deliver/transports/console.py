@@ -50,7 +50,10 @@ class ConsoleTransport:
         destination: Destination,  # noqa: ARG002 - every transport is asked alike
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
-        """Never answer, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
+        """Never answer, but raise a permanent `DeliveryError`.
+
+        A stream does not remember what it showed.
+        """
         raise DeliveryError(Said.of(Saying.CONSOLE_NOT_ASKED), permanent=True)
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """Posts to a channel of Discord by its webhook: one secret URL for each channel.
 
 Asked to wait, Discord answers with the message it stored, and its id
-(https://discord.com/developers/docs/resources/webhook#execute-webhook). It has no search for what a webhook
-posted and no key by which it would notice a repeat. So a message whose answer was lost waits for a person.
+(https://discord.com/developers/docs/resources/webhook#execute-webhook). It has no search for what a
+webhook posted and no key by which it would notice a repeat. So a message whose answer was lost
+waits for a person.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class DiscordTransport(HookPoster[str]):
     def send(
         self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
     ) -> Receipt:
-        """Post the message's text, in exactly one request; nobody is notified by a name that is in it."""
+        """Post the message's text, in exactly one request.
+
+        Nobody is notified by a name that is in it.
+        """
         hook = self._hook_of(destination)  # with a query, if it names a thread
         url = f"{hook}{'&' if '?' in hook else '?'}wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}

@@ -53,9 +53,10 @@ _HINTS = {
 class FolderTransport:
     """Writes each message into the folder its destination names, below `root` if that is relative.
 
-    A message's file name is a function of the message, and a file that already holds its bytes counts as taken.
-    Another message that wants the same name gets its own, so nothing is ever overwritten. But a page of a site
-    that has its name is this digest's, whatever it links to by now.
+    A message's file name is a function of the message, and a file that already holds its bytes
+    counts as taken. Another message that wants the same name gets its own, so nothing is ever
+    overwritten. But a page of a site that has its name is this digest's, whatever it links to by
+    now.
     """
 
     def __init__(self, *, root: Path) -> None:
@@ -173,7 +174,10 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def classify_disk_error(path: Path, error: OSError) -> DeliveryError:
-    """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
+    """Turn a disk's failure into an error that says what to correct.
+
+    Nothing was written, so repeating is safe.
+    """
     return DeliveryError(
         Said.of(Saying.NOT_WRITTEN, str(path), error.strerror or str(error)),
         hint=Said.of(_HINTS.get(error.errno or 0, Saying.NOTHING)),
@@ -181,7 +185,7 @@ def classify_disk_error(path: Path, error: OSError) -> DeliveryError:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    # In the same folder, since only a rename within one file system is atomic; hidden, so that nothing
+    # In the same folder: only a rename within one file system is atomic. Hidden, so that nothing
     # that serves or watches the folder picks it up.
     temporary = target.with_name(f".{uuid4().hex}.part")
     try:

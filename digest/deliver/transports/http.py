@@ -22,7 +22,10 @@ TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
 
 WHOLE = 4
-"""That many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
+"""That many times as long may the whole exchange take.
+
+An answer that comes byte by byte never runs into the other limit.
+"""
 
 _LARGEST_ANSWER = 1024 * 1024
 
@@ -92,8 +95,8 @@ def classify_status(
 class HookPoster(Generic[T]):
     """Posts to webhooks, which only take, known by the names the configuration gives them.
 
-    `hooks` has for each name the address, and what else it takes to post there. These are secrets: no message and
-    no log shows them.
+    `hooks` has for each name the address, and what else it takes to post there. These are secrets:
+    no message and no log shows them.
     """
 
     what: ClassVar[str]
@@ -146,7 +149,10 @@ class HookPoster(Generic[T]):
         headers: Mapping[str, str] | None = None,
         unread: Container[int] = (),
     ) -> HttpAnswer:
-        """Make one request with JSON, and return its answer, or its status alone if that is one of `unread`."""
+        """Make one request with JSON, and return its answer.
+
+        It is its status alone if that is one of `unread`.
+        """
         try:
             return self._wire.ask(
                 "POST",

@@ -48,8 +48,10 @@ _MOST_LISTED = 20
 """Pages of channels, some 20,000: Slack gives so many in a minute (tier 2)."""
 
 _AROUND = timedelta(days=1)
-"""How long before and after its start a post is searched for. A clock may be hours off, and a process
-may have been paused."""
+"""How long before and after its start a post is searched for.
+
+A clock may be hours off, and a process may have been paused.
+"""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -58,13 +60,19 @@ _LOGGER = logging.getLogger(__name__)
 _LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
 _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
-"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
+"""What reading an answer may end in that makes no sense.
+
+Slack_sdk expects every one to be an object of JSON.
+"""
 
 _LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; a page of channels has some two million."""
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
-"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
+"""Not stored; less of it may be.
+
+The sum of all text in blocks is limited, undocumented, and without a number.
+"""
 
 _HOURS = 3600.0
 """Seconds to wait if Slack says a state lasts hours."""
@@ -184,9 +192,10 @@ class SlackTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the channel's id: ids pass through, names are searched for, and again once in a while.
+        """Return the channel's id.
 
-        A channel may be renamed, or be made anew under the same name: it has another id then.
+        Ids pass through, names are searched for, and again once in a while. A channel may be
+        renamed, or be made anew under the same name: it has another id then.
         """
         if _ID.fullmatch(destination.address):
             return destination.address
@@ -246,7 +255,8 @@ class SlackTransport:
         }
         method = "conversations.history"
         if call.get("thread_ts"):
-            method, form["ts"] = "conversations.replies", str(call["thread_ts"])
+            method = "conversations.replies"
+            form["ts"] = str(call["thread_ts"])
         for page in self._walk(method, form, _MOST_PAGES):
             for post in page.objects("messages"):
                 if mark.items() <= _read_payload(post).items():
@@ -322,7 +332,10 @@ def _read_warnings(answer: SlackAnswer) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SlackAnswer:
-    """What came back from Slack: `headers` by lower-case name, `data` a JSON object or whatever came instead."""
+    """What came back from Slack.
+
+    `headers` are by lower-case name, `data` is a JSON object or whatever came instead.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -358,7 +371,8 @@ class SlackAnswer:
 class SlackClient(WebClient):
     """Calls Slack by slack_sdk, each time once, over a connection of ours.
 
-    Slack_sdk's own follows redirects with the token, and waits without end for an answer that comes byte by byte.
+    Slack_sdk's own follows redirects with the token, and waits without end for an answer that comes
+    byte by byte.
     """
 
     def __init__(
@@ -389,7 +403,8 @@ class SlackClient(WebClient):
     ) -> SlackAnswer:
         """Make one request and return the answer Slack called ok.
 
-        A method that reads gets a form. One that posts gets JSON: its failures say whether it may have happened.
+        A method that reads gets a form. One that posts gets JSON: its failures say whether it may
+        have happened.
         """
         is_post = json is not None
         require_ours(is_ours)

@@ -1,7 +1,8 @@
 """Posts to one of Slack's incoming webhooks: one secret URL per channel.
 
-Slack answers `ok` and nothing else: the message gets no id, can't be searched for, and a repeat is not noticed. So
-a message whose answer was lost waits for a person. The Web API (`slack:#…`) knows more.
+Slack answers `ok` and nothing else: the message gets no id, can't be searched for, and a repeat is
+not noticed. So a message whose answer was lost waits for a person. The Web API (`slack:#…`) knows
+more.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _classify(answer: HttpAnswer) -> DeliveryError:
             hint=Said.of(_REFUSALS.get(code, otherwise)),
             answer=code,
         )
-    # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
+    # Words that are none of Slack's are another's, such as a proxy's: it may refuse all there is.
     return classify_status(
         _WHO,
         answer.status,

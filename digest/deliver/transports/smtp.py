@@ -28,7 +28,10 @@ _LONG = 10.0
 """Seconds in vain after which a server gets no mail for a while."""
 
 _REST = timedelta(minutes=1)
-"""How long that is; also after it has named a limit of ours: to two readers, or before it knew one."""
+"""How long that is.
+
+Also after it has named a limit of ours: to two readers, or before it knew one.
+"""
 
 
 class SmtpTransport:
@@ -49,7 +52,7 @@ class SmtpTransport:
         self._timeouts = timeouts or Timeouts()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
-        # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
+        # Certificates are read here: so a wrong file shows at the start, not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
         self._idle: list[SmtpConnection] = []
         self._lent: set[SmtpConnection] = set()
@@ -67,8 +70,8 @@ class SmtpTransport:
     ) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
 
-        Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
-        about them can be talked into seeing a second mail.
+        Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that
+        disagree about them can be talked into seeing a second mail.
         """
         recipient = _read_recipient(destination)
         if self._obstacle is not None and self._now() < self._rests_until:
@@ -88,7 +91,8 @@ class SmtpTransport:
                 except StaleConnection:  # over a new one
                     receipt = connection.send(self._sender, recipient, data, is_ours)
             except DeliveryError as error:
-                # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
+                # Else each of many mails would wait as long. A slow refusal is an answer, and of
+                # one reader alone.
                 is_silent = (
                     isinstance(error.__cause__, OSError)
                     and not error.ambiguous
@@ -122,13 +126,17 @@ class SmtpTransport:
         destination: Destination,  # noqa: ARG002 - every transport is asked alike
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
-        """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
+        """Never answer, but raise a permanent `DeliveryError`.
+
+        SMTP cannot be asked what it took.
+        """
         raise DeliveryError(Said.of(Saying.MAIL_NOT_ASKED), permanent=True)
 
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
             for connection in self._lent:
                 connection.break_off()
         for connection in idle:
@@ -136,7 +144,10 @@ class SmtpTransport:
 
     @contextmanager
     def _lend(self) -> Iterator[SmtpConnection]:
-        """Lend this thread a connection of its own: the one used last, so that the others can be closed."""
+        """Lend this thread a connection of its own.
+
+        It is the one used last, so that the others can be closed.
+        """
         with self._lock:
             new = SmtpConnection(self._server, self._timeouts, self._tls)
             connection = self._idle.pop() if self._idle else new

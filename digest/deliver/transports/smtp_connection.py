@@ -1,8 +1,8 @@
 """Sends one mail after the other over one SMTP connection, and reads what the server says.
 
-The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which side of the
-final dot a failure lies: before it nothing was delivered and repeating is safe; after it, without an answer,
-nobody can know (RFC 1047) and only the caller's policy can decide.
+The steps are taken one by one rather than by `smtplib.sendmail`. What matters is on which side of
+the final dot a failure lies: before it nothing was delivered and repeating is safe; after it,
+without an answer, nobody can know (RFC 1047) and only the caller's policy can decide.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ DEFAULT_PORTS = {Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465}
 class MailServer:
     """A mail server that takes our mail, without a login if `user` is "".
 
-    Certificates in `ca_file` are trusted besides the system's. `helo` is the name this machine gives itself.
+    Certificates in `ca_file` are trusted besides the system's. `helo` is the name this machine
+    gives itself.
     """
 
     host: str
@@ -104,7 +105,8 @@ def parse_mail_server(
 ) -> MailServer:
     """Read a mail server's URL, and check the login."""
     parts = urlsplit(read_smtp_url(url))
-    security, user = Security(parts.scheme), unquote(parts.username or "")
+    security = Security(parts.scheme)
+    user = unquote(parts.username or "")
     port = parts.port or DEFAULT_PORTS[security]
     server = MailServer(parts.hostname or "", port, security, user, password, ca_file, helo)
     if user and not password:
@@ -144,12 +146,13 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     """Turn a refusal into an error that knows whether to try again.
 
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
-    what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
-    say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said; but once a recipient was named, others may be taken all the same. A limit passes, whatever
-    the code is. It concerns every mail if it came before any recipient, or if its words say that it is ours. Else
-    it may be one reader's. A `LimitReached` concerns every mail once two readers' mails meet it.
-    A reply without a usable code after the final dot leaves it open whether the mail was taken.
+    what is about the login, concerns every mail; but once one was named, only what does not pass: a
+    server may say 421 or 454 for one recipient for ever. What refuses this machine or its sender
+    waits for the operator, wherever it is said; but once a recipient was named, others may be taken
+    all the same. A limit passes, whatever the code is. It concerns every mail if it came before any
+    recipient, or if its words say that it is ours. Else it may be one reader's. A `LimitReached`
+    concerns every mail once two readers' mails meet it. A reply without a usable code after the
+    final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
@@ -279,7 +282,10 @@ class StaleConnection(Exception):
 
 
 class SmtpConnection:
-    """At most one open connection to a server, opened when needed; another thread may break it off."""
+    """At most one open connection to a server, opened when needed.
+
+    Another thread may break it off.
+    """
 
     def __init__(self, server: MailServer, timeouts: Timeouts, tls: ssl.SSLContext | None) -> None:
         self.is_broken_off = False
@@ -295,7 +301,7 @@ class SmtpConnection:
 
     @property
     def is_old(self) -> bool:
-        """Whether it has rested or served for so long that it is not used again, or is not open at all."""
+        """Whether it is not used again: it has rested or served for too long, or is not open."""
         return (
             self._link is None
             or self._mails >= self._timeouts.mails
@@ -408,7 +414,10 @@ class SmtpConnection:
         return verdict
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
-        """Make the connection ready for the next mail, if it can be, and return what a refusal means."""
+        """Make the connection ready for the next mail, if it can be.
+
+        Return what a refusal means.
+        """
         failure = classify_reply(self._stage, code, reply)
         # A limit may be of this connection alone. A new one shows it.
         if self._has_rested and (
@@ -438,13 +447,15 @@ class _Answers(io.RawIOBase):
     def begin(self, line: socket.socket) -> None:
         """Begin to wait for an answer."""
         self._line = line
-        self._ends_at, self._room = monotonic() + (line.gettimeout() or 0.0), _LONGEST_ANSWER
+        self._ends_at = monotonic() + (line.gettimeout() or 0.0)
+        self._room = _LONGEST_ANSWER
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as io has it
-        seconds, patience = self._ends_at - monotonic(), self._line.gettimeout()
+        seconds = self._ends_at - monotonic()
+        patience = self._line.gettimeout()
         if seconds <= 0 or self._room <= 0:
             raise TimeoutError("the answer did not end in time")
         self._line.settimeout(seconds)
@@ -479,7 +490,7 @@ class _Link(smtplib.SMTP):
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         line = socket.create_connection((host, port), _CONNECT_SECONDS)
         line.settimeout(timeout)
-        # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
+        # The final dot goes out in a packet of its own. Else it would wait for an acknowledgement.
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._hold(line)

@@ -22,11 +22,17 @@ _MOST_TEXT = 300
 """Characters of an answer's body that a refusal quotes."""
 
 _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
-"""Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
+"""Refusals that a later attempt may meet otherwise (RFC 4918 §11.3, RFC 8470 §5.2).
+
+So are 408 and 429.
+"""
 
 
 class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
-    """Posts to webhooks, known by the names the configuration gives them; each has an address and a key."""
+    """Posts to webhooks, known by the names the configuration gives them.
+
+    Each has an address and a key.
+    """
 
     what = "webhook {!r} with url and secret"
 
