@@ -29,15 +29,11 @@ from digest.model.messages import (
 )
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import FILE, Subscription
-from digest.store import Store
-from digest.store.changes import save_changes
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.matches import begin_match_run, save_matches
-from digest.store.papers import STORED, load_known, load_mark
-from digest.store.queries import sync_queries
+from digest.store import Store, changes, digests, matches, papers, queries, subscribers
+from digest.store.digests import DigestDraft
+from digest.store.papers import STORED
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
-from digest.store.subscribers import confirm_by_operator
 from digest.store.sync import sync_subscriptions
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
@@ -73,7 +69,7 @@ def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # n
 
 def store_papers(
     store: Store,
-    papers: Sequence[Paper],
+    given: Sequence[Paper],
     *,
     kind: Kind = Kind.NEW,
     run_id: int = 1,
@@ -81,12 +77,12 @@ def store_papers(
 ) -> tuple[StoredChange, ...]:
     """Store papers as changes of one kind, whatever was known of them before."""
     with store.begin() as conn:
-        known = load_known(conn, [paper.id for paper in papers])
-        changes = [
+        known = papers.load_known(conn, [paper.id for paper in given])
+        found = [
             Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ())
-            for paper in papers
+            for paper in given
         ]
-        return save_changes(conn, changes, content_hash, run_id=run_id, at=at)
+        return changes.save(conn, found, content_hash, run_id=run_id, at=at)
 
 
 def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # noqa: ANN401 - any field of it
@@ -126,12 +122,14 @@ def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[s
     """
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
-        sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, FILE, at)
+        queries.sync(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, FILE, at)
         sync_subscriptions(conn, wanted, FILE, at, AlwaysDue(at + DAY))
         for subscription in wanted:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
-                    confirm_by_operator(conn, destination.address, subscription.name, at)
+                    subscribers.confirm_by_operator(
+                        conn, destination.address, subscription.name, at
+                    )
         rows = conn.execute(select(subscriptions_table.c.name, subscriptions_table.c.id))
         return {row.name: row.id for row in rows}
 
@@ -146,10 +144,10 @@ def store_match(
     """Keep one match run that brings these changes to these subscriptions; return its id."""
     with store.begin() as conn:
         ids = [id_ for of_one in chosen.values() for id_ in of_one]
-        run_id = begin_match_run(
+        run_id = matches.begin_run(
             conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll"
         )
-        save_matches(conn, run_id, chosen, at=at, occasion=occasion)
+        matches.save(conn, run_id, chosen, at=at, occasion=occasion)
         return run_id
 
 
@@ -257,7 +255,7 @@ def recording(store: Store) -> Iterator[list[str]]:
 def next_number(store: Store) -> int:
     """Return the number of a paper that is not stored yet."""
     with store.read() as conn:
-        return load_mark(conn, STORED) + 1
+        return papers.load_mark(conn, STORED) + 1
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:
@@ -274,7 +272,7 @@ def save_digest(
     at: datetime,
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
-    return save_digests(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(
+    return digests.save(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(
         subscription_id
     )
 

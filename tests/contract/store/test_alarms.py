@@ -9,26 +9,9 @@ from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.alarms import (
-    CLAIM,
-    Alarm,
-    AlarmName,
-    Overdue,
-    StoredAlarm,
-    claim_alarms,
-    keep_alarms,
-    load_failed_deliveries,
-    load_held_deliveries,
-    load_overdue_deliveries,
-    load_overdue_digests,
-    load_stored_alarms,
-    mark_notified,
-)
-from digest.store.attempts import mark_unsent
-from digest.store.outbox import claim_deliveries, load_open_outbox
+from digest.store import Store, alarms, attempts, outbox, subscribers
+from digest.store.alarms import CLAIM, Alarm, AlarmName, Overdue, StoredAlarm
 from digest.store.schema import deliveries, subscriptions
-from digest.store.subscribers import save_unsubscription
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -53,8 +36,8 @@ STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        keep_alarms(conn, found, at)
-        return claim_alarms(conn, found, at)
+        alarms.keep(conn, found, at)
+        return alarms.claim(conn, found, at)
 
 
 def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
@@ -62,7 +45,7 @@ def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
         for alarm in claimed:
-            mark_notified(conn, alarm, at)
+            alarms.mark_notified(conn, alarm, at)
     return [f"{alarm.name} over" if alarm.ended_at else alarm.name for alarm in claimed]
 
 
@@ -72,7 +55,7 @@ def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> No
     assert tell(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
     assert tell(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        assert [alarm.name for alarm in load_stored_alarms(conn)] == ["outbox"]
+        assert [alarm.name for alarm in alarms.load_stored(conn)] == ["outbox"]
 
 
 def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
@@ -91,8 +74,8 @@ def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
-        mark_notified(conn, over, NOW + HOUR)
-        assert [alarm.since for alarm in load_stored_alarms(conn)] == [NOW]
+        alarms.mark_notified(conn, over, NOW + HOUR)
+        assert [alarm.since for alarm in alarms.load_stored(conn)] == [NOW]
 
 
 def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
@@ -109,8 +92,8 @@ def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(st
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
-        assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW) is None
+        assert alarms.load_overdue_deliveries(conn, NOW) is None
+        assert alarms.load_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
@@ -128,14 +111,16 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
                 .where(deliveries.c.id == id_)
                 .values(values | {"ended_at": ended})
             )
-        assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
-        assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(
+        assert alarms.load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(
+            1, str(SLACK), NOW, ids[0]
+        )
+        assert alarms.load_overdue_deliveries(conn, NOW) is None
+        assert alarms.load_failed_deliveries(conn, NOW - HOUR) == Overdue(
             1, str(SLACK), NOW, ids[3], Said.plain("reason 3")
         )
-        assert load_failed_deliveries(conn, NOW) is None
+        assert alarms.load_failed_deliveries(conn, NOW) is None
         held_since = NOW - HOUR
-        assert load_held_deliveries(conn) == Overdue(
+        assert alarms.load_held_deliveries(conn) == Overdue(
             1, str(SLACK), held_since, ids[1], Said.plain("reason 1")
         )
 
@@ -143,13 +128,15 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
-        (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        assert mark_unsent(conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING)
+        (first,) = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        assert attempts.mark_unsent(
+            conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING
+        )
     with store.read() as conn:
-        assert load_overdue_deliveries(conn, MORNING + HOUR) is None
-        assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None
-        held = load_held_deliveries(conn)
-        assert load_failed_deliveries(conn, MORNING - HOUR) is None
+        assert alarms.load_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert outbox.load_open(conn, MORNING + HOUR).oldest_due is None
+        held = alarms.load_held_deliveries(conn)
+        assert alarms.load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 
@@ -159,13 +146,13 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
     with store.begin() as conn:
         due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
         conn.execute(update(subscriptions).values(due))
-        overdue = load_overdue_digests(conn, NOW + MINUTE)
+        overdue = alarms.load_overdue_digests(conn, NOW + MINUTE)
         assert overdue is not None
         assert overdue.due_at == NOW
-        assert load_overdue_digests(conn, NOW) is None
+        assert alarms.load_overdue_digests(conn, NOW) is None
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
-            assert load_overdue_digests(conn, NOW + MINUTE) is None
+            assert alarms.load_overdue_digests(conn, NOW + MINUTE) is None
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
@@ -190,7 +177,7 @@ def announce(
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
     with store.read() as conn:
-        return load_overdue_digests(conn, before)
+        return alarms.load_overdue_digests(conn, before)
 
 
 def test_papers_that_wait_on_announcement_are_overdue_once_their_announcement_keeps_them_back_no_more(
@@ -237,7 +224,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
         assert find_overdue(store, later) is None
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
-        save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
         conn.execute(
             update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING)
         )
@@ -252,8 +239,8 @@ def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_muc
     )  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:
-        early = load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
-        late = load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+        early = alarms.load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = alarms.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
     assert [(one.number, one.named, one.due_at) for one in (early, late)] == [

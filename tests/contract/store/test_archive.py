@@ -7,16 +7,8 @@ from datetime import date, timedelta
 import pytest
 
 from digest.model.announcements import Kind
-from digest.store import Store
-from digest.store.changes import load_cross_lists
-from digest.store.papers import (
-    StoredSpan,
-    assign_announcements,
-    load_announced,
-    load_stored_span,
-    load_submitted,
-)
-from digest.store.runs import finish_run, move_cursor, start_run
+from digest.store import Store, changes, papers, runs
+from digest.store.papers import StoredSpan
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY = date(2026, 11, 17)
@@ -25,23 +17,25 @@ TUESDAY = date(2026, 11, 17)
 def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -> None:
     """Note a first harvest that looked back to a day."""
     with store.begin() as conn:
-        run_id = start_run(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
-        finish_run(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
+        run_id = runs.start(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
+        runs.finish(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
         if outcome == "complete":
-            move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
+            runs.move_cursor(
+                conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2)
+            )
 
 
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        assert load_stored_span(conn) is None
+        assert papers.load_stored_span(conn) is None
 
 
 def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
     store_papers(store, [make_paper()])
     harvest(store, outcome="failed")
     with store.read() as conn:
-        assert load_stored_span(conn) is None
+        assert papers.load_stored_span(conn) is None
 
 
 def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
@@ -49,7 +43,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert load_stored_span(conn) == StoredSpan(TUESDAY, NOW)
+        assert papers.load_stored_span(conn) == StoredSpan(TUESDAY, NOW)
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
@@ -59,7 +53,7 @@ def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None
         [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)],
     )
     with store.read() as conn:
-        assert [paper.id.number for paper in load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
+        assert [paper.id.number for paper in papers.load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
 
 
 def test_papers_are_read_in_batches_to_the_last(
@@ -68,7 +62,7 @@ def test_papers_are_read_in_batches_to_the_last(
     monkeypatch.setattr("digest.store.papers._BATCH", 3)
     store_papers(store, [make_paper(number) for number in range(1, 11)])
     with store.read() as conn:
-        found = load_submitted(conn, NOW - 9 * DAY, NOW)
+        found = papers.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
 
 
@@ -80,14 +74,14 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
     gone = make_paper(5, published=NOW, is_withdrawn=True)
     stored = store_papers(store, [*papers_, gone])
     with store.begin() as conn:
-        assign_announcements(
+        papers.assign_announcements(
             conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY}
         )
         found, all_found = (
             [(key, day, paper.id.number) for key, day, paper in rows]
             for rows in (
-                load_announced(conn, TUESDAY, NOW - 2 * DAY),
-                load_announced(conn, TUESDAY, NOW - 2 * DAY, with_held_back=True),
+                papers.load_announced(conn, TUESDAY, NOW - 2 * DAY),
+                papers.load_announced(conn, TUESDAY, NOW - 2 * DAY, with_held_back=True),
             )
         )
     assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
@@ -97,7 +91,7 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
 def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
     store_papers(store, [make_paper(number) for number in (1, 2, 3)])
     with store.begin() as conn:
-        run_ids = [start_run(conn, source="harvest", at=NOW + days * DAY) for days in (0, 1)]
+        run_ids = [runs.start(conn, source="harvest", at=NOW + days * DAY) for days in (0, 1)]
     for number, run_id in zip((1, 2), run_ids, strict=True):
         crossed = make_paper(number, categories=("cs.PF", "cs.DC", "cs.OS"))
         store_papers(store, [crossed], kind=Kind.CROSS_LIST, run_id=run_id, at=NOW)
@@ -105,6 +99,6 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
         store, [make_paper(3, title="Another")], kind=Kind.METADATA, run_id=run_ids[1], at=NOW
     )
     with store.read() as conn:
-        (change,) = load_cross_lists(conn, NOW)
-        assert load_cross_lists(conn, NOW + DAY) == []
+        (change,) = changes.load_cross_lists(conn, NOW)
+        assert changes.load_cross_lists(conn, NOW + DAY) == []
     assert (change.paper.id.number, change.previous) == (2, make_paper(2))

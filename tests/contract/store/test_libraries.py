@@ -38,8 +38,7 @@ from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.render.precedence import say_near
 from digest.serve.installation import open_site
-from digest.store import Store
-from digest.store.subscriptions import load_least, load_subscriptions, save_least
+from digest.store import Store, subscriptions
 from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -228,9 +227,13 @@ def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(st
 
     def who_forgets(change: Callable[[Connection], object]) -> set[str]:
         with store.begin() as conn:
-            save_least(conn, NOW.date(), dict.fromkeys(ids.values(), 5))
+            subscriptions.save_least(conn, NOW.date(), dict.fromkeys(ids.values(), 5))
             change(conn)
-            return {name for name, key in ids.items() if load_least(conn, key, NOW.date()) is None}
+            return {
+                name
+                for name, key in ids.items()
+                if subscriptions.load_least(conn, key, NOW.date()) is None
+            }
 
     liked = LibraryPaper("Liked", "Text.", ONE)
     assert who_forgets(lambda conn: save_library(conn, "/lab.bib", [liked], at=NOW)) == {"lab"}
@@ -256,7 +259,7 @@ def test_who_has_no_library_and_likes_nothing_costs_no_statement_each(store: Sto
     subscribe(store, *(make_subscription(f"plain-{number}") for number in range(20)))
     interests = Interests(load_config(None, {}))
     with store.read() as conn:
-        dues = load_subscriptions(conn)
+        dues = subscriptions.load(conn)
         with recording(store) as statements:
             assert [interests.find(conn, due) for due in dues] == [None] * 20
     assert len(statements) == 2

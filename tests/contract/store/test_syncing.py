@@ -22,18 +22,9 @@ from digest.model.subscriptions import (
     Subscription,
     WhenEmpty,
 )
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_unsent, settle_unknown
-from digest.store.matches import (
-    close_first_digest,
-    load_feed_matches,
-    load_first_digests,
-    load_pending_matches,
-)
-from digest.store.outbox import claim_deliveries
-from digest.store.queries import SyncReport, sync_queries
-from digest.store.subscribers import DroppedMatches, save_unsubscription
-from digest.store.subscriptions import load_subscriptions
+from digest.store import Store, attempts, matches, outbox, queries, subscribers, subscriptions
+from digest.store.queries import SyncReport
+from digest.store.subscribers import DroppedMatches
 from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -60,13 +51,13 @@ def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = FIL
     at = NOW + at_day * DAY
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
-        sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
+        queries.sync(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
         return sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
 def load(store: Store, name: str = "team") -> DueSubscription:
     with store.read() as conn:
-        (found,) = load_subscriptions(conn, names=[name], include_ended=True)
+        (found,) = subscriptions.load(conn, names=[name], include_ended=True)
         return found
 
 
@@ -195,7 +186,7 @@ class NextDay(AlwaysDue):
 def return_after(store: Store, gap: timedelta) -> DueSubscription:
     """Let the file name the subscription `team` again that it stopped to name at `NOW`."""
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, NOW + gap)
+        queries.sync(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, NOW + gap)
         wanted = [make_subscription(destinations=(MAIL, SLACK))]
         report = sync_subscriptions(conn, wanted, FILE, NOW + gap, NextDay(NOW))
     assert report.added == ("team",)
@@ -211,7 +202,7 @@ def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_be
     before = load(store)
     sync(store)
     with store.read() as conn:
-        (away,) = load_subscriptions(conn, ended_since=NOW)
+        (away,) = subscriptions.load(conn, ended_since=NOW)
     assert [one.name for one in away.revisions] == ["perf"], "what is found meanwhile is matched"
     store_match(store, {planned.subscription_id: (second.id,)})
     found = return_after(store, timedelta(days=7))
@@ -219,7 +210,7 @@ def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_be
     assert found.next_due_at == NOW + timedelta(days=7), "a turn that came meanwhile is due"
     assert states(store) == [DeliveryState.READY] * 2
     with store.read() as conn:
-        pending = load_pending_matches(conn, found.id, found.plan_after)
+        pending = matches.load_pending(conn, found.id, found.plan_after)
     assert [row.changes for row in pending] == [(first.id,), (second.id,)]
 
 
@@ -241,14 +232,14 @@ def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_r
 ) -> None:
     store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        mail, post = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        begin_sending(conn, mail, make_message(), MORNING)
-        mark_unsent(conn, mail, DeliveryState.UNKNOWN, Said.plain("no answer"), MORNING)
-        settle_unknown(
+        mail, post = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        attempts.begin(conn, mail, make_message(), MORNING)
+        attempts.mark_unsent(conn, mail, DeliveryState.UNKNOWN, Said.plain("no answer"), MORNING)
+        attempts.settle_unknown(
             conn, mail, DeliveryState.HELD, Said.plain("nobody can tell"), MORNING, is_missing=False
         )
-        begin_sending(conn, post, make_message(), MORNING)
-        mark_unsent(
+        attempts.begin(conn, post, make_message(), MORNING)
+        attempts.mark_unsent(
             conn,
             post,
             DeliveryState.READY,
@@ -274,7 +265,7 @@ def test_a_message_to_a_place_that_is_named_no_more_is_not_sent_when_the_subscri
 def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store)
     assert sync(store, make_subscription()).added == ("team",)
     assert load(store).next_due_at is None
@@ -283,7 +274,7 @@ def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store)
 def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:
     subscribe(store, make_subscription(destinations=(MAIL, SLACK)))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store, make_subscription(destinations=(SLACK,)))
     sync(store, make_subscription(destinations=(MAIL, SLACK)))
     assert load(store).subscription.destinations == (SLACK,)
@@ -294,7 +285,7 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 ) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
     both = (MAIL, SLACK)
     sync(store, *(make_subscription(name, destinations=both) for name in ("team", "other", "new")))
     assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {
@@ -324,14 +315,17 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     found = load(store)
     assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
     with store.read() as conn:
-        assert load_pending_matches(conn, found.id, found.plan_after) == []
-        assert len(load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
+        assert matches.load_pending(conn, found.id, found.plan_after) == []
+        assert len(matches.load_for_feed(conn, found.id, span=DAY, at_least=1)) == 1
 
 
 def list_first_digests(store: Store) -> list[tuple[str, str]]:
     with store.read() as conn:
-        names = {due.id: due.subscription.name for due in load_subscriptions(conn)}
-        return [(names[one.subscription_id], one.revision.name) for one in load_first_digests(conn)]
+        names = {due.id: due.subscription.name for due in subscriptions.load(conn)}
+        return [
+            (names[one.subscription_id], one.revision.name)
+            for one in matches.load_first_digests(conn)
+        ]
 
 
 def test_a_first_digest_is_for_all_that_a_subscription_follows_when_it_is_given(
@@ -353,13 +347,13 @@ def test_a_subscription_that_had_its_first_digest_gets_no_other(
 ) -> None:
     ids = subscribe(store, make_subscription(look_back=5))
     with store.begin() as conn:
-        (pending,) = load_first_digests(conn)
+        (pending,) = matches.load_first_digests(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (
             ids["team"],
             5,
             "perf",
         )
-        assert close_first_digest(conn, ids["team"], 1)
+        assert matches.close_first_digest(conn, ids["team"], 1)
     subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
     assert list_first_digests(store) == [("new", "perf")]
     subscribe(store, make_subscription("new"))

@@ -24,8 +24,8 @@ from sqlalchemy import select
 import digest.deliver
 import digest.web
 from digest.model.destinations import Destination
-from digest.store import schema
-from digest.store.outbox import KEPT_DAYS, delete_expired
+from digest.store import outbox, schema
+from digest.store.outbox import KEPT_DAYS
 from digest.web import create_app
 from digest.web.guards import BODY_LIMIT
 from tests.integration.web.conftest import ORIGIN, Desk, read_fields
@@ -187,7 +187,7 @@ def test_no_address_reads_a_body_beyond_the_limit(shared: Desk, is_chunked: bool
 
 
 def test_the_database_holds_no_token_once_the_mails_themselves_are_deleted(desk: Desk) -> None:
-    delete_expired(
+    outbox.delete_expired(
         desk.site.store,
         desk.world.clock.now() + timedelta(days=KEPT_DAYS["rendered bytes"], hours=1),
     )
