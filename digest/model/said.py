@@ -307,7 +307,8 @@ class Saying(StrEnum):
         "policy",
         (
             "The server's policy refuses this machine, its sender or the mail, not the reader."
-            " Check `mail.from`, `mail.helo`, the sender's domain (SPF, DKIM, DMARC) and block lists,"
+            " Check `mail.from`, `mail.helo`, the sender's domain (SPF, DKIM, DMARC)"
+            " and block lists,"
             " or ask the server's operator."
         ),
     )
@@ -377,7 +378,7 @@ class Said:
 
     @classmethod
     def plain(cls, words: str) -> Self:
-        """Return words that have no code: those of the other side, or made elsewhere; none for ""."""
+        """Return words that have no code, as of the other side; "" says nothing."""
         return cls(Saying.WORDS, (words,)) if words else cls()
 
     @classmethod
@@ -408,7 +409,10 @@ class Said:
         return replace(self, args=tuple(args))
 
     def split_cause(self) -> tuple[str, Argument]:
-        """Return what is said up to its cause, and that: the last argument of `…: {}`; "" for none."""
+        """Return what is said up to its cause, and the cause; "" if it has none.
+
+        The cause is the last argument of a sentence such as `…: {}`.
+        """
         head, mark, _ = self.code.sentence.rpartition(": {}")
         if not mark or not self.code.sentence.endswith(mark):
             return str(self), ""

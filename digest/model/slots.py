@@ -1,6 +1,6 @@
-"""Names of slots: what each digest of a subscription is made for. Only this file knows how they read.
+"""Names of slots: what each digest of a subscription is made for.
 
-A name is part of addresses, keys and file names, and unique within a subscription. So it is stored
+Only this file knows how they read. A name is part of addresses, keys and file names, and unique within a subscription. So it is stored
 as text, and no column beside it says the same again.
 """
 
@@ -122,7 +122,10 @@ class SlotName:
 
 @dataclass(frozen=True, slots=True)
 class LetterSlot:
-    """The name of a letter's slot. A database may give a signup's number again: so it has a moment."""
+    """The name of a letter's slot.
+
+    A database may give a signup's number again: so it has a moment.
+    """
 
     kind: RequestKind
     signup_id: int

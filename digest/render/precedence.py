@@ -26,7 +26,7 @@ def explain_dot(near: NearLibrary | None) -> str:
 
 
 def name_library(near: NearLibrary) -> str:
-    """Name the library as its owner does, or as others do: `your library`, `this list's library`."""
+    """Name a library as its owner does, or as others do: `this list's library`."""
     return "your library" if near.is_own else "this list's library"
 
 

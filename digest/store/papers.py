@@ -259,7 +259,7 @@ def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:
 
 
 def write(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
-    """Return the row of `versions` that keeps a paper's text; see `read_paper`."""
+    """Return the row of `versions` that keeps a paper's text; see `read`."""
     authors = [[author.name, *author.affiliations] for author in paper.authors]
     return {
         "paper_id": key,

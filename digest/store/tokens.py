@@ -40,7 +40,7 @@ class StoredToken:
 def save(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
     """Keep what tokens are for from a moment (UTC) on, in one statement.
 
-    Each is as `make_token_row` wrote it.
+    Each is as `make_row` wrote it.
     """
     if not rows:
         return

@@ -78,7 +78,7 @@ def to_plain(text: str) -> str:
 
 @lru_cache(_KEPT_TEXTS)
 def show_plain(text: str) -> str:
-    """Return raw text as readable Unicode on one line, without characters that must not be shown."""
+    """Return raw text as readable Unicode on one line, without what must not be shown."""
     return clean_text(to_plain(text))
 
 

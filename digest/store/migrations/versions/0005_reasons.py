@@ -1,4 +1,4 @@
-"""Digests keep codes for why papers come first and what they are near to, where they kept sentences.
+"""Digests keep codes, no sentences, for why papers come first and what they are near to.
 
 Revision ID: 0005
 Revises: 0004
@@ -81,7 +81,7 @@ def _read_near(sentence: str) -> tuple[str, bool] | None:
 
 
 def _read_reasons(sentence: str, near: str) -> list[Reason]:
-    """Return the reasons of a sentence: one or two, of which one may be what the paper is near to."""
+    """Return the reasons of a sentence: one or two; one may be what the paper is near to."""
     if not sentence:
         return []
     if near and sentence == near:
