@@ -1,7 +1,7 @@
 """Names of slots: what each digest of a subscription is made for.
 
-Only this file knows how they read. A name is part of addresses, keys and file names, and unique within a subscription. So it is stored
-as text, and no column beside it says the same again.
+Only this file knows how they read. A name is part of addresses, keys and file names, and unique
+within a subscription. So it is stored as text, and no column beside it says the same again.
 """
 
 from __future__ import annotations
