@@ -378,7 +378,11 @@ def check_library(
 
     Raise `UsageError`: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
+    from digest.interest.nearness import (  # noqa: PLC0415 - as above
+        Interest,
+        find_least,
+        measure_each_without,
+    )
 
     weights = load_weights(conn)
     texts = [(paper.title, paper.abstract) for paper in held]

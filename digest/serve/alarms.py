@@ -144,7 +144,7 @@ def _cut(alarm: StoredAlarm) -> str:
 
 def _send(site: Site, to: Destination, name: str, now: datetime, content: _Content) -> Receipt:
     """Send one message. Without alarms it is a test."""
-    from digest.render.contexts import AlarmContext, AlarmView  # noqa: PLC0415 - few checks render anything
+    from digest.render.contexts import AlarmContext, AlarmView  # noqa: PLC0415 - few checks render
 
     context = AlarmContext(
         content.headline,

@@ -236,7 +236,7 @@ class Steps:
         followed = self._site.config.subscriptions
         places = chain.from_iterable(one.destinations for one in followed)
         if any(place.is_site for place in places):
-            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders; few have one
+            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - few have one
 
             publish_sites(self._site, self.report.feeds)
         return self.report.feeds

@@ -5,15 +5,25 @@ What lies at the top, how long files are, what a help text costs.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.density import measure_files
+
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
+DENSEST = 12.0
+"""Nodes of the syntax tree a statement, in the functions of one file."""
+
+_JUDGED_FROM = 30
+"""Statements in functions from which on a file is judged by itself: a smaller one is mostly tables."""
+
 FULLEST = {"digest/cli": 32, "digest/store": 26}
 HEAVY = (
     *(
@@ -72,6 +82,38 @@ def test_no_folder_of_the_house_is_crowded() -> None:
     assert {name: files for name, files in folders.items() if files > FULLEST.get(name, 20)} == {}
 
 
+@pytest.mark.parametrize(
+    ("root", "nodes", "packed"),
+    [
+        ("digest", 8.5, 4.0),
+        ("tests", 9.0, 6.0),
+    ],
+)
+def test_each_line_can_be_read_once(
+    root: str, nodes: float, packed: float, record_property: Callable[[str, object], None]
+) -> None:
+    measured = measure_files(list_measured(root))
+    record_property("statements", measured.statements)
+    assert measured.nodes_per_act <= nodes
+    assert measured.packed_per_thousand <= packed
+    assert measured.wide == 0
+
+
+def test_no_file_of_the_house_is_dense() -> None:
+    dense = {}
+    for path in list_measured("digest"):
+        measured = measure_files([path])
+        if measured.acts > _JUDGED_FROM and measured.nodes_per_act > DENSEST:
+            dense[path.name] = measured.nodes_per_act
+    assert dense == {}
+
+
+def list_measured(root: str) -> list[Path]:
+    """Return the files of a room that are measured: migrations stay as they were written."""
+    paths = [ROOT / name for name in list_sources(root)]
+    return [path for path in paths if "versions" not in path.parts]
+
+
 def test_the_unit_tests_lie_as_the_rooms_do() -> None:
     rooms = {name.split("/")[1] for name in tracked() if name.startswith("digest/")}
     tested = {
@@ -119,3 +161,14 @@ def test_the_command_and_the_module_are_one() -> None:
         check=True,
     )
     assert done.stdout.startswith("digest ")
+
+
+def test_kinds_of_destination_are_named_in_their_table_and_where_messages_go() -> None:
+    """All other rooms ask the table what is true of a kind."""
+    own = ("digest/model/destinations.py", "digest/config/addresses.py")
+    mentions = 0
+    for name in list_sources("digest"):
+        if name not in own and not name.startswith("digest/deliver/transports/"):
+            source = (ROOT / name).read_text(encoding="utf-8")
+            mentions += len(re.findall(r"\bDestinationKind\.[A-Z]", source))
+    assert mentions <= 15

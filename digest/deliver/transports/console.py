@@ -20,7 +20,7 @@ class ConsoleTransport:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
+    def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - it has one address
         """Return "": a console has no address."""
         return ""
 

@@ -85,7 +85,7 @@ class FolderTransport:
         self,
         message: Message,
         destination: Destination,
-        begun_at: datetime,  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+        begun_at: datetime,  # noqa: ARG002 - its bytes tell, whenever it came
     ) -> Receipt | None:
         """Tell whether the message's file is there."""
         path, is_there = self._locate(message, destination)
