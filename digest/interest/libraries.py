@@ -378,11 +378,7 @@ def check_library(
 
     Raise `UsageError`: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import (  # noqa: PLC0415 - as above
-        Interest,
-        find_least,
-        measure_each_without,
-    )
+    from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
 
     weights = load_weights(conn)
     texts = [(paper.title, paper.abstract) for paper in held]

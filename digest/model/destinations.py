@@ -11,6 +11,9 @@ from digest.model.errors import ConfigurationError, UsageError
 
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 
+LONGEST_POST = 2_000
+"""Characters of a message in Markdown: what the strictest of the places that show it takes."""
+
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
 """Domains that no mail from outside reaches (RFC 6761, RFC 6762): right on one's own machines."""
 

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from digest.config.settings import MailSettings
-from digest.model.destinations import Destination, Medium
+from digest.model.destinations import LONGEST_POST, Destination, Medium
 from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import (
     SITE_FEEDS,
@@ -56,9 +56,6 @@ from digest.render.text import clean_markup, clean_text
 from digest.render.webhook import write_alarm_event, write_digest_event
 
 CONSOLE_WIDTH = 80
-LONGEST_POST = 2000
-"""Characters of a message in Markdown: what the strictest of the places that show it takes."""
-
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 _JSON = "application/json"

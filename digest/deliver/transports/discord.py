@@ -12,14 +12,13 @@ import json
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPoster, classify_status
-from digest.model.destinations import Destination
+from digest.model.destinations import LONGEST_POST, Destination
 from digest.model.errors import Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.said import Said, Saying
 from digest.wire import HttpAnswer
 
 _WHO = "Discord"
-_LONGEST = 2000
 _MOST_TEXT = 200
 """Characters of an answer's body that a refusal quotes."""
 
@@ -40,7 +39,10 @@ class DiscordTransport(HookPoster[str]):
         """
         hook = self._hook_of(destination)  # with a query, if it names a thread
         url = f"{hook}{'&' if '?' in hook else '?'}wait=true"
-        content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
+        content = {
+            "content": message.body.decode()[:LONGEST_POST],
+            "allowed_mentions": {"parse": []},
+        }
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")

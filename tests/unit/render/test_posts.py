@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.model.destinations import LONGEST_POST
 from digest.model.errors import TemplateError
 from digest.model.messages import Links
-from digest.render.renderer import LONGEST_POST, write_post
+from digest.render.renderer import write_post
 from digest.render.samples import SAMPLE_LINKS, SAMPLES
 from digest.render.templates import Templates, find_shipped_templates
 from digest.render.text import markdown_escape, markdown_link
