@@ -231,11 +231,12 @@ def test_the_only_subscription_is_written_at_the_top_of_the_file(
 ) -> None:
     config = load(f"show = 5\n{SHORT}", top=TOP)
     (only,) = config.subscriptions
-    assert (only.name, only.queries, only.show, only.look_back) == ("digest", ("cat:cs.PF",), 5, 7)
-    assert (config.origins["follow"], config.origins["look_back"]) == (
-        "digest.toml",
-        "defaults.look_back",
-    )
+    assert only.name == "digest"
+    assert only.queries == ("cat:cs.PF",)
+    assert only.show == 5
+    assert only.look_back == 7
+    assert config.origins["follow"] == "digest.toml"
+    assert config.origins["look_back"] == "defaults.look_back"
     assert config.list_texts() == [("follow 'cat:cs.PF'", "cat:cs.PF")]
     assert load(f'name = "perf"\n{SHORT}', top=TOP).subscriptions[0].name == "perf"
     assert "at the top of the file" in refuse('follow = "cat:cs.PF"\n').hint, "below [arxiv]"

@@ -90,12 +90,10 @@ def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
     (thursday, *_) = assess(
         *night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset")
     )
-    assert (thursday.state, thursday.checks, thursday.failed, thursday.failure) == (
-        "incomplete",
-        0,
-        2,
-        "reset",
-    )
+    assert thursday.state == "incomplete"
+    assert thursday.checks == 0
+    assert thursday.failed == 2
+    assert thursday.failure == "reset"
 
 
 def test_before_the_first_digest_nothing_is_claimed() -> None:

@@ -54,7 +54,8 @@ def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
     text: str, marked: str, suggestion: str
 ) -> None:
     problem = find_problem(text)
-    assert (problem.marked, problem.suggestion) == (marked, suggestion)
+    assert problem.marked == marked
+    assert problem.suggestion == suggestion
     assert problem.before + problem.marked + problem.after == text
 
 

@@ -80,7 +80,8 @@ def test_the_version_behind_an_id_is_read_and_kept_apart(
     text: str, canonical: str, version: int
 ) -> None:
     identifier, read = ArxivId.parse_versioned(text)
-    assert (str(identifier), read) == (canonical, version)
+    assert str(identifier) == canonical
+    assert read == version
 
 
 @pytest.mark.parametrize(

@@ -143,11 +143,9 @@ def test_all_turns_that_were_missed_become_one_digest_under_the_last_name_which_
     None
 ):
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T13:00", taken="2026-11-16")
-    assert (turn.outcome, turn.slot, turn.state) == (
-        SlotOutcome.MAKE,
-        "2026-11-20",
-        TurnState(utc("2026-11-23T08:00"), "2026-11-20"),
-    )
+    assert turn.outcome is SlotOutcome.MAKE
+    assert turn.slot == "2026-11-20"
+    assert turn.state == TurnState(utc("2026-11-23T08:00"), "2026-11-20")
     assert [(one.due_at.day, one.failure) for one in turn.unchecked] == [
         (17, TurnFailure.DID_NOT_RUN),
         (18, TurnFailure.DID_NOT_RUN),
@@ -208,13 +206,16 @@ def test_an_open_turn_closes_with_the_next_announcement_and_the_next_digest_tell
     tuesday = failed("2026-11-17T08:00")
     facts = {"due": "2026-11-18T03:00", "taken": "2026-11-16", "unchecked": (tuesday,)}
     evening = decide(subscribe(), now="2026-11-18T00:59", **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert (evening.outcome, evening.slot) == (SlotOutcome.MAKE, "2026-11-17")
+    assert evening.outcome is SlotOutcome.MAKE
+    assert evening.slot == "2026-11-17"
     night = decide(subscribe(), now="2026-11-18T03:00", **facts)  # type: ignore[arg-type]  # the same
     kept = TurnState(utc("2026-11-18T08:00"), "2026-11-16", unchecked=(tuesday,))
     assert night == SlotDecision(SlotOutcome.STAY_OPEN, "", kept)
     morning = "2026-11-18T08:00"
     told = decide(subscribe(), due=morning, now=morning, taken="2026-11-16", unchecked=(tuesday,))
-    assert (told.slot, told.unchecked, told.state.unchecked) == ("2026-11-18", (tuesday,), ())
+    assert told.slot == "2026-11-18"
+    assert told.unchecked == (tuesday,)
+    assert told.state.unchecked == ()
     quiet = decide(
         subscribe(), due=morning, now=morning, taken="2026-11-16", unchecked=(tuesday,), run=0
     )
@@ -235,7 +236,8 @@ def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_
         utc("2026-11-17T08:00"), "2026-W46", awaits_check=True, unchecked=opened
     )
     before = decide(weekly, due="2026-11-16T15:00", now="2026-11-16T15:00", **facts)  # type: ignore[arg-type]  # the same
-    assert (before.outcome, before.slot) == (SlotOutcome.MAKE, "2026-W47")
+    assert before.outcome is SlotOutcome.MAKE
+    assert before.slot == "2026-W47"
     between = decide(weekly, due="2026-11-17T03:00", now="2026-11-17T03:00", **facts)  # type: ignore[arg-type]  # the same
     assert between.outcome is SlotOutcome.STAY_OPEN
     assert between.state.next_due_at == utc("2026-11-17T08:00")
@@ -249,40 +251,38 @@ def test_a_weekly_turn_stays_open_until_its_next_and_goes_at_its_hour_once_more_
     )
     assert failing.state == TurnState(utc("2026-11-18T08:00"), "2026-W46", unchecked=opened)
     late = decide(weekly, due="2026-11-18T08:00", now="2026-11-18T08:00", **facts)  # type: ignore[arg-type]  # the same
-    assert (late.outcome, late.slot, late.unchecked) == (
-        SlotOutcome.MAKE,
-        "2026-W47",
-        _late(opened),
-    )
+    assert late.outcome is SlotOutcome.MAKE
+    assert late.slot == "2026-W47"
+    assert late.unchecked == _late(opened)
 
 
 @pytest.mark.parametrize("when_empty", [WhenEmpty.NOTE, WhenEmpty.ALWAYS])
 def test_a_failed_check_is_noted_once_and_takes_no_turn(when_empty: WhenEmpty) -> None:
     reader = subscribe(when_empty=when_empty)
     waiting = decide(reader, now="2026-11-20T09:29", coverage=INCOMPLETE, run=0)
-    assert (waiting.outcome, waiting.state.next_due_at) == (
-        SlotOutcome.WAIT,
-        utc("2026-11-20T09:30"),
-    )
+    assert waiting.outcome is SlotOutcome.WAIT
+    assert waiting.state.next_due_at == utc("2026-11-20T09:30")
     note = decide(reader, now="2026-11-20T09:30", coverage=INCOMPLETE, run=0)
     opened = (failed("2026-11-20T08:00"),)
-    assert (note.outcome, note.slot) == (SlotOutcome.MAKE, "unchecked:2026-11-20")
+    assert note.outcome is SlotOutcome.MAKE
+    assert note.slot == "unchecked:2026-11-20"
     taken = "2026-11-19 unchecked:2026-11-20"
-    assert (note.state.taken, note.state.unchecked) == (taken, opened)
+    assert note.state.taken == taken
+    assert note.state.unchecked == opened
     noted = {"taken": taken, "unchecked": opened, "run": 0}
     again = decide(reader, now="2026-11-20T11:00", coverage=INCOMPLETE, **noted)  # type: ignore[arg-type]  # as decide takes them
-    assert (again.outcome, again.state.unchecked) == (SlotOutcome.STAY_OPEN, opened)
+    assert again.outcome is SlotOutcome.STAY_OPEN
+    assert again.state.unchecked == opened
     checked = decide(reader, now="2026-11-20T13:05", **noted)  # type: ignore[arg-type]  # the same
-    assert (checked.outcome, checked.slot, checked.state.unchecked) == (
-        SlotOutcome.MAKE,
-        "2026-11-20",
-        (),
-    )
+    assert checked.outcome is SlotOutcome.MAKE
+    assert checked.slot == "2026-11-20"
+    assert checked.state.unchecked == ()
 
 
 def test_a_single_pass_leaves_a_turn_open_at_once_if_the_check_failed() -> None:
     turn = decide(subscribe(), coverage=INCOMPLETE, run=0, patience=timedelta(0))
-    assert (turn.outcome, turn.state.awaits_check) == (SlotOutcome.STAY_OPEN, True)
+    assert turn.outcome is SlotOutcome.STAY_OPEN
+    assert turn.state.awaits_check is True
     noted = decide(
         subscribe(when_empty=WhenEmpty.NOTE), coverage=INCOMPLETE, run=0, patience=timedelta(0)
     )
@@ -307,13 +307,15 @@ def test_an_open_turn_keeps_the_quiet_hours() -> None:
     kept = TurnState(utc("2026-11-21T06:00"), "2026-11-19", unchecked=opened)
     assert resting == SlotDecision(SlotOutcome.POSTPONE, "", kept)
     saturday = decide(reader, due="2026-11-21T06:00", now="2026-11-21T06:00", unchecked=opened)
-    assert (saturday.outcome, saturday.slot) == (SlotOutcome.MAKE, "2026-11-20")
+    assert saturday.outcome is SlotOutcome.MAKE
+    assert saturday.slot == "2026-11-20"
 
 
 def test_missed_turns_with_nothing_to_send_wait_together_for_the_last_ones_announcement() -> None:
     facts = {"due": "2026-11-17T08:00", "taken": "2026-11-16", "now": "2026-11-20T08:20"}
     turn = decide(subscribe(), coverage=INCOMPLETE, run=0, **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert (turn.outcome, turn.state.next_due_at) == (SlotOutcome.WAIT, utc("2026-11-20T09:30"))
+    assert turn.outcome is SlotOutcome.WAIT
+    assert turn.state.next_due_at == utc("2026-11-20T09:30")
     assert [one.due_at.day for one in turn.state.unchecked] == [17, 18, 19, 20]
     papers = decide(subscribe(), coverage=INCOMPLETE, matched="2026-11-20T08:10", **facts)  # type: ignore[arg-type]  # the same
     assert papers.outcome is SlotOutcome.WAIT, "what has come waits for the rest, as on any day"
@@ -330,7 +332,8 @@ def test_nothing_goes_out_in_quiet_hours_whatever_waits() -> None:
         taken="2026-11-18",
         coverage=INCOMPLETE,
     )
-    assert (told.outcome, told.slot) == (SlotOutcome.MAKE, "2026-11-19")
+    assert told.outcome is SlotOutcome.MAKE
+    assert told.slot == "2026-11-19"
 
 
 def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_announcement() -> (
@@ -347,10 +350,8 @@ def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the
     resting = decide(
         reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning
     )
-    assert (resting.outcome, resting.state.next_due_at) == (
-        SlotOutcome.POSTPONE,
-        utc("2026-11-21T08:00"),
-    )
+    assert resting.outcome is SlotOutcome.POSTPONE
+    assert resting.state.next_due_at == utc("2026-11-21T08:00")
     following = "2026-11-21T08:00"
     told = decide(
         reader,
@@ -390,7 +391,8 @@ def test_papers_on_announcement_go_out_in_the_morning_even_when_more_may_come() 
     assert decide(waiting, now="2026-11-20T10:59", **facts).outcome is SlotOutcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     assert decide(waiting, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
     afternoon = decide(waiting, now="2026-11-20T20:00", run=0, **facts)  # type: ignore[arg-type]  # the same
-    assert (afternoon.outcome, afternoon.state.awaits_check) == (SlotOutcome.STAY_OPEN, True)
+    assert afternoon.outcome is SlotOutcome.STAY_OPEN
+    assert afternoon.state.awaits_check is True
 
 
 def decide_early(

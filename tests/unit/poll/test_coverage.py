@@ -41,18 +41,21 @@ EVENING = poll(-2, BEFORE)
 
 def test_one_look_that_met_the_announcement_does_not_show_that_this_was_all_of_it() -> None:
     coverage = assess_coverage([EVENING, poll(1)], NOW)
-    assert (coverage.is_complete, coverage.is_awaited) == (False, False)
+    assert coverage.is_complete is False
+    assert coverage.is_awaited is False
 
 
 def test_two_looks_half_an_hour_apart_that_end_at_the_same_paper_show_it() -> None:
     coverage = assess_coverage([EVENING, poll(1), poll(1.6)], NOW)
-    assert (coverage.is_complete, coverage.is_settled) == (True, True)
+    assert coverage.is_complete is True
+    assert coverage.is_settled is True
     assert not assess_coverage([EVENING, poll(1), poll(1.4)], NOW).is_complete
 
 
 def test_a_clean_gap_check_after_it_shows_it_too_but_not_that_no_second_part_comes() -> None:
     coverage = assess_coverage([EVENING, poll(1)], NOW, checks=[check(1.1)])
-    assert (coverage.is_complete, coverage.is_settled) == (True, False)
+    assert coverage.is_complete is True
+    assert coverage.is_settled is False
 
 
 def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_look_shows_the_end_too() -> (
@@ -94,7 +97,8 @@ def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(
 ) -> None:
     failed = poll(-0.5, met, failure="arXiv answered 500")
     early = assess_coverage([failed, poll(0.3)], NOW, checks=[check(0.4)])
-    assert (early.is_complete, early.is_awaited) == (False, True)
+    assert early.is_complete is False
+    assert early.is_awaited is True
     assert assess_coverage([failed, poll(3)], NOW, checks=[check(3.1)]).is_complete
 
 
@@ -108,7 +112,8 @@ def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awa
 def test_a_failure_after_a_complete_look_does_not_take_it_back() -> None:
     polls = [EVENING, poll(3), poll(4), poll(6, failure="reset")]
     coverage = assess_coverage(polls, NOW)
-    assert (coverage.is_complete, coverage.failure) == (True, "")
+    assert coverage.is_complete is True
+    assert coverage.failure == ""
 
 
 def test_searches_must_be_late_to_count_since_their_index_lags() -> None:

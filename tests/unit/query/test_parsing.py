@@ -334,7 +334,8 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
     text: str, kind: NoteKind, position: int, words: str
 ) -> None:
     (note,) = parse_query(text).notes
-    assert (note.kind, note.position) == (kind, position)
+    assert note.kind == kind
+    assert note.position == position
     assert words in note.message
 
 

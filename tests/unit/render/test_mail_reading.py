@@ -140,7 +140,8 @@ def test_nothing_is_fetched_and_no_link_tells_who_follows_it(read: Read, name: s
     for link in links:
         parts = urlsplit(link)
         assert parts.netloc in ("arxiv.org", "digest.example.org", "example.org")
-        assert (parts.scheme, parts.query) == ("https", "")
+        assert parts.scheme == "https"
+        assert parts.query == ""
         assert re.fullmatch(r"(?:paper-\d+)?", parts.fragment)
         assert parts.netloc != "arxiv.org" or re.fullmatch(
             r"/(?:abs|pdf|html)/[0-9.]+v[0-9]+", parts.path

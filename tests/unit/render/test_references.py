@@ -73,7 +73,8 @@ def read_ris(text: str) -> list[dict[str, Any]]:
 def test_every_field_of_bibtex_is_read_as_it_is() -> None:
     entries = read_bibtex(write_bibtex([FULL], with_abstracts=True)).entries
     ((key, entry),) = entries.items()
-    assert (entry.type, key) == ("misc", "Lindquell2025-2611.14886")
+    assert entry.type == "misc"
+    assert key == "Lindquell2025-2611.14886"
     fields = dict(entry.fields)
     assert fields == {
         "title": r"Shared {GPUs} at {$10^{-3}$} s: 50\% of {R\&D,} in {Erdős} graphs",

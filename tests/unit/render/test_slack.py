@@ -142,7 +142,8 @@ def test_a_thread_has_three_messages_at_most_and_says_as_much_of_all_papers_as_t
     found = renderer.divide(plan_digest(count, Abstracts(abstracts)), CHANNEL)
     top, *thread = (share for share in found if share is not None)
     assert [share.form for share in thread] == [form] * messages
-    assert (top.first, top.end) == (0, 10 if form is Form.TITLE else 0)
+    assert top.first == 0
+    assert top.end == (10 if form is Form.TITLE else 0)
     assert [share.first for share in thread] == [top.end, *(share.end for share in thread[:-1])]
     assert thread[-1].end == count
     assert all(share.shown == share.count for share in thread) is (count < 300)
