@@ -23,7 +23,7 @@ def shown(paper: Paper, span: Span) -> str:
 
 
 def list_places(query: Query, paper: Paper | AnalysedPaper) -> list[Span]:
-    places = []
+    places: list[Span] = []
     for reason in find_reasons(query, paper):
         places += reason.spans
     return places
