@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,7 +73,8 @@ def test_a_name_is_meant(query: str, name: str) -> None:
     ],
 )
 def test_a_name_is_met_however_its_umlaut_is_spelled(spellings: tuple[str, ...]) -> None:
-    assert all(is_meant(query, f"D. {name}") for query in spellings for name in spellings)
+    for query, name in product(spellings, spellings):
+        assert is_meant(query, f"D. {name}")
 
 
 @pytest.mark.parametrize(
