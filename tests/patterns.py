@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from re import _compiler as compiler  # type: ignore[attr-defined]  # the parts of `re` have no public names
+from re import _compiler as compiler  # type: ignore[attr-defined]  # no public name
 from re import _constants as codes  # type: ignore[attr-defined]  # the same
 from re import _parser as parser  # type: ignore[attr-defined]  # the same
 from time import thread_time
@@ -97,7 +97,7 @@ _STEP: dict[type, AnyPattern] = {
 
 @dataclass(frozen=True)
 class Made:
-    """Patterns that only a run of the code makes, and how they are used if they are compiled first."""
+    """Patterns that only a run of the code makes, and how they are used once compiled."""
 
     patterns: Iterable[AnyPattern]
     use: str = ""
@@ -219,7 +219,8 @@ def _read_patterns(module: ModuleType, call: ast.Call, made: Mapping[str, Made])
 
 
 def _evaluate(node: ast.expr, module: ModuleType) -> Any:  # noqa: ANN401 - a pattern or a flag
-    return eval(compile(ast.Expression(node), module.__name__, "eval"), vars(module))  # noqa: S307 - our own source
+    code = compile(ast.Expression(node), module.__name__, "eval")
+    return eval(code, vars(module))  # noqa: S307 - our own source
 
 
 def _list_uses(module: ModuleType) -> Iterator[tuple[AnyPattern, Iterable[str]]]:
@@ -275,7 +276,7 @@ def fill(text: tuple[str, str, str], size: int) -> str:
     return before + repeated * (size // len(repeated)) + end
 
 
-def make_run(pattern: Any, way: str) -> Callable[[str], object]:  # noqa: ANN401 - of text or of bytes
+def make_run(pattern: Any, way: str) -> Callable[[str], object]:  # noqa: ANN401 - text or bytes
     """Return what uses a pattern on a text in one way."""
     kind = type(pattern.pattern)
     encode = (lambda text: text.encode("utf-8", "replace")) if kind is bytes else str
@@ -370,8 +371,8 @@ def list_texts(pattern: AnyPattern) -> Iterator[tuple[str, str, str]]:
         yield "", piece, NO_END
 
 
-def _list_repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a tree of `re`
-    """Yield what the part of a pattern before a repetition takes, and each of what is repeated there."""
+def _list_repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - of `re`
+    """Yield what the part of a pattern before a repetition takes, and each thing repeated there."""
     for code, given in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
             _, most, inner = given

@@ -27,7 +27,7 @@ class QueryWriter:
     """
 
     def __init__(self, papers: Sequence[Paper], seed: int) -> None:
-        self._draw = random.Random(seed)  # noqa: S311 - the same queries every time, and nothing secret
+        self._draw = random.Random(seed)  # noqa: S311 - the same queries every time
         self._papers = papers
 
     def write_realistic(self) -> str:

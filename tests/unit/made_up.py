@@ -13,7 +13,10 @@ SUBMITTED = datetime(2026, 11, 18, 10, 0, tzinfo=UTC)
 FOUND = datetime(2026, 11, 20, 3, 50, tzinfo=UTC)
 
 
-def make_paper(id_: str = "2611.15012", **fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
+def make_paper(
+    id_: str = "2611.15012",
+    **fields: Any,  # noqa: ANN401 - any field of Paper
+) -> Paper:
     given = fields.pop("authors", ("Ada Example", "Bo Sample"))
     authors = [Author(one) if isinstance(one, str) else one for one in given]
     defaults: dict[str, Any] = {

@@ -33,8 +33,9 @@ HEAVY = (
 
 
 def tracked() -> list[str]:
-    done = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git from the path
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(  # noqa: S603 - git from the path
+        listing,
         cwd=ROOT,
         capture_output=True,
         text=True,

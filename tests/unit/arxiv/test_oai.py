@@ -21,7 +21,8 @@ def test_an_entry_is_read_with_every_field_and_its_whole_history() -> None:
     ) + raw_version(2, "Mon, 2 Nov 2026 11:00:00 GMT")
     extra = (
         "<comments>7 pages,\n  2 figures</comments><proxy>ccsd</proxy><report-no>SLOW-1</report-no>"
-        "<msc-class>68M20</msc-class><acm-class>None</acm-class><journal-ref>J. Slow 1</journal-ref>"
+        "<msc-class>68M20</msc-class><acm-class>None</acm-class>"
+        "<journal-ref>J. Slow 1</journal-ref>"
         "<doi>10.1/a; 10.1/b</doi><license>http://creativecommons.org/licenses/by/4.0/</license>"
     )
     metadata = raw_paper(

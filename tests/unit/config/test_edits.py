@@ -324,7 +324,7 @@ def expect(before: dict[str, Any], edit: tuple[str, str, Any]) -> dict[str, Any]
     return read
 
 
-def change_subscription(found: dict[str, Any], way: str, value: Any) -> None:  # noqa: ANN401 - of any setting
+def change_subscription(found: dict[str, Any], way: str, value: object) -> None:
     """Change what a subscription means, as an edit must that is not refused."""
     to = list_destinations(found)
     if way == "follow":

@@ -232,7 +232,10 @@ def test_a_wrong_value_is_reported_under_its_variable(refuse: Refuse) -> None:
 
 
 def test_a_value_that_the_file_does_not_name_is_remarked_on(load: Load) -> None:
-    text = 'title = "$5 and $READERS"\nfollow = "cat:cs.PF"\nto = "feed"\narxiv.contact = "a@example.org"\n'
+    text = (
+        'title = "$5 and $READERS"\nfollow = "cat:cs.PF"\n'
+        'to = "feed"\narxiv.contact = "a@example.org"\n'
+    )
     config = load(text, top="", **VALUES)
     assert config.subscriptions[0].title == "$5 and $READERS"
     assert [one.split(" is set")[0] for one in config.warnings] == [*sorted(VALUES)]

@@ -92,12 +92,17 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(
     (tmp_path / "mine").mkdir()
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
-    assert (team.cadence, team.kinds, team.when_empty, team.show, team.look_back, team.title) == (
-        weekdays, (Kind.NEW, Kind.REPLACEMENT), WhenEmpty.NOTE, 10, 7, "Perf team",
-    )  # fmt: skip
-    assert (mail.cadence, mail.show, mail.look_back, mail.title) == (
-        Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
-    )  # fmt: skip
+    assert team.cadence == weekdays
+    assert team.kinds == (Kind.NEW, Kind.REPLACEMENT)
+    assert team.when_empty == WhenEmpty.NOTE
+    assert team.show == 10
+    assert team.look_back == 7
+    assert team.title == "Perf team"
+    daily = Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin")
+    assert mail.cadence == daily
+    assert mail.show is None
+    assert mail.look_back == 0
+    assert mail.title == "GPUs"
     assert team.destinations == (Destination(DestinationKind.SLACK, "#papers"),)
     assert mail.destinations == (
         Destination(DestinationKind.MAIL, "reader@example.org"),

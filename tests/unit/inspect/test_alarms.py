@@ -149,7 +149,7 @@ def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_
     is_awaited=st.booleans(),
     source=st.sampled_from(["harvest", "query"]),
 )
-def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of_an_announcement_is_there(
+def test_what_is_owed_on_announcement_is_planned_however_little_of_one_is_there(
     *, later: timedelta, since: timedelta, ago: timedelta, is_awaited: bool, source: str
 ) -> None:
     now = NOW + later

@@ -90,7 +90,10 @@ def test_a_weekend_is_due_with_the_announcement_of_monday() -> None:
     assert len(tuesday.begun) == 2
 
 
-@given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)), st.integers(1, 40))  # noqa: DTZ001 - made UTC below
+@given(
+    st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - made UTC below
+    st.integers(1, 40),
+)
 def test_days_of_submission_follow_each_other_up_to_today(now: datetime, days: int) -> None:
     now = now.replace(tzinfo=UTC)
     span = list_submission_days(now, days)

@@ -1,4 +1,7 @@
-"""The trial of a query: what is said of one that cannot be read, of how much it brings, and of what comes near."""
+"""The trial of a query.
+
+What is said of one that cannot be read, of how much it brings, and of what comes near.
+"""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def make_paper(**parts: object) -> Paper:
         "published": MOMENT,
         "updated": MOMENT,
     }
-    return Paper(**{**values, **parts})  # type: ignore[arg-type] # values are checked one by one below
+    return Paper(**{**values, **parts})  # type: ignore[arg-type] # values are checked below
 
 
 def test_a_paper_points_at_exactly_its_version() -> None:

@@ -106,9 +106,7 @@ def name_queries(*changes: StoredChange, seen: Paper | None) -> tuple[str, ...]:
     return entry.queries
 
 
-def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_matched_when_it_last_did() -> (
-    None
-):
+def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_met_last() -> None:
     first = make_paper(title="Tail latency on shared GPUs", categories=("cs.DC",))
     second = replace(first, version=2, title="Tail latency")
     withdrawn = replace(second, version=3, is_withdrawn=True)

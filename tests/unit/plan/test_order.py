@@ -102,7 +102,12 @@ def outline(
     return [f"{group.title} {group.count}: {group.form}" for group in groups]
 
 
-def many(count: int, *clauses: str, first: int = 1, **fields: Any) -> list[DigestEntry]:  # noqa: ANN401 - as make_entry
+def many(
+    count: int,
+    *clauses: str,
+    first: int = 1,
+    **fields: Any,  # noqa: ANN401 - as make_entry
+) -> list[DigestEntry]:
     ids = write_ids(*range(first, first + count))
     return [make_entry(id_, *clauses, **fields) for id_ in ids]
 
@@ -259,7 +264,11 @@ def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> N
     assert outline(papers, Grouping.QUERY) == [*of_queries, *last]
 
 
-def revise(id_: str = "2611.00001", kind: Kind = Kind.REPLACEMENT, **changes: Any) -> DigestEntry:  # noqa: ANN401 - any field of Paper
+def revise(
+    id_: str = "2611.00001",
+    kind: Kind = Kind.REPLACEMENT,
+    **changes: Any,  # noqa: ANN401 - any field of Paper
+) -> DigestEntry:
     entry = make_entry(id_, kind=kind)
     revised = replace(entry.paper, **changes)
     return replace(entry, paper=revised, before=StoredText(entry.paper))

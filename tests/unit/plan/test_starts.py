@@ -95,7 +95,10 @@ def test_where_no_zone_can_be_named_each_turn_has_a_start_in_summer_and_in_winte
 @pytest.mark.parametrize(
     ("phrases", "lines"),
     [
-        (["weekdays at 09:00 Europe/Berlin"], ["35 8 * * 1-5 Europe/Berlin", "5 10 * * 1-5 Europe/Berlin"]),
+        (
+            ["weekdays at 09:00 Europe/Berlin"],
+            ["35 8 * * 1-5 Europe/Berlin", "5 10 * * 1-5 Europe/Berlin"],
+        ),
         (["mondays at 00:10 Asia/Tokyo"], ["14 1 * * 1 Asia/Tokyo", "44 23 * * 0 Asia/Tokyo"]),
         (["daily at 12:25 UTC"], ["59 11 * * * UTC", "29 13 * * * UTC"]),
         (["on announcement"], ["20 0 * * 1-5 America/New_York", "50 22 * * 0-4 America/New_York"]),

@@ -65,9 +65,7 @@ def test_a_clean_gap_check_after_it_shows_it_too_but_not_that_no_second_part_com
     assert coverage.is_settled is False
 
 
-def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_look_shows_the_end_too() -> (
-    None
-):
+def test_with_one_poll_a_night_a_clean_gap_check_after_a_late_one_shows_the_end_too() -> None:
     checked = assess(EVENING, poll(5), checks=[check(5.1)])
     assert checked.is_settled
     unchecked = assess(EVENING, poll(5))
@@ -120,9 +118,7 @@ def test_a_poll_that_failed_before_it_does_not_show_how_far_arxiv_had_come(
     assert later.is_complete
 
 
-def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_announcement() -> (
-    None
-):
+def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_awaits_it() -> None:
     failed = poll(-0.5, BEFORE, failure="arXiv answered 500")
     coverage = assess(failed, poll(3, BEFORE), checks=[check(3.1)])
     assert coverage.is_awaited

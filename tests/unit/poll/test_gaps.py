@@ -43,9 +43,7 @@ def test_what_lies_below_the_mark_of_the_first_digest_is_no_business_of_ours() -
     assert of_earlier_month == ["2611.00001"]
 
 
-def test_a_month_that_began_since_then_begins_with_number_one_and_only_two_months_are_looked_at() -> (
-    None
-):
+def test_a_month_that_began_since_begins_with_number_one_and_two_months_are_compared() -> None:
     stored = {202609: {3}, 202610: {2, 4}, 202611: {2}}
     missing = list_missing(stored, (202609, 1))
     assert missing == ["2610.00001", "2610.00003", "2611.00001"]

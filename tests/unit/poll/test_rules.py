@@ -27,9 +27,9 @@ from digest.poll.rules import (
     search_until,
 )
 
-MOMENTS = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2028, 1, 1)).map(  # noqa: DTZ001 - made aware at once
-    lambda moment: moment.replace(tzinfo=UTC)
-)
+FIRST = datetime(2026, 1, 1)  # noqa: DTZ001 - made aware at once
+LAST = datetime(2028, 1, 1)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST).map(lambda moment: moment.replace(tzinfo=UTC))
 
 
 def utc(text: str) -> datetime:

@@ -210,16 +210,20 @@ API = "https://export.arxiv.org/api/query?search_query="
         # the longer search page: terms are joined as written, subjects are archives
         (
             (
-                "arxiv.org/search/advanced?terms-0-operator=AND&terms-0-term=graph+neural&terms-0-field=title"
-                "&terms-1-operator=OR&terms-1-term=gnn&terms-1-field=abstract&classification-computer_science=y"
+                "arxiv.org/search/advanced?terms-0-operator=AND"
+                "&terms-0-term=graph+neural&terms-0-field=title"
+                "&terms-1-operator=OR&terms-1-term=gnn&terms-1-field=abstract"
+                "&classification-computer_science=y"
                 "&classification-physics_archives=all&date-filter_by=past_12&size=50"
             ),
             "((ti:graph AND ti:neural) OR abs:gnn) AND cat:cs",
         ),
         (
             (
-                "arxiv.org/search/advanced?terms-0-term=x1&terms-0-field=author&terms-1-operator=NOT"
-                "&terms-1-term=%22b+c%22&classification-physics=y&classification-physics_archives=hep-th"
+                "arxiv.org/search/advanced?terms-0-term=x1&terms-0-field=author"
+                "&terms-1-operator=NOT"
+                "&terms-1-term=%22b+c%22&classification-physics=y"
+                "&classification-physics_archives=hep-th"
             ),
             '(au:x1 ANDNOT all:"b c") AND cat:hep-th',
         ),
@@ -265,7 +269,10 @@ FORM = "https://arxiv.org/search/advanced?advanced=&terms-0-operator=AND&terms-0
     ("address", "reading", "lost"),
     [
         (
-            f"{FORM}&size=50&order=-announced_date_first&abstracts=show&start=50&date-filter_by=all_dates",
+            (
+                f"{FORM}&size=50&order=-announced_date_first&abstracts=show"
+                "&start=50&date-filter_by=all_dates"
+            ),
             "ti:gpu",
             "",
         ),
@@ -292,7 +299,10 @@ FORM = "https://arxiv.org/search/advanced?advanced=&terms-0-operator=AND&terms-0
         ),
         (f"{FORM}&terms-1-term=05C80&terms-1-field=msc_class", "ti:gpu", "05C80 as msc_class"),
         (
-            f"{FORM.replace('title', 'orcid')}&terms-1-operator=NOT&terms-1-term=x1&terms-2-term=x2",
+            (
+                f"{FORM.replace('title', 'orcid')}"
+                "&terms-1-operator=NOT&terms-1-term=x1&terms-2-term=x2"
+            ),
             "all:x2",
             "gpu as orcid, NOT all:x1",
         ),

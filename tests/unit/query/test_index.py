@@ -128,7 +128,9 @@ IDS = st.sampled_from(["2603.10026", "hep-th/9901001", "math/0309136"])
 DOIS = st.sampled_from(
     ["10.1103/PhysRevLett.116.061102", "10.1000/Second", "10.1016/0370-2693(93)90001-T", "10.1/a+b"]
 )
-MOMENTS = st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the zone stands beside
+FIRST = datetime(2025, 1, 1)  # noqa: DTZ001 - hypothesis adds the zone
+LAST = datetime(2027, 1, 1)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 PAPERS = st.fixed_dictionaries(
     {
         "id": IDS,
@@ -512,7 +514,7 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
 
 
 def find_places(text: str, second: int) -> dict[str, list[int]]:
-    """Return where each word of a text stands; the words of its second reading begin at `second`."""
+    """Return where each word of a text stands; those of its second reading begin at `second`."""
     places: dict[str, list[int]] = {}
     for first, reading in zip((0, second), text.split("\n"), strict=False):
         words = reading[1:-1].split("\t") if reading else []

@@ -135,5 +135,5 @@ def test_the_parts_of_a_name_stand_where_they_say(name: str) -> None:
     st.randoms(),
 )
 def test_the_order_of_whole_names_does_not_matter(names: list[str], random: object) -> None:
-    shuffled = sorted(names, key=lambda _: random.random())  # type: ignore[attr-defined]  # a random.Random
+    shuffled = sorted(names, key=lambda _: random.random())  # type: ignore[attr-defined]
     assert is_meant(" ".join(names), " ".join(shuffled))

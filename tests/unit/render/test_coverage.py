@@ -32,7 +32,8 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
     digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
     assert write_headline(digest) == "No new papers"
     assert write_introduction(digest) == (
-        "Checked 04:47 CET: nothing more matched “perf” or “gpu” since the digest of Fri 20 Nov 06:00 CET."
+        "Checked 04:47 CET: nothing more matched “perf” or “gpu” since the digest "
+        "of Fri 20 Nov 06:00 CET."
     )
     partly = make_coverage(None, last_shown_at=told_at, is_complete=False)
     assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"

@@ -1,4 +1,4 @@
-"""Nothing a stranger writes into a paper, and nothing an operator names, comes alive in any medium."""
+"""Nothing a stranger writes into a paper, nor an operator names, comes alive in any medium."""
 
 import email
 import email.policy
@@ -51,7 +51,8 @@ OURS = (
     "https://digest.example.org/",
 )
 HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 MRKDWN_LINK = re.compile(
     r"<(https://(?:arxiv\.org/(?:abs|pdf|html)/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,15 +14,18 @@ from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.unit.render.conftest import MakeDelivery, plan_digest
 
+Post = Callable[..., dict[str, Any]]
+"""Renders a digest as a post, and returns what it holds."""
+
 
 @pytest.fixture
-def post(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Any:  # noqa: ANN401 - what JSON holds
-    def write(digest: Digest, links: Links = SAMPLE_LINKS) -> Any:  # noqa: ANN401 - the same
+def post(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Post:
+    def write(digest: Digest, links: Links = SAMPLE_LINKS) -> dict[str, Any]:
         delivery = deliver("webhook:lab")
         body = renderer.render(digest, delivery, links, identity).body
         assert len(body) <= 256_000
-        event = json.loads(body)
-        return event["data"]
+        data: dict[str, Any] = json.loads(body)["data"]
+        return data
 
     return write
 
@@ -34,7 +38,7 @@ def make_papers(count: int) -> list[DigestEntry]:
     return [make_entry(number) for number in range(1, count + 1)]
 
 
-def test_a_post_holds_100_papers_and_counts_links_and_names_the_rest(post: Any) -> None:  # noqa: ANN401 - a fixture
+def test_a_post_holds_100_papers_and_counts_links_and_names_the_rest(post: Post) -> None:
     many = post(make_digest(make_papers(120)))
     assert [paper["id"] for paper in many["papers"]] == ids(1, 100)
     assert many["rest"] == {"count": 20, "url": SAMPLE_LINKS.web_view, "ids": ids(101, 120)}
@@ -44,7 +48,7 @@ def test_a_post_holds_100_papers_and_counts_links_and_names_the_rest(post: Any) 
 
 
 def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_other_away(
-    post: Any,  # noqa: ANN401 - a fixture
+    post: Post,
 ) -> None:
     where = ("A laboratory",)
     crowd = tuple(Author(f"Member {number} of a collaboration", where) for number in range(5_000))
@@ -60,7 +64,7 @@ def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_ot
 
 
 def test_a_post_has_the_digests_headings_and_each_papers_form_reason_place_and_links(
-    post: Any,  # noqa: ANN401 - a fixture
+    post: Post,
 ) -> None:
     digest = plan_digest(30, comment="Accepted at OSDI 2026; code: https://github.com/made/up")
     data = post(digest)
