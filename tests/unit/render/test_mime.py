@@ -32,13 +32,14 @@ def _write_field(name: str, value: str) -> bytes:
 
 
 def _lines(name: str, value: str) -> list[str]:
-    return _write_field(name, value).partition(b"\r\nContent-")[0].decode("ascii").split("\r\n")
+    head, _, _ = _write_field(name, value).partition(b"\r\nContent-")
+    return head.decode("ascii").split("\r\n")
 
 
 def _read(raw: bytes) -> EmailMessage:
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
-    assert not [defect for part in message.walk() for defect in part.defects]
+    assert all(part.defects == [] for part in message.walk())
     return message
 
 
