@@ -42,7 +42,10 @@ os.environ.pop(
 sys.dont_write_bytecode = False
 
 IS_NIGHTLY = bool(os.environ.get("DIGEST_NIGHTLY"))
-"""Whether there is time for stories with thousands of papers, and for every fault: `.ci/nightly` sets it."""
+"""Whether there is time for stories with thousands of papers, and for every fault.
+
+`.ci/nightly` sets it.
+"""
 
 _FOR_THE_NIGHT = (
     "integration/*_real_papers.py",
@@ -64,7 +67,7 @@ class _Compiled(LRUCache[Any, Any]):
     An engine would compile its own, and tests open thousands.
     """
 
-    def get(self, key: Any, default: Any = None) -> Any:  # noqa: ANN401 - SQLAlchemy's, the dialect first
+    def get(self, key: Any, default: Any = None) -> Any:  # noqa: ANN401 - SQLAlchemy's
         return super().get((key[0].name, *key[1:]), default)
 
     def __setitem__(self, key: Any, value: Any) -> None:  # noqa: ANN401 - the same
@@ -96,7 +99,7 @@ def _compile_once(
     return _TEMPLATES[key]
 
 
-jinja2.Environment.compile = _compile_once  # type: ignore[method-assign, assignment]  # as its loaders call it
+jinja2.Environment.compile = _compile_once  # type: ignore[method-assign, assignment]  # same use
 
 
 _ask_over_http = RemoteClock._ask

@@ -55,19 +55,24 @@ class Density:
 
 def measure_files(paths: Iterable[Path]) -> Density:
     """Measure several files as one."""
-    return sum((measure(path.read_text(encoding="utf-8")) for path in paths), start=Density())
+    whole = Density()
+    for path in paths:
+        source = path.read_text(encoding="utf-8")
+        whole += measure(source)
+    return whole
 
 
 def measure(source: str) -> Density:
     """Measure the text of one file."""
     tree = ast.parse(source)
+    everywhere = list(ast.walk(tree))
     inside = set(_walk_functions(tree))
     counted = [node for node in inside if not isinstance(node, _UNCOUNTED)]
     return Density(
-        statements=sum(_is_statement(node) for node in ast.walk(tree)),
+        statements=sum(_is_statement(node) for node in everywhere),
         acts=sum(isinstance(node, ast.stmt) for node in counted),
         nodes=len(counted),
-        packed=sum(is_packed(node) for node in ast.walk(tree)),
+        packed=sum(is_packed(node) for node in everywhere),
         wide=sum(_is_wide(line) for line in source.splitlines()),
     )
 
@@ -81,15 +86,15 @@ def _walk_functions(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    return body[1:] if body and _is_text(body[0]) else body
+    has_docstring = bool(body) and _is_text(body[0])
+    return body[1:] if has_docstring else body
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
+    if not isinstance(statement, ast.Expr):
+        return False
+    value = statement.value
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _is_statement(node: ast.AST) -> bool:
@@ -99,7 +104,8 @@ def _is_statement(node: ast.AST) -> bool:
     """
     if not isinstance(node, ast.stmt):
         return False
-    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    is_bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return not is_bare
 
 
 def is_packed(node: ast.AST) -> bool:
@@ -133,7 +139,8 @@ def _is_number(node: ast.AST) -> bool:
 
 
 def _holds(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
-    return any(isinstance(part, kinds) for part in ast.walk(node) if part is not node)
+    parts = [part for part in ast.walk(node) if part is not node]
+    return any(isinstance(part, kinds) for part in parts)
 
 
 def _is_wide(line: str) -> bool:

@@ -99,20 +99,26 @@ TY - JOUR
 UR - https://arxiv.org/abs/{ID}
 ER -
 """
-ZOTERO_CSV = f""""Key","Item Type","Publication Year","Author","Title","DOI","Url","Abstract Note","Extra","Notes"
+ZOTERO_CSV = f""""Key","Item Type","Publication Year","Author","Title","DOI","Url",\
+"Abstract Note","Extra","Notes"
 "A1","preprint","2021","Berg, Anna","{QUEUES}","10.48550/arXiv.{ID}","http://arxiv.org/abs/{ID}","Latency
 grows, and ""queues"" are why.","arXiv:{ID} [cs]","<p>A reply to arXiv:1901.11111</p>"
 "A2","journalArticle","2019","Stein, B","{STARS}","{DOI}","","","",""
 "A3","attachment","","","Full Text PDF","","https://arxiv.org/pdf/1901.11111","","",""
 """
-SCOPUS = f""""Authors","Author full names","Title","Year","Source title","Art. No.","DOI","Link","Abstract"
+SCOPUS = f""""Authors","Author full names","Title","Year","Source title","Art. No.","DOI",\
+"Link","Abstract"
 "Berg A.","Berg, Anna (1)","{QUEUES}","2021","Queues","12","{DOI}","https://www.scopus.com/x","Latency grows."
 """
 SCHOLAR = f"""Authors,Title,Publication,Volume,Number,Pages,Year,Publisher
 "Berg, Anna; ","{QUEUES}",arXiv preprint arXiv:{ID},,,,2021,
 "Stein, B; ",{STARS},Journal,12,3,4-5,2019,Press
 """
-ADS_CSV = f"bibcode,author,title,doi\n2021arXiv210100001B,Berg,{QUEUES},\n2019MNRAS.1S,Stein,{STARS},{DOI}\n"
+ADS_CSV = (
+    "bibcode,author,title,doi\n"
+    f"2021arXiv210100001B,Berg,{QUEUES},\n"
+    f"2019MNRAS.1S,Stein,{STARS},{DOI}\n"
+)
 TABS = f"PT\tAU\tTI\tAB\tDI\nJ\tBerg, A\t{QUEUES}\tLatency grows.\t{DOI}\n"
 EXCEL = f"sep=;\nTitel;Title;DOI\n1;{QUEUES};https://doi.org/{DOI}\n"
 
@@ -285,7 +291,10 @@ READ: Final[dict[str, tuple[str, Expected]]] = {
         BOTH[:1],
     ),
     "a subtitle": (
-        f"@article{{a, title = {{Queues in the tail}}, subtitle = {{how latency grows}}, doi = {{{DOI}}}}}",
+        (
+            f"@article{{a, title = {{Queues in the tail}}, "
+            f"subtitle = {{how latency grows}}, doi = {{{DOI}}}}}"
+        ),
         [(QUEUES, "", DOI, "")],
     ),
     "Markdown": (

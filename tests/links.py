@@ -1,4 +1,7 @@
-"""A line between a program and its database that can be cut, and that can swallow what is sent over it."""
+"""A line between a program and its database.
+
+It can be cut, and it can swallow what is sent over it.
+"""
 
 from __future__ import annotations
 

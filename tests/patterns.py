@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
-from re import _compiler as compiler  # type: ignore[attr-defined]  # the parts of `re` have no public names
+from re import _compiler as compiler  # type: ignore[attr-defined]  # no public name
 from re import _constants as codes  # type: ignore[attr-defined]  # the same
 from re import _parser as parser  # type: ignore[attr-defined]  # the same
 from time import thread_time
@@ -96,7 +97,7 @@ _STEP: dict[type, AnyPattern] = {
 
 @dataclass(frozen=True)
 class Made:
-    """Patterns that only a run of the code makes, and how they are used if they are compiled first."""
+    """Patterns that only a run of the code makes, and how they are used once compiled."""
 
     patterns: Iterable[AnyPattern]
     use: str = ""
@@ -184,6 +185,21 @@ def _list_calls(module: ModuleType) -> Iterator[tuple[ast.Call, str]]:
                 yield node, name
 
 
+def _list_called_at_a_place(nodes: Iterable[ast.AST]) -> set[int]:
+    """Return the ids of the functions that are called with more than a text."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return {id(call.func) for call in calls if len(call.args) > 1}
+
+
+def _list_compared(nodes: Iterable[ast.AST]) -> set[int]:
+    """Return the ids of what is only compared with something."""
+    compared = set()
+    for node in nodes:
+        if isinstance(node, ast.Compare):
+            compared |= {id(side) for side in (node.left, *node.comparators)}
+    return compared
+
+
 def _read_patterns(module: ModuleType, call: ast.Call, made: Mapping[str, Made]) -> Made:
     """Return the pattern of a call, or those that are `made` if nothing but a run knows it."""
     by_name = {word.arg: word.value for word in call.keywords}
@@ -191,51 +207,43 @@ def _read_patterns(module: ModuleType, call: ast.Call, made: Mapping[str, Made])
     source = f"{module.__name__}: {ast.unparse(written)}"
     if source in made:
         return made[source]
-    flags = [
-        one
-        for one in (*call.args, *by_name.values())
-        if re.search(r"\bre\.[A-Z]", ast.unparse(one))
-    ]
+    arguments = (*call.args, *by_name.values())
+    flags = [one for one in arguments if re.search(r"\bre\.[A-Z]", ast.unparse(one))]
     try:
-        return Made([re.compile(*(_evaluate(one, module) for one in (written, *flags)))])
+        values = [_evaluate(one, module) for one in (written, *flags)]
     except NameError as error:
         raise LookupError(
             f"line {call.lineno}: {source!r} is not among the patterns that are made"
         ) from error
+    return Made([re.compile(*values)])
 
 
 def _evaluate(node: ast.expr, module: ModuleType) -> Any:  # noqa: ANN401 - a pattern or a flag
-    return eval(compile(ast.Expression(node), module.__name__, "eval"), vars(module))  # noqa: S307 - our own source
+    code = compile(ast.Expression(node), module.__name__, "eval")
+    return eval(code, vars(module))  # noqa: S307 - our own source
 
 
 def _list_uses(module: ModuleType) -> Iterator[tuple[AnyPattern, Iterable[str]]]:
-    """Yield each pattern that a module names, and how it is called there; `WAYS` if it is handed on."""
+    """Yield each pattern that a module names, and how it is called there.
+
+    It is `WAYS` if it is handed on.
+    """
     nodes = _parse(module)
-    at_a_place = {
-        id(node.func) for node in nodes if isinstance(node, ast.Call) and len(node.args) > 1
-    }
-    settled = {
-        id(one)
-        for node in nodes
-        if isinstance(node, ast.Compare)
-        for one in (node.left, *node.comparators)
-    }
+    at_a_place = _list_called_at_a_place(nodes)
+    settled = _list_compared(nodes)
     for node in nodes:  # what is around a name comes before it
-        if isinstance(node, ast.Attribute) and isinstance(
-            held := _look_up(node.value, module), re.Pattern
-        ):
-            settled.add(id(node.value))
-            if node.attr in ("match", "fullmatch") and id(node) in at_a_place:
-                yield held, ["scan"]
-            elif node.attr in ("search", "match", "fullmatch", *SCANS):
-                yield held, [node.attr]
-        is_read = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
-        if (
-            is_read
-            and id(node) not in settled
-            and isinstance(held := _look_up(node, module), re.Pattern)
-        ):
-            yield held, WAYS
+        if isinstance(node, ast.Attribute):
+            held = _look_up(node.value, module)
+            if isinstance(held, re.Pattern):
+                settled.add(id(node.value))
+                if node.attr in ("match", "fullmatch") and id(node) in at_a_place:
+                    yield held, ["scan"]
+                elif node.attr in ("search", "match", "fullmatch", *SCANS):
+                    yield held, [node.attr]
+        if _is_read(node) and id(node) not in settled:
+            held = _look_up(node, module)
+            if isinstance(held, re.Pattern):
+                yield held, WAYS
 
 
 def _look_up(node: ast.AST, module: ModuleType) -> object:
@@ -268,7 +276,7 @@ def fill(text: tuple[str, str, str], size: int) -> str:
     return before + repeated * (size // len(repeated)) + end
 
 
-def make_run(pattern: Any, way: str) -> Callable[[str], object]:  # noqa: ANN401 - of text or of bytes
+def make_run(pattern: Any, way: str) -> Callable[[str], object]:  # noqa: ANN401 - text or bytes
     """Return what uses a pattern on a text in one way."""
     kind = type(pattern.pattern)
     encode = (lambda text: text.encode("utf-8", "replace")) if kind is bytes else str
@@ -290,6 +298,10 @@ def _scan(pattern: Any, text: Any, step: Any) -> None:  # noqa: ANN401 - the sam
         place = max(met.end(), place + 1)
 
 
+def _is_read(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+
+
 def measure_growth(text: tuple[str, str, str], run: Callable[[str], object]) -> float:
     """Return how many times longer a text twice as long takes; 0 if it is quick."""
     if time_run(run, fill(text, LARGE)) < QUICK:
@@ -299,10 +311,8 @@ def measure_growth(text: tuple[str, str, str], run: Callable[[str], object]) -> 
         size //= 2
     growth = GROWTH + 1
     for _ in range(TRIES):
-        short, long = (
-            min(time_run(run, fill(text, letters)) for _ in range(TRIES))
-            for letters in (size // 2, size)
-        )
+        short = _time_best(run, fill(text, size // 2))
+        long = _time_best(run, fill(text, size))
         growth = min(growth, long / short)
         if growth <= GROWTH:
             break
@@ -344,11 +354,14 @@ def _ending_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+def _time_best(run: Callable[[str], object], text: str) -> float:
+    return min(time_run(run, text) for _ in range(TRIES))
+
+
 def list_texts(pattern: AnyPattern) -> Iterator[tuple[str, str, str]]:
     """Yield what comes before, what is repeated, and what comes after."""
-    for before, repeated in dict.fromkeys(
-        _list_repeated(parser.parse(pattern.pattern, pattern.flags), "")
-    ):
+    tree = parser.parse(pattern.pattern, pattern.flags)
+    for before, repeated in dict.fromkeys(_list_repeated(tree, "")):
         for end in (NO_END, ""):
             yield before, repeated, end
             if before:
@@ -358,8 +371,8 @@ def list_texts(pattern: AnyPattern) -> Iterator[tuple[str, str, str]]:
         yield "", piece, NO_END
 
 
-def _list_repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a tree of `re`
-    """Yield what the part of a pattern before a repetition takes, and each of what is repeated there."""
+def _list_repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - of `re`
+    """Yield what the part of a pattern before a repetition takes, and each thing repeated there."""
     for code, given in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
             _, most, inner = given
@@ -386,9 +399,8 @@ def _list_samples(tree: Any) -> list[str]:  # noqa: ANN401 - a tree of `re`
     """Return some texts that a part of a pattern takes."""
     samples = [""]
     for code, given in tree:
-        samples = [
-            begun + choice for begun in samples[:3] for choice in _list_choices(code, given)[:6]
-        ]
+        choices = _list_choices(code, given)[:6]
+        samples = [begun + choice for begun, choice in product(samples[:3], choices)]
     return samples
 
 
@@ -401,16 +413,24 @@ def _list_choices(code: Any, given: Any) -> list[str]:  # noqa: ANN401 - a node 
         least, most, inner = given
         few = [one * max(least, 1) for one in _list_samples(inner)] if most else []
         return few if least else ["", *few]
+    choices = []
     if code is codes.BRANCH:
-        return [one for branch in given[1] for one in _list_samples(branch)[:2]]
+        _, branches = given
+        for branch in branches:
+            choices += _list_samples(branch)[:2]
+        return choices
     if code in (codes.SUBPATTERN, codes.ATOMIC_GROUP):
-        return [one for inner in _list_inner(code, given) for one in _list_samples(inner)]
+        for inner in _list_inner(code, given):
+            choices += _list_samples(inner)
+        return choices
     return [""]
 
 
 def _list_letters(code: Any, given: Any) -> list[str]:  # noqa: ANN401 - a node of `re`
     """Return letters that a class takes: of `SAMPLED`, then those it names."""
     one = compiler.compile(parser.SubPattern(parser.State(), [(code, given)]))
-    named = [inner for kind, inner in given if kind is codes.LITERAL] if code is codes.IN else []
-    begun = [inner[0] for kind, inner in given if kind is codes.RANGE] if code is codes.IN else []
-    return [*filter(one.fullmatch, SAMPLED), *map(chr, [*named, *begun])][:8] or ["a"]
+    letters = [letter for letter in SAMPLED if one.fullmatch(letter)]
+    if code is codes.IN:
+        letters += [chr(inner) for kind, inner in given if kind is codes.LITERAL]
+        letters += [chr(inner[0]) for kind, inner in given if kind is codes.RANGE]
+    return letters[:8] or ["a"]

@@ -70,11 +70,11 @@ def create_database(admin: Engine, name: str) -> str:
 
 def run_tool(program: str, *arguments: str) -> None:
     """Run one of PostgreSQL's own tools."""
-    subprocess.run([str(_BIN / program), *arguments], check=True)  # noqa: S603 - a program of the wheel's
+    subprocess.run([str(_BIN / program), *arguments], check=True)  # noqa: S603 - the wheel's
 
 
 class PostgresServer:
-    """A PostgreSQL on 127.0.0.1, in an empty folder, that keeps what it answered through a crash."""
+    """A PostgreSQL on 127.0.0.1, in an empty folder, that keeps its answers through a crash."""
 
     def __init__(self, folder: Path, port: int = 0, **settings: str) -> None:
         self.folder = folder
@@ -132,7 +132,7 @@ class PostgresServer:
     def _call(self, program: str, *arguments: str) -> None:
         # Its output goes to a file: a pipe would be held open by the server it leaves behind.
         with (self.folder / "calls").open("ab") as said:
-            done = subprocess.run(  # noqa: S603 - a program of the wheel's
+            done = subprocess.run(  # noqa: S603 - the wheel's
                 [str(_BIN / program), *arguments],
                 stdout=said,
                 stderr=said,

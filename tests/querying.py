@@ -27,7 +27,7 @@ class QueryWriter:
     """
 
     def __init__(self, papers: Sequence[Paper], seed: int) -> None:
-        self._draw = random.Random(seed)  # noqa: S311 - the same queries every time, and nothing secret
+        self._draw = random.Random(seed)  # noqa: S311 - the same queries every time
         self._papers = papers
 
     def write_realistic(self) -> str:
@@ -39,112 +39,135 @@ class QueryWriter:
     def write_any(self, depth: int = 0) -> str:
         """Return a query of any conditions, up to a few levels of AND, OR and NOT above them."""
         luck = self._draw.random()
-        if depth > _MOST_NESTED or luck < (0.3 if depth == 0 else 0.5):
+        is_top = depth == 0
+        most_of_conditions = 0.3 if is_top else 0.5
+        if depth > _MOST_NESTED or luck < most_of_conditions:
             return self._write_condition()
-        if luck < (0.4 if depth == 0 else 0.6):
-            return f"NOT ({self.write_any(depth + 1)})"
+        if luck < most_of_conditions + 0.1:
+            negated = self.write_any(depth + 1)
+            return f"NOT ({negated})"
         operator = self._draw.choice((" AND ", " OR ", " ANDNOT ", " "))
-        operands = [self.write_any(depth + 1) for _ in range(self._draw.choice((2, 2, 3, 4)))]
+        count = self._draw.choice((2, 2, 3, 4))
+        operands = [self.write_any(depth + 1) for _ in range(count)]
         return f"({operator.join(operands)})"
 
     def write_categories(self) -> str:
         """Return one to three categories, any of which will do."""
-        names = [self._pick_category() for _ in range(self._draw.choice((1, 1, 1, 2, 2, 3)))]
+        count = self._draw.choice((1, 1, 1, 2, 2, 3))
+        names = [self._pick_category() for _ in range(count)]
         return self._join(" OR ", [f"cat:{name}" for name in names])
 
     def write_keywords(self) -> str:
         """Return one to three words or phrases."""
         operator = self._draw.choice((" AND ", " AND ", " OR "))
-        keywords = [self._write_keyword() for _ in range(self._draw.choice((1, 1, 2, 2, 3)))]
+        count = self._draw.choice((1, 1, 2, 2, 3))
+        keywords = [self._write_keyword() for _ in range(count)]
         return self._join(operator, keywords)
 
     def write_keywords_within_categories(self) -> str:
         """Return words or phrases looked for in some categories only."""
-        return f"{self.write_categories()} AND {self.write_keywords()}"
+        categories = self.write_categories()
+        keywords = self.write_keywords()
+        return f"{categories} AND {keywords}"
 
     def write_authors(self) -> str:
         """Return up to forty authors, any of whom will do."""
         longest = self._draw.choice((1, 3, 10, 40))
-        return " OR ".join(self.write_author() for _ in range(self._draw.randint(1, longest)))
+        count = self._draw.randint(1, longest)
+        authors = [self.write_author() for _ in range(count)]
+        return " OR ".join(authors)
 
     def write_nested(self) -> str:
         """Return groups of keywords, joined or excluded, within categories or not."""
-        groups = [
-            f"({self.write_keywords()} OR {self._write_keyword()})"
-            for _ in range(self._draw.randint(1, 3))
-        ]
-        if self._draw.random() < 0.5:
-            groups.append(f"({self.write_categories()})")
-        excluded = f" ANDNOT ({self.write_keywords()})" if self._draw.random() < 0.6 else ""
-        return " AND ".join(groups) + excluded
+        groups = []
+        for _ in range(self._draw.randint(1, 3)):
+            keywords = self.write_keywords()
+            keyword = self._write_keyword()
+            groups.append(f"({keywords} OR {keyword})")
+        if self._is_lucky(0.5):
+            categories = self.write_categories()
+            groups.append(f"({categories})")
+        written = " AND ".join(groups)
+        if self._is_lucky(0.6):
+            excluded = self.write_keywords()
+            written += f" ANDNOT ({excluded})"
+        return written
 
     def write_beginning(self) -> str:
         """Return the beginning of a word, within categories or not."""
         prefix = self._draw.choice(("ti:", "abs:", ""))
         word = self._pick_word()
-        beginning = f"{prefix}{word[: self._draw.randint(4, 8)].rstrip('-')}*"
-        return (
-            f"{self.write_categories()} AND {beginning}" if self._draw.random() < 0.5 else beginning
-        )
+        length = self._draw.randint(4, 8)
+        beginning = f"{prefix}{_begin(word, length)}"
+        if self._is_lucky(0.5):
+            categories = self.write_categories()
+            return f"{categories} AND {beginning}"
+        return beginning
 
     def write_author(self) -> str:
         """Return one author in one of the ways people write them."""
-        parts = _UNQUOTABLE.sub(" ", self._pick_name()).split() or ["Nobody"]
+        parts = _cut(self._pick_name(), "Nobody")
+        name = " ".join(parts)
         first = parts[0]
         last = parts[-1]
-        forms = (f"au:{last}_{first[0]}", f'au:"{" ".join(parts)}"', f'au:"{last}"')
-        return self._draw.choice(forms)
+        return self._draw.choice((f"au:{last}_{first[0]}", f'au:"{name}"', f'au:"{last}"'))
+
+    def _is_lucky(self, share: float) -> bool:
+        return self._draw.random() < share
 
     def _join(self, operator: str, parts: list[str]) -> str:
-        return parts[0] if len(parts) == 1 else f"({operator.join(parts)})"
+        if len(parts) == 1:
+            return parts[0]
+        return f"({operator.join(parts)})"
 
     def _write_keyword(self) -> str:
         prefix = self._draw.choice(("ti:", "abs:", "abs:", "", "all:"))
-        return (
-            f'{prefix}"{self._pick_phrase()}"'
-            if self._draw.random() < 0.4
-            else f"{prefix}{self._pick_word()}"
-        )
+        if self._is_lucky(0.4):
+            phrase = self._pick_phrase()
+            return f'{prefix}"{phrase}"'
+        word = self._pick_word()
+        return f"{prefix}{word}"
 
     def _pick_paper(self) -> Paper:
         return self._draw.choice(self._papers)
 
     def _pick_name(self) -> str:
-        authors = self._pick_paper().authors
-        return self._draw.choice(authors).name if authors else "Nobody"
+        paper = self._pick_paper()
+        if not paper.authors:
+            return "Nobody"
+        author = self._draw.choice(paper.authors)
+        return author.name
 
     def _pick_category(self) -> str:
-        return self._draw.choice(self._pick_paper().categories or ("cs.PF",))
+        paper = self._pick_paper()
+        return self._draw.choice(paper.categories or ("cs.PF",))
 
     def _pick_word(self) -> str:
         """Return a word worth looking for: of a title, not of the commonest ones."""
         for _ in range(20):
-            words: list[str] = [
-                word
-                for word in _WORD.findall(self._pick_paper().title)
-                if not is_stop_word(word.lower())
-            ]
+            title = self._pick_paper().title
+            words: list[str] = [word for word in _WORD.findall(title) if not _is_stop_word(word)]
             if words:
                 return self._draw.choice(words)
         return "nothing"
 
     def _pick_phrase(self) -> str:
-        """Return two or three neighbouring words, of which neither the first nor the last is a stop word."""
+        """Return two or three words in a row, which begin and end with no stop word."""
         for _ in range(20):
             paper = self._pick_paper()
-            words = _WORD.findall(self._draw.choice((paper.title, paper.abstract)))
+            text = self._draw.choice((paper.title, paper.abstract))
+            words = _WORD.findall(text)
             start = self._draw.randrange(max(1, len(words) - 2))
-            phrase = words[start : start + self._draw.choice((2, 2, 3))]
-            if (
-                len(phrase) > 1
-                and not is_stop_word(phrase[0].lower())
-                and not is_stop_word(phrase[-1].lower())
-            ):
-                return " ".join(phrase)
+            length = self._draw.choice((2, 2, 3))
+            phrase = words[start : start + length]
+            if len(phrase) < 2 or _is_stop_word(phrase[0]) or _is_stop_word(phrase[-1]):
+                continue
+            return " ".join(phrase)
         return self._pick_word()
 
     def _write_condition(self) -> str:
-        return self._draw.choice(_ANY)(self)
+        write = self._draw.choice(_ANY)
+        return write(self)
 
     def _write_raw_words(self) -> str:
         """Return neighbouring words of a text as they stand there.
@@ -152,20 +175,21 @@ class QueryWriter:
         TeX, signs, stop words and all.
         """
         paper = self._pick_paper()
-        prefix, text = self._draw.choice(
-            (
-                ("ti", paper.title),
-                ("abs", paper.abstract),
-                ("co", paper.comment),
-                ("jr", paper.journal_ref),
-                ("rn", paper.report_no),
-                ("all", paper.abstract),
-                ("all", paper.comment),
-            )
+        texts = (
+            ("ti", paper.title),
+            ("abs", paper.abstract),
+            ("co", paper.comment),
+            ("jr", paper.journal_ref),
+            ("rn", paper.report_no),
+            ("all", paper.abstract),
+            ("all", paper.comment),
         )
-        words = _UNQUOTABLE.sub(" ", text).split() or ["nothing"]
+        prefix, text = self._draw.choice(texts)
+        words = _cut(text, "nothing")
         start = self._draw.randrange(len(words))
-        return f'{prefix}:"{" ".join(words[start : start + self._draw.randint(1, 5)])}"'
+        length = self._draw.randint(1, 5)
+        phrase = " ".join(words[start : start + length])
+        return f'{prefix}:"{phrase}"'
 
     def _write_raw_beginning(self) -> str:
         paper = self._pick_paper()
@@ -176,20 +200,24 @@ class QueryWriter:
             ("all", paper.abstract),
         )
         prefix, text = self._draw.choice(texts)
-        word = self._draw.choice(re.findall(r"[^\W_]+(?:-[^\W_]+)?", text) or ["x"])
-        return f"{prefix}:{word[: self._draw.randint(1, 9)].rstrip('-')}*"
+        words = re.findall(r"[^\W_]+(?:-[^\W_]+)?", text)
+        word = self._draw.choice(words or ["x"])
+        length = self._draw.randint(1, 9)
+        return f"{prefix}:{_begin(word, length)}"
 
     def _write_name(self) -> str:
         name = _UNQUOTABLE.sub(" ", self._pick_name())
-        parts = name.split() or ["Nobody"]
+        parts = _cut(name, "Nobody")
         first = parts[0]
         last = parts[-1]
+        initials = " ".join(part[0] for part in parts[:-1])
+        last_two = " ".join(parts[-2:])
         forms = (
             f'au:"{name}"',
             f'au:"{last}, {first}"',
             f'au:"{last}, {first[0]}"',
-            f'au:"{last}, {" ".join(part[0] for part in parts[:-1])}"',
-            f'au:"{" ".join(parts[-2:])}, {first[:2]}*"',
+            f'au:"{last}, {initials}"',
+            f'au:"{last_two}, {first[:2]}*"',
             f'au:"{last[:3]}* {first[:2]}*"',
             f'au:"{last} {first[0]}*"',
             f"au:{last[:4]}*",
@@ -204,24 +232,42 @@ class QueryWriter:
         name = self._pick_category()
         archive = name.partition(".")[0]
         length = self._draw.randint(1, len(name))
-        return self._draw.choice(
-            (f"cat:{name}", f"cat:{archive}", f"cat:{name[:length]}*", f"all:{name}")
-        )
+        forms = (f"cat:{name}", f"cat:{archive}", f"cat:{name[:length]}*", f"all:{name}")
+        return self._draw.choice(forms)
 
     def _write_identifier(self) -> str:
         paper = self._pick_paper()
-        ids = [f"id:{paper.id}", f"id:{paper.id}v{self._draw.randint(1, 3)}", f"all:{paper.id}"]
-        return self._draw.choice(
-            ids + [form for doi in paper.dois for form in (f'doi:"{doi}"', f'all:"{doi}"')]
-        )
+        version = self._draw.randint(1, 3)
+        forms = [f"id:{paper.id}", f"id:{paper.id}v{version}", f"all:{paper.id}"]
+        for doi in paper.dois:
+            forms += [f'doi:"{doi}"', f'all:"{doi}"']
+        return self._draw.choice(forms)
 
     def _write_range(self) -> str:
         moments = sorted(self._pick_paper().published for _ in range(2))
-        spelled = [f"{moment:%Y%m%d%H%M}"[: self._draw.choice((4, 6, 8, 12))] for moment in moments]
-        first, last = self._draw.choice(
-            ((spelled[0], spelled[1]), (spelled[0], "*"), ("*", spelled[1]))
-        )
+        spelled = []
+        for moment in moments:
+            length = self._draw.choice((4, 6, 8, 12))
+            spelled.append(f"{moment:%Y%m%d%H%M}"[:length])
+        start, end = spelled
+        first, last = self._draw.choice(((start, end), (start, "*"), ("*", end)))
         return f"submittedDate:[{first} TO {last}]"
+
+
+def _begin(word: str, length: int) -> str:
+    """Write the condition that a word begins with the first letters of this one."""
+    letters = word[:length].rstrip("-")
+    return f"{letters}*"
+
+
+def _cut(text: str, if_none: str) -> list[str]:
+    """Return the words of a text as they may stand within quotes."""
+    words = _UNQUOTABLE.sub(" ", text).split()
+    return words or [if_none]
+
+
+def _is_stop_word(word: str) -> bool:
+    return is_stop_word(word.lower())
 
 
 _REALISTIC: tuple[tuple[Callable[[QueryWriter], str], float], ...] = (

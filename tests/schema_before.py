@@ -1,7 +1,10 @@
-"""The database as the release before left it, kept as SQL: `python -m tests.schema_before` writes it anew.
+"""The database as the release before left it, kept as SQL.
 
-Do that right before the schema becomes another one, and set `REVISION`. It stands for all installations there are.
-The last pass of its process was killed, so there is a delivery in each state.
+`python -m tests.schema_before` writes it anew.
+
+Do that right before the schema becomes another one, and set `REVISION`. It stands for all
+installations there are. The last pass of its process was killed, so there is a delivery in each
+state.
 """
 
 from __future__ import annotations

@@ -28,15 +28,18 @@ _LOOK_BACK: Final = timedelta(days=60)
 
 
 def gather(papers: Iterable[Paper], last: datetime) -> list[Paper]:
-    """Return papers as if submitted until a moment, so many weeks earlier that each keeps its weekday."""
-    late = (
-        (paper, max(-((last - paper.published) // _FOUR_WEEKS), 0) * _FOUR_WEEKS)
-        for paper in papers
-    )
-    return [
-        replace(paper, published=paper.published - by, updated=paper.updated - by)
-        for paper, by in late
-    ]
+    """Return papers as if submitted until a moment.
+
+    They are so many weeks earlier that each keeps its weekday.
+    """
+    earlier = []
+    for paper in papers:
+        too_late_by = paper.published - last
+        by = max(-(-too_late_by // _FOUR_WEEKS), 0) * _FOUR_WEEKS
+        published = paper.published - by
+        updated = paper.updated - by
+        earlier.append(replace(paper, published=published, updated=updated))
+    return earlier
 
 
 def store_month(
@@ -62,16 +65,24 @@ def store_month(
             known = papers.load_known(conn, [paper.id for paper in chunk])
             found = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
             stored += changes.save(conn, found, content_hash, run_id=run_id, at=now)
-        days = {
-            one.paper_key: min(earliest_announcement(one.paper.published), latest_announcement(now))
-            for one in stored
-        }
         if kind is Kind.NEW:
-            papers.assign_announcements(
-                conn, {key: max(day, first or day) for key, day in days.items()}
-            )
+            papers.assign_announcements(conn, _choose_days(stored, now, first))
         figures = {"pages": 1, "papers": len(given), "new": len(given), "changed": 0}
         runs.finish(conn, run_id, outcome="complete", at=now, **figures)
         runs.move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
-        matched = papers.load_mark(conn, STORED)
-        conn.execute(update(marks).where(marks.c.name == MATCHED).values(value=matched))
+        newest = papers.load_mark(conn, STORED)
+        mark_as_matched = update(marks).where(marks.c.name == MATCHED).values(value=newest)
+        conn.execute(mark_as_matched)
+
+
+def _choose_days(
+    stored: Iterable[StoredChange], now: datetime, first: date | None
+) -> dict[int, date]:
+    """Return the announcement of each new paper, none before `first` and none that is to come."""
+    latest = latest_announcement(now)
+    days = {}
+    for change in stored:
+        earliest = earliest_announcement(change.paper.published)
+        day = min(earliest, latest)
+        days[change.paper_key] = max(day, first or day)
+    return days

@@ -43,7 +43,8 @@ def hold_dialogue(
         # does.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
-        os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
+        command = [sys.executable, "-m", "digest", *arguments]
+        os.execve(sys.executable, command, environment)  # noqa: S606 - our own
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     raw = ""
     seen = 0

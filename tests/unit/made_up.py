@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,18 +13,23 @@ SUBMITTED = datetime(2026, 11, 18, 10, 0, tzinfo=UTC)
 FOUND = datetime(2026, 11, 20, 3, 50, tzinfo=UTC)
 
 
-def make_paper(id_: str = "2611.15012", **fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
-    authors = fields.pop("authors", ("Ada Example", "Bo Sample"))
+def make_paper(
+    id_: str = "2611.15012",
+    **fields: Any,  # noqa: ANN401 - any field of Paper
+) -> Paper:
+    given = fields.pop("authors", ("Ada Example", "Bo Sample"))
+    authors = [Author(one) if isinstance(one, str) else one for one in given]
     defaults: dict[str, Any] = {
         "version": 1,
         "title": "Tail latency on shared GPUs",
         "abstract": "We measure tail latency.",
-        "authors": tuple(Author(name) if isinstance(name, str) else name for name in authors),
+        "authors": tuple(authors),
         "categories": ("cs.PF",),
         "published": SUBMITTED,
         "updated": SUBMITTED,
     }
-    return Paper(id=ArxivId.parse(id_), **(defaults | fields))
+    values = defaults | fields
+    return Paper(id=ArxivId.parse(id_), **values)
 
 
 def know(paper: Paper, key: int = 1) -> KnownPaper:
@@ -43,4 +49,10 @@ def make_change(
         "found_at": FOUND,
         "paper_key": paper.id.number,
     }
-    return StoredChange(id=id_, kind=kind, paper=paper, previous=previous, **(defaults | fields))
+    values = defaults | fields
+    return StoredChange(id=id_, kind=kind, paper=paper, previous=previous, **values)
+
+
+def make_changes(numbers: Iterable[int]) -> list[StoredChange]:
+    """Return a new paper of each number, which is the number of its change too."""
+    return [make_change(number, make_paper(f"2611.{number:05d}")) for number in numbers]

@@ -22,11 +22,8 @@ PAPERS = [
     *(ROOT / ".github").rglob("*.yml"),
 ]
 TEXT, LIST = PAGE.split("## Every file")
-SPANS = [
-    span
-    for span in re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```$", "", PAGE))
-    if " " not in span
-]
+PROSE = re.sub(r"(?ms)^```.*?^```$", "", PAGE)
+SPANS = [span for span in re.findall(r"`([^`\n]+)`", PROSE) if " " not in span]
 FAR = {("dead", "held"), ("sending", "suppressed")}
 """Arrows of a whole pass of mails, and of a database that was restored.
 
@@ -34,23 +31,37 @@ No event of one delivery.
 """
 
 
+def read_layers() -> list[str]:
+    """Return the layers that import-linter holds the rooms to."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers: list[str] = contracts[0]["layers"]
+    return layers
+
+
 def test_the_rooms_are_the_layers_that_the_imports_keep_to() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "importlinter"
-    ]["contracts"]
-    shown = re.findall(
-        r"(?m)^([a-z]+(?: [|:] [a-z]+)*)  ", re.findall(r"(?ms)^```text\n(.*?)^```$", PAGE)[0]
-    )
-    assert shown == contracts[0]["layers"]
+    first_block = re.findall(r"(?ms)^```text\n(.*?)^```$", PAGE)[0]
+    shown = re.findall(r"(?m)^([a-z]+(?: [|:] [a-z]+)*)  ", first_block)
+    assert shown == read_layers()
 
 
 def test_the_diagram_has_the_states_and_the_arrows_of_a_delivery() -> None:
-    arrows = {(one, other) for one, other in re.findall(r"(?m)^    (\w+) --> (\w+)", PAGE)}
-    assert {state for arrow in arrows for state in arrow} == set(DeliveryState)
-    assert (
-        arrows
-        == {(str(one), str(other)) for one, others in ARROWS.items() for other in others} | FAR
-    )
+    shown = set(re.findall(r"(?m)^    (\w+) --> (\w+)", PAGE))
+    states = set()
+    for arrow in shown:
+        states |= set(arrow)
+    assert states == set(DeliveryState)
+    arrows = set(FAR)
+    for state, followers in ARROWS.items():
+        arrows |= {(str(state), str(follower)) for follower in followers}
+    assert shown == arrows
+
+
+def read_first_sentence(path: Path) -> str:
+    """Return the first sentence of a module's docstring."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    docstring = ast.get_docstring(module) or ""
+    return docstring.partition(".")[0]
 
 
 def write_list() -> str:
@@ -61,19 +72,20 @@ def write_list() -> str:
     said = dict(re.findall(r"(?m)^- `(\S+)`: (.*)$", LIST))
     lines = defaultdict[str, list[str]](list)
     for path in sorted(HOUSE.rglob("*.py")):
-        name = str(path.relative_to(HOUSE))
-        room = path.relative_to(HOUSE).parts[0]
-        first, *_ = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split(
-            "."
-        )
-        if path.name != "__init__.py":
-            lines["Alone" if path.parent == HOUSE else room].append(
-                f"- `{name}`: {said.get(name, first)}\n"
-            )
-    assert {*lines, "Alone"} == {*re.findall(r"(?m)^### (\w+)$", LIST)}
-    return re.sub(
-        r"(?m)(^### (\w+)\n\n)(?:- .*\n)*", lambda found: found[1] + "".join(lines[found[2]]), LIST
-    )
+        if path.name == "__init__.py":
+            continue
+        place = path.relative_to(HOUSE)
+        name = str(place)
+        sentence = said.get(name, read_first_sentence(path))
+        heading = "Alone" if path.parent == HOUSE else place.parts[0]
+        lines[heading].append(f"- `{name}`: {sentence}\n")
+    headings = set(re.findall(r"(?m)^### (\w+)$", LIST))
+    assert {*lines, "Alone"} == headings
+
+    def fill(found: re.Match[str]) -> str:
+        return found[1] + "".join(lines[found[2]])
+
+    return re.sub(r"(?m)(^### (\w+)\n\n)(?:- .*\n)*", fill, LIST)
 
 
 def test_every_module_has_a_line_and_every_line_a_module(request: pytest.FixtureRequest) -> None:
@@ -83,37 +95,34 @@ def test_every_module_has_a_line_and_every_line_a_module(request: pytest.Fixture
         assert write_list() == LIST, "look, then run with --update-golden"
 
 
-def test_every_path_that_it_names_is_there() -> None:
+def is_there(path: str) -> bool:
     places = (ROOT, HOUSE, HOUSE / "deliver/transports", ROOT / "templates/web")
+    return any((place / path).exists() for place in places)
+
+
+def test_every_path_that_it_names_is_there() -> None:
     paths = {span for span in SPANS if "/" in span or span.endswith((".py", ".md", ".html"))}
-    assert {path for path in paths if not any((place / path).exists() for place in places)} == {
-        "rules.py",
-        "step.py",
-    }
+    gone = {path for path in paths if not is_there(path)}
+    assert gone == {"rules.py", "step.py"}
 
 
 def test_every_name_that_it_names_is_somewhere_in_the_house() -> None:
-    code = "\n".join(
-        path.read_text(encoding="utf-8")
-        for room in (HOUSE, ROOT / "tests")
-        for path in room.rglob("*.py")
-    )
-    named = {
-        span
-        for span in SPANS
-        if re.fullmatch(r"[\w.]+", span) and ("_" in span or span[:1].isupper())
-    }
+    sources = [*HOUSE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    dotted = [span for span in SPANS if re.fullmatch(r"[\w.]+", span)]
+    named = {span for span in dotted if "_" in span or span[:1].isupper()}
     names = {name.rpartition(".")[2] for name in named}
     assert len(names) > 30
-    assert {name for name in names if not re.search(rf"\b{name}\b", code)} == set()
+    gone = {name for name in names if not re.search(rf"\b{name}\b", code)}
+    assert gone == set()
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.name)
 def test_what_a_newcomer_is_told_to_run_or_to_read_is_there(paper: Path) -> None:
     text = paper.read_text(encoding="utf-8")
-    named = set(
-        re.findall(r"(?<![\w/.-])((?:\.ci|\.github|digest|tests|templates)/[\w./-]*\w)", text)
-    )
-    assert {name for name in named if not (ROOT / name).exists()} == set()
+    named = re.findall(r"(?<![\w/.-])((?:\.ci|\.github|digest|tests|templates)/[\w./-]*\w)", text)
+    gone = {name for name in named if not (ROOT / name).exists()}
+    assert gone == set()
     links = re.findall(r"\]\(([^):]+)\)", text)
-    assert [link for link in links if not (paper.parent / link).exists()] == []
+    broken = [link for link in links if not (paper.parent / link).exists()]
+    assert broken == []

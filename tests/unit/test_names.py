@@ -1,4 +1,4 @@
-"""What a docstring or comment names is there, and names are as and where somebody looks for them."""
+"""What a docstring or comment names is there, and names are where somebody looks for them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def find_owned(node: ast.AST) -> Iterator[str]:
 
 
 class Names:
-    """Each name in code, short strings, templates and the manual, and pairs with a point between."""
+    """Each name in code, short strings, templates and the manual, and pairs with a point."""
 
     def __init__(self) -> None:
         self.words = {*dir(builtins), *sys.stdlib_module_names, "self"}

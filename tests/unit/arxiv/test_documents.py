@@ -166,5 +166,6 @@ def test_text_between_the_entries_may_be_entries_that_something_hides() -> None:
 def test_an_entry_put_aside_is_kept_with_what_is_wrong_with_it() -> None:
     (entry,) = Document("<r><p a='>'>ö</p></r>".encode(), root="r", entry="p", depth=1)
     kept = quarantine(3, entry, MalformedEntry("no id"))
-    assert (kept.position, kept.error) == (3, "no id")
+    assert kept.position == 3
+    assert kept.error == "no id"
     assert kept.snippet.decode() == '<p a="&gt;">ö</p>'

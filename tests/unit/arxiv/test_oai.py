@@ -21,7 +21,8 @@ def test_an_entry_is_read_with_every_field_and_its_whole_history() -> None:
     ) + raw_version(2, "Mon, 2 Nov 2026 11:00:00 GMT")
     extra = (
         "<comments>7 pages,\n  2 figures</comments><proxy>ccsd</proxy><report-no>SLOW-1</report-no>"
-        "<msc-class>68M20</msc-class><acm-class>None</acm-class><journal-ref>J. Slow 1</journal-ref>"
+        "<msc-class>68M20</msc-class><acm-class>None</acm-class>"
+        "<journal-ref>J. Slow 1</journal-ref>"
         "<doi>10.1/a; 10.1/b</doi><license>http://creativecommons.org/licenses/by/4.0/</license>"
     )
     metadata = raw_paper(
@@ -75,7 +76,8 @@ def test_accents_in_names_are_resolved_and_texts_stay_in_tex() -> None:
         raw_paper(authors='P\\i nar T\\"oz\\"un', title="On Erd\\H{o}s", abstract="L\\'evy")
     )
     assert paper.authors == (Author("Pınar Tözün"),)
-    assert (paper.title, paper.abstract) == ("On Erd\\H{o}s", "L\\'evy")
+    assert paper.title == "On Erd\\H{o}s"
+    assert paper.abstract == "L\\'evy"
 
 
 def test_the_latest_version_is_the_highest_whatever_the_order() -> None:
@@ -83,7 +85,9 @@ def test_the_latest_version_is_the_highest_whatever_the_order() -> None:
         2, "Mon, 2 Nov 2026 10:00:00 GMT"
     )
     paper = read_one(raw_paper(versions=raw_version(1, "Sun, 1 Nov 2026 10:00:00 GMT") + versions))
-    assert (paper.version, paper.published.day, paper.updated.day) == (10, 1, 3)
+    assert paper.version == 10
+    assert paper.published.day == 1
+    assert paper.updated.day == 3
 
 
 @pytest.mark.parametrize(
@@ -120,13 +124,15 @@ def test_the_last_page_has_no_token_or_an_empty_one(
     token: str | None, expected: str | None
 ) -> None:
     page = parse_oai(oai_page(oai_entry(), token=token))
-    assert (page.token, page.records) == (expected, 1)
+    assert page.token == expected
+    assert page.records == 1
     assert page.response_date == datetime(2026, 11, 20, 4, 5, 6, tzinfo=UTC)
 
 
 def test_a_single_paper_is_read_as_a_page_of_one() -> None:
     page = parse_oai(oai_page(oai_entry(), verb="GetRecord"))
-    assert (len(page.papers), page.token) == (1, None)
+    assert len(page.papers) == 1
+    assert page.token is None
 
 
 CONTINUED = b"<request verb=\"ListRecords\" resumptionToken='t'>"
@@ -172,13 +178,17 @@ def test_a_list_with_something_in_it_that_does_not_belong_there_may_be_short(bod
 def test_an_empty_list_is_told_apart_from_every_fault() -> None:
     page = parse_oai(oai_error("noRecordsMatch", "The combination results in an empty list."))
     assert page.is_no_records_match
-    assert (page.papers, page.token, page.records) == ((), None, 0)
+    assert page.papers == ()
+    assert page.token is None
+    assert page.records == 0
     assert not parse_oai(oai_page(oai_entry())).is_no_records_match
 
 
 def test_deleted_entries_are_counted() -> None:
     page = parse_oai(oai_page(oai_entry(id_="2611.00007", status="deleted"), oai_entry()))
-    assert (page.records, len(page.papers), page.quarantined) == (2, 1, ())
+    assert page.records == 2
+    assert len(page.papers) == 1
+    assert page.quarantined == ()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +215,9 @@ def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(
     )
     assert [str(paper.id) for paper in page.papers] == ["2611.00007", "2611.00009"]
     (put_aside,) = page.quarantined
-    assert (put_aside.position, page.records, page.token) == (1, 3, "t")
+    assert put_aside.position == 1
+    assert page.records == 3
+    assert page.token == "t"
     assert reason in put_aside.error
     assert b"record" in put_aside.snippet
 

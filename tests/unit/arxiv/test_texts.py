@@ -103,7 +103,10 @@ def test_every_doi_is_found_without_what_stands_around_it(
         "This has been withdrawn by the submitter because not all authors agreed",
         "This paper is being withdrawn for now due to an error in Proposition 5.1",
         "This manuscript has been withdrawn by the authors. See the updated text",
-        "This paper is withdrawn because it should have replaced 1506.01565. This version will be a new one",
+        (
+            "This paper is withdrawn because it should have replaced 1506.01565. This "
+            "version will be a new one"
+        ),
         *(
             "Paper has been withdrawn for major repairs",
             "Paper withdrawn",
@@ -114,7 +117,10 @@ def test_every_doi_is_found_without_what_stands_around_it(
         "withdraw due to some gaps. We will post another paper",
         "We withdraw this paper because of an error in the proof",
         "The authors have therefore decided to withdraw the paper at this point",
-        "There is no way to correct Theorem 1. Therefore, we would like to immediately withdraw the paper",
+        (
+            "There is no way to correct Theorem 1. Therefore, we would like to "
+            "immediately withdraw the paper"
+        ),
         *(
             "This paper has been withdrawn by the author(s) from the arXiv",
             "This paper has been retracted",
@@ -140,8 +146,14 @@ def test_a_comment_that_withdraws_the_paper_is_recognised(comment: str) -> None:
         ),
         *("Not withdrawn", "This paper is not withdrawn"),
         "An erroneous claim of irrationality has been withdrawn, with apologies",
-        "The preceding paper on this subject [arXiv:0811.0001] was withdrawn; this is the second try",
-        'The paper "Separable determination" was withdrawn from arxiv, because it is contained here',
+        (
+            "The preceding paper on this subject [arXiv:0811.0001] was withdrawn; this "
+            "is the second try"
+        ),
+        (
+            'The paper "Separable determination" was withdrawn from arxiv, because it '
+            "is contained here"
+        ),
         *("Withdrawn from Phys. Lett. B; to be resubmitted", "Withdrawn from a journal"),
         *("Withdrawn (by the authors) from JHEP", "Withdrawn as a submission to a workshop"),
         *(
@@ -194,7 +206,7 @@ def test_what_is_no_mail_date_is_a_value_error(text: str) -> None:
         read_rfc_date(text)
 
 
-@given(st.datetimes(timezones=st.just(UTC), min_value=datetime(1900, 1, 1)))  # noqa: DTZ001 - hypothesis wants it naive
+@given(st.datetimes(timezones=st.just(UTC), min_value=datetime(1900, 1, 1)))  # noqa: DTZ001
 def test_iso_dates_are_read_as_they_were_written(moment: datetime) -> None:
     assert read_iso_date(moment.isoformat().replace("+00:00", "Z")) == moment
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from digest.arxiv.pages import EARLIEST, Window, cut_at
 
-MOMENTS = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2040, 1, 1)).map(  # noqa: DTZ001 - made aware at once
-    lambda moment: moment.replace(tzinfo=UTC)
-)
+FIRST = datetime(1970, 1, 1)  # noqa: DTZ001 - made aware at once
+LAST = datetime(2040, 1, 1)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST).map(lambda moment: moment.replace(tzinfo=UTC))
 NOW = datetime(2026, 11, 20, 3, 50, 30, tzinfo=UTC)
 
 

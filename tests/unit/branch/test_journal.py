@@ -30,7 +30,8 @@ HELD = Journal(7, 3, "runner-1", NOW + LEASE, "INSERT INTO marks VALUES ('é', 1
 
 
 def test_a_journal_is_read_as_it_was_written() -> None:
-    assert read_journal(write_journal(HELD)) == HELD
+    written = write_journal(HELD)
+    assert read_journal(written) == HELD
 
 
 @given(st.binary(max_size=9_000), st.sampled_from([JOURNAL, SNAPSHOT]), st.integers(0, 2**40))
@@ -39,8 +40,10 @@ def test_what_was_sealed_is_unsealed_and_its_length_says_little(
 ) -> None:
     sealed = seal(KEY, name, number, content, NONCE)
     assert unseal(KEY, name, sealed) == (number, content)
+    sealed_empty = seal(KEY, name, number, b"", NONCE)
     step = 4_096 if name == JOURNAL else 65_536
-    assert (len(sealed) - len(seal(KEY, name, number, b"", NONCE))) % step == 0
+    longer_by = len(sealed) - len(sealed_empty)
+    assert longer_by % step == 0
 
 
 def test_nothing_opens_with_another_key_under_another_name_or_once_changed() -> None:
@@ -59,8 +62,11 @@ def test_nothing_opens_with_another_key_under_another_name_or_once_changed() -> 
 
 
 def test_a_lease_counts_until_five_minutes_after_its_end() -> None:
-    HELD.refuse_living(HELD.until + MARGIN, accepts_clock=False)
-    replace(HELD, owner="").refuse_living(NOW, accepts_clock=False)
+    ends_at = HELD.until + MARGIN
+    HELD.refuse_living(ends_at, accepts_clock=False)
+    of_nobody = replace(HELD, owner="")
+    of_nobody.refuse_living(NOW, accepts_clock=False)
+    a_second_before = ends_at - timedelta(seconds=1)
     with pytest.raises(LeaseHeld) as caught:
-        HELD.refuse_living(HELD.until + MARGIN - timedelta(seconds=1), accepts_clock=True)
+        HELD.refuse_living(a_second_before, accepts_clock=True)
     assert caught.value.exit_code == 75

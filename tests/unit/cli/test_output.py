@@ -52,9 +52,8 @@ texts = st.text() | st.lists(
 
 def is_clean(text: str) -> bool:
     unwanted = ("Cc", "Cf", "Zl", "Zp")
-    return all(
-        sign in "\n\t\u200c\u200d" or unicodedata.category(sign) not in unwanted for sign in text
-    )
+    others = [sign for sign in text if sign not in "\n\t\u200c\u200d"]
+    return all(unicodedata.category(sign) not in unwanted for sign in others)
 
 
 @pytest.fixture
@@ -66,35 +65,43 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(texts)
 @example("\x1b[31m")
 def test_no_text_of_others_has_a_control_character_after_it(text: str) -> None:
-    tamed = "".join(sign for sign in settle(text) if unicodedata.category(sign) not in ("Cf", "Cn"))
-    assert "\x1b" not in tamed
-    assert "\r" not in tamed
+    settled = settle(text)
+    shown = [sign for sign in settled if unicodedata.category(sign) not in ("Cf", "Cn")]
+    assert "\x1b" not in shown
+    assert "\r" not in shown
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_terminal_would_obey_is_taken_out(text: str) -> None:
-    assert is_clean(settle(text))
-    assert settle(f"{text}kept").endswith("kept")
+    alone = settle(text)
+    assert is_clean(alone)
+    before_others = settle(f"{text}kept")
+    assert before_others.endswith("kept")
 
 
 @given(texts)
 def test_a_text_that_is_cleaned_twice_stays_as_it_is(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
-    assert settle(settle(text)) == settle(text)
+    cleaned = clean(text)
+    assert clean(cleaned) == cleaned
+    settled = settle(text)
+    assert settle(settled) == settled
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_our_style_stays_around_a_text_that_has_none(text: str) -> None:
-    shown = settle(f"{style('✗', fg='red', bold=True)} {style(text, dim=True)}")
+    cross = style("✗", fg="red", bold=True)
+    dimmed = style(text, dim=True)
+    shown = settle(f"{cross} {dimmed}")
     assert shown.startswith("\x1b[31m\x1b[1m✗\x1b[0m \x1b[2m")
     assert shown.endswith("\x1b[0m")
-    assert is_clean(STYLED.sub("", shown))
+    without_styles = STYLED.sub("", shown)
+    assert is_clean(without_styles)
 
 
 def test_a_style_within_a_style_stays() -> None:
-    assert (
-        settle(style(f"a {style('b', fg='green')}", dim=True)) == "\x1b[2ma \x1b[32mb\x1b[0m\x1b[0m"
-    )
+    inner = style("b", fg="green")
+    outer = style(f"a {inner}", dim=True)
+    assert settle(outer) == "\x1b[2ma \x1b[32mb\x1b[0m\x1b[0m"
 
 
 def test_a_link_of_ours_stays() -> None:
@@ -109,16 +116,14 @@ def test_a_text_that_says_how_ours_are_marked_is_cleaned_all_the_same() -> None:
 
 
 def list_parts(text: str) -> list[Part]:
+    red = style(text, fg="red")
+    rows = [(text, 3, f"remark {text}"), (red, 4, "")]
     return [
         text,
         Aside(f"note: {text}"),
         Block(text),
         labelled([(f"label {text}", f"text {text}"), (text, text)]),
-        table(
-            ("name", "papers", ""),
-            [(text, 3, f"remark {text}"), (style(text, fg="red"), 4, "")],
-            empty="",
-        ),
+        table(("name", "papers", ""), rows, empty=""),
         table(("one", "other"), [(text, text)], empty="", folds=False),
     ]
 
@@ -126,15 +131,18 @@ def list_parts(text: str) -> list[Part]:
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_each_part_of_a_screen_is_cleaned(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show(list_parts(text))
+    parts = list_parts(text)
+    show(parts)
     shown = capsys.readouterr()
-    assert is_clean(STYLED.sub("", shown.out + shown.err))
+    without_styles = STYLED.sub("", shown.out + shown.err)
+    assert is_clean(without_styles)
     assert "label" in shown.out
 
 
 @given(texts)
 def test_a_folded_line_of_cleaned_text_is_clean(text: str) -> None:
-    assert all("\x1b" not in settle(line) for line in fold(clean(text), 20))
+    for line in fold(clean(text), 20):
+        assert "\x1b" not in settle(line)
 
 
 PRINTS = {
@@ -154,25 +162,31 @@ ASKED = {"click.prompt", "click.confirm"}
 
 def is_ours(call: ast.Call) -> bool:
     """Whether a call says what stands there, or asks a question that was cleaned."""
-    said = call.args[0] if call.args else ast.Constant("")
-    is_settled = isinstance(said, ast.Name) or (
-        isinstance(said, ast.Call) and ast.unparse(said.func) == "settle"
-    )
-    return isinstance(said, ast.Constant) or (is_settled and ast.unparse(call.func) in ASKED)
+    if not call.args:
+        return True
+    said = call.args[0]
+    if isinstance(said, ast.Constant):
+        return True
+    is_name = isinstance(said, ast.Name)
+    is_settled = isinstance(said, ast.Call) and ast.unparse(said.func) == "settle"
+    asks = ast.unparse(call.func) in ASKED
+    return asks and (is_name or is_settled)
 
 
 def list_prints(path: Path) -> list[int]:
     """Return the lines of a file that print or style a text which is not written there."""
-    calls = [
-        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
-    ]
-    return [call.lineno for call in calls if ast.unparse(call.func) in PRINTS and not is_ours(call)]
+    lines = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        prints = ast.unparse(node.func) in PRINTS
+        if prints and not is_ours(node):
+            lines.append(node.lineno)
+    return lines
 
 
 def test_nothing_is_printed_but_through_the_door() -> None:
-    found = {str(path.relative_to(HOUSE)): list_prints(path) for path in HOUSE.rglob("*.py")}
+    printing = [path for path in HOUSE.rglob("*.py") if list_prints(path)]
+    names = sorted(str(path.relative_to(HOUSE)) for path in printing)
     # The process that reads a library answers its parent by its standard output.
-    assert sorted(name for name, lines in found.items() if lines) == [
-        "cli/output.py",
-        "interest/child.py",
-    ]
+    assert names == ["cli/output.py", "interest/child.py"]

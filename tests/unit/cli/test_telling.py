@@ -39,6 +39,11 @@ def command() -> Answer:
     return Answer(("one", "two"))
 
 
+def draw_table(part: Part) -> list[str]:
+    """Return the lines of a table, without styles."""
+    return click.unstyle(render(part)).split("\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "out", "err"),
     [
@@ -53,9 +58,10 @@ def test_an_answer_is_shown_as_its_screen_or_printed_as_it_is_and_gives_the_exit
     assert command.main(arguments, standalone_mode=False) == 3
     said = capsys.readouterr()
     assert said.err == err
-    assert (
-        said.out == out if out is not None else json.loads(said.out) == {"papers": ["one", "two"]}
-    )
+    if out is None:
+        assert json.loads(said.out) == {"papers": ["one", "two"]}
+    else:
+        assert said.out == out
 
 
 def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_below(
@@ -66,8 +72,12 @@ def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_b
         ("1", "漢字 is wide", 1_200, "no such user here"),
         ("2", "[b]", "–", ""),
     ]
-    assert click.unstyle(render(table(("ID", "STATE", "N", ""), rows, empty=""))).split("\n") == [
-        *("ID  STATE             N", "1   漢字 is wide  1,200", "2   [b]               –", ""),
+    lines = draw_table(table(("ID", "STATE", "N", ""), rows, empty=""))
+    assert lines == [
+        "ID  STATE             N",
+        "1   漢字 is wide  1,200",
+        "2   [b]               –",
+        "",
         "1  no such user here",
     ]
     assert table(("ID",), [], empty="None yet.") == "None yet."
@@ -76,18 +86,16 @@ def test_a_table_is_as_wide_as_its_cells_with_numbers_at_the_right_and_remarks_b
 def test_a_cell_too_wide_is_folded_between_words_or_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "32")
     rows = [("gpu", "weekdays at 09:00 Europe/Berlin, 7 wait")]
-    folded = ["NAME  WHEN", "gpu   weekdays at 09:00", "      Europe/Berlin, 7 wait"]
-    assert click.unstyle(render(table(("NAME", "WHEN"), rows, empty=""))).split("\n") == folded
-    assert (
-        click.unstyle(render(table(("NAME", "WHEN"), rows, empty="", folds=False)))
-        .split("\n")[1]
-        .endswith("…")
-    )
+    folded = draw_table(table(("NAME", "WHEN"), rows, empty=""))
+    assert folded == ["NAME  WHEN", "gpu   weekdays at 09:00", "      Europe/Berlin, 7 wait"]
+    cut = draw_table(table(("NAME", "WHEN"), rows, empty="", folds=False))
+    assert cut[1].endswith("…")
 
 
 def test_lines_stay_lines_after_their_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    said = click.unstyle(render(labelled([("to do", "mend the cause\n  ^ here")], width=6)))
+    part = labelled([("to do", "mend the cause\n  ^ here")], width=6)
+    said = click.unstyle(render(part))
     assert said == "to do   mend the\n        cause\n          ^ here"
 
 

@@ -149,7 +149,7 @@ def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() ->
         (DISCORD, f"{DISCORD_HOOK}/slack", False),
     ],
 )
-def test_a_webhook_is_its_services_own_or_on_this_machine_and_any_other_is_refused_and_never_repeated(
+def test_a_webhook_is_its_services_own_or_on_this_machine_and_no_other_is_ever_repeated(
     kind: DestinationKind, url: str, *, is_taken: bool
 ) -> None:
     if is_taken:

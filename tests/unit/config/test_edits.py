@@ -47,13 +47,17 @@ mail.from = "a@example.org"
 """
 
 
+def find_changes(before: str, after: str, sign: str) -> list[str]:
+    """Return the lines that are new ("+") or gone ("-")."""
+    _, _, *lines = edits.compare_texts(before, after, "digest.toml")
+    return [line[1:] for line in lines if line[0] == sign]
+
+
 def added(before: str, after: str) -> list[str]:
     """Return the lines that are new; none may be gone."""
-    changes = [
-        line for line in edits.compare_texts(before, after, "digest.toml")[2:] if line[0] in "+-"
-    ]
-    assert not [line for line in changes if line[0] == "-"], changes
-    return [line[1:] for line in changes]
+    gone = find_changes(before, after, "-")
+    assert not gone
+    return find_changes(before, after, "+")
 
 
 def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> None:
@@ -68,10 +72,16 @@ def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> No
     assert after.startswith(FILE)
 
 
+def read_subscriptions(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(text).get("subscriptions", [])
+    return found
+
+
 def test_one_destination_becomes_a_list_and_its_comment_stays() -> None:
     after = edits.edit_subscription(FILE, "team", add={"to": ["mailto:you@example.org"]})
     assert 'to = ["feed", "mailto:you@example.org"] # for now' in after
-    assert edits.edit_subscription(after, "team", add={"to": ["mailto:You@example.org"]}) == after
+    again = edits.edit_subscription(after, "team", add={"to": ["mailto:You@example.org"]})
+    assert again == after
 
 
 def test_lists_of_the_user_keep_their_shape() -> None:
@@ -85,16 +95,23 @@ def test_a_key_is_written_below_the_last_one_or_in_its_place_or_taken_out() -> N
     assert 'to = "feed" # for now\nshow = 40\ntitle = "GPU"\n# show = 20\n' in after
     again = edits.edit_subscription(after, "team", values={"title": "Ours"})
     assert 'show = 40\ntitle = "Ours"\n# show = 20\n' in again
-    assert edits.edit_subscription(again, "team", values={"title": None, "show": None}) == FILE
+    without = edits.edit_subscription(again, "team", values={"title": None, "show": None})
+    assert without == FILE
+
+
+def remove_both(text: str) -> str:
+    without_me = edits.remove_subscription(text, "me")
+    return edits.remove_subscription(without_me, "team")
 
 
 def test_what_stands_behind_a_removed_subscription_stays() -> None:
+    last_comment = re.findall("# [a-z ]+", FILE)[-1]
     for name in ("team", "me"):
         after = edits.remove_subscription(FILE, name)
-        assert re.findall("# [a-z ]+", FILE)[-1] in after
+        assert last_comment in after
         assert "# show = 20" in after
-        assert len(tomllib.loads(after)["subscriptions"]) == 1
-    nobody = edits.remove_subscription(edits.remove_subscription(FILE, "me"), "team")
+        assert len(read_subscriptions(after)) == 1
+    nobody = remove_both(FILE)
     assert "subscriptions" not in tomllib.loads(nobody)
     assert nobody.endswith("# Who gets what.\n# show = 20\n\n# the end\n")
 
@@ -102,7 +119,8 @@ def test_what_stands_behind_a_removed_subscription_stays() -> None:
 def test_the_only_subscription_is_changed_at_the_top_of_the_file() -> None:
     after = edits.edit_subscription(SHORT, "digest", values={"show": 3}, add={"to": ["feed"]})
     assert after == SHORT.replace('"console"\n', '["console", "feed"]\nshow = 3\n')
-    assert edits.remove_subscription(SHORT, "digest") == '# mine\nmail.from = "a@example.org"\n'
+    without = edits.remove_subscription(SHORT, "digest")
+    assert without == '# mine\nmail.from = "a@example.org"\n'
 
 
 def test_beside_a_second_subscription_the_only_one_gets_its_name_and_a_table() -> None:
@@ -112,15 +130,17 @@ def test_beside_a_second_subscription_the_only_one_gets_its_name_and_a_table() -
         '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF" # all of it\nto = "console"\n\n'
         '[[subscriptions]]\nname = "gpu"\nfollow = "abs:GPU"\nto = "feed"\n'
     )
-    named = edits.add_subscription(
-        f'name = "perf"\n{SHORT}', {"name": "digest", "follow": "x:y", "to": "feed"}
-    )
-    assert [*edits.list_subscriptions(named)] == ["perf", "digest"]
-    assert edits.add_subscription("", {"name": "a", "to": "feed"}).startswith("[[subscriptions]]\n")
+    named = f'name = "perf"\n{SHORT}'
+    both = edits.add_subscription(named, {"name": "digest", "follow": "x:y", "to": "feed"})
+    assert list(edits.list_subscriptions(both)) == ["perf", "digest"]
+    first = edits.add_subscription("", {"name": "a", "to": "feed"})
+    assert first.startswith("[[subscriptions]]\n")
 
 
 def test_what_has_no_lines_of_its_own_is_left_to_the_owner_of_the_file() -> None:
-    inline = 'queries = {gpu = "abs:GPU", b = "ti:b"}\nsubscriptions = [{name = "a", follow = "b", to = "feed"}]\n'
+    queries = 'queries = {gpu = "abs:GPU", b = "ti:b"}\n'
+    subscriptions = 'subscriptions = [{name = "a", follow = "b", to = "feed"}]\n'
+    inline = queries + subscriptions
     with pytest.raises(ConfigurationError, match="no command can change"):
         edits.remove_query(inline, "gpu")
     with pytest.raises(ConfigurationError, match="no command can change"):
@@ -129,12 +149,10 @@ def test_what_has_no_lines_of_its_own_is_left_to_the_owner_of_the_file() -> None
 
 def test_a_saved_query_stays_while_it_is_read_first_or_last() -> None:
     for key, said in (("read_first", "reads first"), ("read_last", "reads last")):
-        named = edits.edit_subscription(
-            FILE, "team", values={"follow": "ti:x", key: ["ti:y", "gpu"]}
-        )
-        with pytest.raises(
-            UsageError, match=f"the subscription team still {said} the saved query gpu"
-        ) as caught:
+        values = {"follow": "ti:x", key: ["ti:y", "gpu"]}
+        named = edits.edit_subscription(FILE, "team", values=values)
+        refused = f"the subscription team still {said} the saved query gpu"
+        with pytest.raises(UsageError, match=refused) as caught:
             edits.remove_query(named, "gpu")
         assert caught.value.hint == f"`digest subscription edit team {key}=` takes it from there."
 
@@ -142,9 +160,11 @@ def test_a_saved_query_stays_while_it_is_read_first_or_last() -> None:
 def test_a_saved_query_is_removed_once_nobody_follows_it() -> None:
     with pytest.raises(UsageError, match="the subscription team still follows the saved query gpu"):
         edits.remove_query(FILE, "gpu")
-    nobody = edits.remove_subscription(edits.remove_subscription(FILE, "me"), "team")
-    assert tomllib.loads(edits.remove_query(nobody, "gpu"))["queries"] == {}
-    assert "queries" not in edits.remove_query('queries.gpu = "abs:GPU"\n', "gpu")
+    nobody = remove_both(FILE)
+    after = edits.remove_query(nobody, "gpu")
+    assert tomllib.loads(after)["queries"] == {}
+    alone = edits.remove_query('queries.gpu = "abs:GPU"\n', "gpu")
+    assert "queries" not in alone
 
 
 def test_what_is_not_there_is_no_more_taken_out() -> None:
@@ -182,14 +202,11 @@ def test_values_are_read_by_what_the_settings_take() -> None:
 
 
 def test_a_table_that_comes_or_goes_is_shown_from_its_head_on() -> None:
-    more = edits.add_subscription(
-        FILE, {"name": "new", "follow": ["gpu"], "to": ["feed", "console"]}
-    )
+    new = {"name": "new", "follow": ["gpu"], "to": ["feed", "console"]}
+    more = edits.add_subscription(FILE, new)
     assert added(FILE, more)[:3] == ["", "[[subscriptions]]", 'name = "new"']
     after = edits.remove_subscription(FILE, "team")
-    gone = [
-        line[1:] for line in edits.compare_texts(FILE, after, "digest.toml")[2:] if line[0] == "-"
-    ]
+    gone = find_changes(FILE, after, "-")
     assert gone[0] == "[[subscriptions]]"
 
 
@@ -216,28 +233,30 @@ def files(draw: st.DrawFn) -> str:
         quoted = [f'"{item}"' for item in items]
         if draw(st.booleans()):
             return f"[{', '.join(quoted)}]"
-        return (
-            "[\n" + "".join(f"  {item}, # item {next(numbers)}\n" for item in quoted) + gap() + "]"
-        )
+        lines = [f"  {item}, # item {next(numbers)}\n" for item in quoted]
+        return f"[\n{''.join(lines)}{gap()}]"
 
-    queries = {"a": "abs:GPU", "b": "cat:cs.PF"}
-    saved = "".join(f'{gap()}{name} = "{text}"{end()}' for name, text in queries.items())
-    parts = [
-        f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}",
-        f"[queries]{end()}{saved}",
-    ]
+    def to() -> str:
+        if draw(st.booleans()):
+            return draw(st.sampled_from(['"feed"', "'console'"]))
+        return array(["feed", "console"])
+
+    def table(head: str, *lines: str) -> str:
+        ended = [f"{line}{end()}" for line in (head, *lines)]
+        return "".join(ended)
+
+    arxiv = f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}"
+    queries = f'[queries]{end()}{gap()}a = "abs:GPU"{end()}{gap()}b = "cat:cs.PF"{end()}'
+    parts = [arxiv, queries]
     for name in draw(st.lists(NAMES, unique=True, max_size=3)):
-        to = (
-            draw(st.sampled_from(['"feed"', "'console'"]))
-            if draw(st.booleans())
-            else array(["feed", "console"])
+        follow = array(["a"])
+        subscription = table(
+            "[[subscriptions]]", f'name = "{name}"', f"follow = {follow}", f"to = {to()}"
         )
-        lines = [f'name = "{name}"', f"follow = {array(['a'])}", f"to = {to}"]
-        parts.append(
-            f"{gap()}[[subscriptions]]{end()}" + "".join(f"{line}{end()}" for line in lines) + gap()
-        )
+        parts.append(f"{gap()}{subscription}{gap()}")
     if draw(st.booleans()):
-        parts.append(f'[mail]{end()}from = "digest@example.org"{end()}{gap()}')
+        mail = table("[mail]", 'from = "digest@example.org"')
+        parts.append(f"{mail}{gap()}")
     return "".join(parts)
 
 
@@ -260,7 +279,8 @@ def make(text: str, edit: tuple[str, str, Any]) -> str:
         case ("follow", name, words):
             return edits.edit_subscription(text, name, add={"follow": [words]})
         case ("subscribe", name, place):
-            return edits.add_subscription(text, {"name": name, "follow": ["a"], "to": place})
+            new = {"name": name, "follow": ["a"], "to": place}
+            return edits.add_subscription(text, new)
         case ("remove", name, _):
             return edits.remove_subscription(text, name)
         case ("to", name, place):
@@ -272,47 +292,64 @@ def make(text: str, edit: tuple[str, str, Any]) -> str:
     raise AssertionError(edit)
 
 
+def list_destinations(subscription: dict[str, Any]) -> list[str]:
+    """Return where a subscription goes, whether that stands in a list or alone."""
+    to = subscription["to"]
+    return to if isinstance(to, list) else [to]
+
+
 def expect(before: dict[str, Any], edit: tuple[str, str, Any]) -> dict[str, Any] | None:
     """Return what a file means after an edit, None where that must be refused."""
+    way, name, value = edit
     read = deepcopy(before)
     subscriptions = read.get("subscriptions", [])
-    found = [one for one in subscriptions if one["name"] == edit[1]]
-    match edit:
-        case ("subscribe", name, place):
-            subscriptions.append({"name": name, "follow": ["a"], "to": place})
-            read["subscriptions"] = subscriptions
-        case _ if not found:
-            return None
-        case ("follow", _, words):
-            found[0]["follow"] += [] if words in found[0]["follow"] else [words]
-        case ("remove", _, _):
-            subscriptions.remove(found[0])
-            if not subscriptions:
-                del read["subscriptions"]
-        case (("to" | "not to") as way, _, place):
-            to = found[0]["to"] if isinstance(found[0]["to"], list) else [found[0]["to"]]
-            left = [one for one in to if one != place]
-            if way == "not to" and (left == to or not left):
-                return None
-            found[0]["to"] = left if way == "not to" else [*to, *([] if place in to else [place])]
-        case (key, _, None):
-            found[0].pop(key, None)
-        case (key, _, value):
-            found[0][key] = value
+    if way == "subscribe":
+        subscriptions.append({"name": name, "follow": ["a"], "to": value})
+        return read | {"subscriptions": subscriptions}
+    named = [one for one in subscriptions if one["name"] == name]
+    if not named:
+        return None
+    (found,) = named
+    if way == "remove":
+        subscriptions.remove(found)
+        if not subscriptions:
+            del read["subscriptions"]
+        return read
+    to = set(list_destinations(found))
+    is_there = value in to
+    is_all = to == {value}
+    if way == "not to" and (is_all or not is_there):
+        return None
+    change_subscription(found, way, value)
     return read
 
 
+def change_subscription(found: dict[str, Any], way: str, value: object) -> None:
+    """Change what a subscription means, as an edit must that is not refused."""
+    to = list_destinations(found)
+    if way == "follow":
+        if value not in found["follow"]:
+            found["follow"].append(value)
+    elif way == "to":
+        found["to"] = to if value in to else [*to, value]
+    elif way == "not to":
+        found["to"] = [place for place in to if place != value]
+    elif value is None:
+        found.pop(way, None)
+    else:
+        found[way] = value
+
+
 def normalised(read: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file means, whether one destination stands in a list or alone."""
-    return {
-        key: [
-            {**one, "to": one["to"] if isinstance(one["to"], list) else [one["to"]]}
-            for one in value
-        ]
-        if key == "subscriptions"
-        else value
-        for key, value in read.items()
-    }
+    """Return what a file means, each destination in a list."""
+    same = deepcopy(read)
+    for subscription in same.get("subscriptions", []):
+        subscription["to"] = list_destinations(subscription)
+    return same
+
+
+def find_comments(text: str) -> set[str]:
+    return set(re.findall(r"# \w+ \d+", text))
 
 
 @given(files(), EDITS)
@@ -320,7 +357,8 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
     text: str, sequence: list[tuple[str, str, Any]]
 ) -> None:
     for edit in sequence:
-        if edit[0] == "subscribe" and edit[1] in edits.list_subscriptions(text):
+        way, name, _ = edit
+        if way == "subscribe" and name in edits.list_subscriptions(text):
             continue  # the reader of the file refuses it
         expected = expect(tomllib.loads(text), edit)
         if expected is None:
@@ -328,37 +366,50 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
                 make(text, edit)
             continue
         after = make(text, edit)
-        assert normalised(tomllib.loads(after)) == normalised(expected)
-        lost = set(re.findall(r"# \w+ \d+", text)) - set(re.findall(r"# \w+ \d+", after))
-        removed = {line[1:] for line in edits.compare_texts(text, after, "") if line[0] == "-"}
-        notes = {one for one in lost if one.startswith("# note")}
-        if edit[0] == "remove":
-            start = text[: text.index(f'name = "{edit[1]}"')].rindex("[[")
-            assert all(text.index(one) > start for one in lost)
-            assert all(one in "".join(removed) for one in lost)
-        elif edit[0] == "not to":
-            assert not notes
-            assert all(any(one in line and '"' in line for line in removed) for one in lost)
-        else:
-            assert not lost or edit[0] == "title"
+        meant = tomllib.loads(after)
+        assert normalised(meant) == normalised(expected)
+        check_lost_comments(text, after, edit)
         text = after
 
 
+def check_lost_comments(text: str, after: str, edit: tuple[str, str, Any]) -> None:
+    """Hold the comments that an edit took away against the lines that it had to take away."""
+    way, name, _ = edit
+    lost = find_comments(text) - find_comments(after)
+    compared = edits.compare_texts(text, after, "")
+    removed = {line[1:] for line in compared if line[0] == "-"}
+    if way == "remove":
+        before_name = text[: text.index(f'name = "{name}"')]
+        start = before_name.rindex("[[")
+        all_removed = "".join(removed)
+        for comment in lost:
+            assert text.index(comment) > start
+            assert comment in all_removed
+    elif way == "not to":
+        for comment in lost:
+            assert not comment.startswith("# note")
+            assert any(comment in line and '"' in line for line in removed)
+    else:
+        assert not lost or way == "title"
+
+
 def test_a_value_from_a_variable_stays_as_it_is_written() -> None:
-    text = SHORT.replace('"console"', '["mailto:$READER", "console"]').replace(
-        '"cat:cs.PF"', '"$QUERY"'
-    )
-    change = dict(
-        [edits.read_assignment("to=mailto:$OTHER,$MORE"), edits.read_assignment("title=$TITLE")]
-    )
+    with_reader = SHORT.replace('"console"', '["mailto:$READER", "console"]')
+    text = with_reader.replace('"cat:cs.PF"', '"$QUERY"')
+    shown = edits.edit_subscription(text, "digest", values={"show": 5})
+    assert added(text, shown) == ["show = 5"]
+    assignments = ("to=mailto:$OTHER,$MORE", "title=$TITLE")
+    change = dict(edits.read_assignment(one) for one in assignments)
     after = edits.edit_subscription(text, "digest", values=change)
-    assert added(text, edits.edit_subscription(text, "digest", values={"show": 5})) == ["show = 5"]
     assert edits.list_subscriptions(after)["digest"] == {
-        "follow": "$QUERY", "to": ["mailto:$OTHER", "$MORE"], "title": "$TITLE"
-    }  # fmt: skip
-    less = edits.edit_subscription(
-        text, "digest", remove={"to": ["mailto:$READER"]}, add={"to": ["mailto:$X"]}
-    )
+        "follow": "$QUERY",
+        "to": ["mailto:$OTHER", "$MORE"],
+        "title": "$TITLE",
+    }
+    remove = {"to": ["mailto:$READER"]}
+    add = {"to": ["mailto:$X"]}
+    less = edits.edit_subscription(text, "digest", remove=remove, add=add)
     assert edits.list_subscriptions(less)["digest"]["to"] == ["console", "mailto:$X"]
-    more = edits.add_subscription(text, {"name": "new", "follow": "cat:cs.PF", "to": "feed"})
+    new = {"name": "new", "follow": "cat:cs.PF", "to": "feed"}
+    more = edits.add_subscription(text, new)
     assert edits.list_subscriptions(more)["digest"]["to"] == ["mailto:$READER", "console"]

@@ -44,7 +44,8 @@ def test_a_process_without_a_file_is_told_so_unless_it_needs_none(folder: Path) 
     with pytest.raises(ConfigurationError, match=r"there is no digest\.toml"):
         open_config()
     config = open_config_or_defaults()
-    assert (config.path, config.folder) == (None, folder)
+    assert config.path is None
+    assert config.folder == folder
 
 
 def test_a_file_that_was_named_must_be_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,8 @@ def test_address_and_secret_come_from_the_file_or_from_variables(load: Load) -> 
     text = '[webhooks.lab]\nurl = "https://lab.example.org/hook?a=1"\n'
     config = load(text, DIGEST_WEBHOOKS_LAB_SECRET=SECRET)
     hook = config.webhooks["lab"]
-    assert (hook.url, hook.secret) == ("https://lab.example.org/hook?a=1", bytes(32))
+    assert hook.url == "https://lab.example.org/hook?a=1"
+    assert hook.secret == bytes(32)
     assert SECRET not in repr(config)
     shown = {row.key: row.value for row in show_settings(config)}
     assert shown["webhooks.lab.url"].startswith("set (from ")

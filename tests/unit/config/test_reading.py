@@ -83,7 +83,8 @@ def test_a_whole_file_is_read_into_what_it_says(load: Load, tmp_path: Path) -> N
     )
     assert config.defaults.kinds == (Kind.NEW, Kind.REPLACEMENT)
     assert config.warnings == ()
-    assert (config.path, config.folder) == (tmp_path / "digest.toml", tmp_path)
+    assert config.path == tmp_path / "digest.toml"
+    assert config.folder == tmp_path
 
 
 def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(
@@ -92,12 +93,17 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(
     (tmp_path / "mine").mkdir()
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
-    assert (team.cadence, team.kinds, team.when_empty, team.show, team.look_back, team.title) == (
-        weekdays, (Kind.NEW, Kind.REPLACEMENT), WhenEmpty.NOTE, 10, 7, "Perf team",
-    )  # fmt: skip
-    assert (mail.cadence, mail.show, mail.look_back, mail.title) == (
-        Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
-    )  # fmt: skip
+    assert team.cadence == weekdays
+    assert team.kinds == (Kind.NEW, Kind.REPLACEMENT)
+    assert team.when_empty == WhenEmpty.NOTE
+    assert team.show == 10
+    assert team.look_back == 7
+    assert team.title == "Perf team"
+    daily = Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin")
+    assert mail.cadence == daily
+    assert mail.show is None
+    assert mail.look_back == 0
+    assert mail.title == "GPUs"
     assert team.destinations == (Destination(DestinationKind.SLACK, "#papers"),)
     assert mail.destinations == (
         Destination(DestinationKind.MAIL, "reader@example.org"),
@@ -112,7 +118,8 @@ def test_a_file_that_says_nothing_gets_arxivs_and_slacks_real_addresses(load: Lo
     assert config.arxiv.oai_url == "https://oaipmh.arxiv.org/oai"
     assert config.slack.url == "https://slack.com/api/"
     assert config.mail.smtp == "smtp://localhost:25"
-    assert (config.web.bind, config.web.metrics_bind) == ("127.0.0.1:8000", "")
+    assert config.web.bind == "127.0.0.1:8000"
+    assert config.web.metrics_bind == ""
     assert config.templates is None
     assert config.mail.ca_file is None
 
@@ -121,7 +128,9 @@ def test_without_a_file_defaults_and_environment_make_a_configuration(tmp_path: 
     config = load_config(None, {"DIGEST_ARXIV_SOURCE": "query"}, folder=tmp_path)
     assert config.arxiv.source == "query"
     assert config.store.url == f"sqlite:///{tmp_path}/digest.db"
-    assert (config.path, config.queries, config.subscriptions) == (None, (), ())
+    assert config.path is None
+    assert config.queries == ()
+    assert config.subscriptions == ()
 
 
 def test_the_environment_beats_the_file_and_the_file_beats_the_default(load: Load) -> None:
@@ -147,7 +156,8 @@ def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
         DIGEST_DEFAULTS_WHEN="mondays at 08:00 UTC",
     )
     assert config.defaults.kinds == (Kind.NEW, Kind.WITHDRAWAL)
-    assert (config.defaults.show, config.defaults.look_back) == (5, 0)
+    assert config.defaults.show == 5
+    assert config.defaults.look_back == 0
     assert str(config.defaults.when) == "mondays at 08:00 UTC"
     assert load(DIGEST_DEFAULTS_SHOW="all").defaults.show is None
 

@@ -71,11 +71,14 @@ def test_a_file_that_is_mounted_by_itself_is_not_replaced_and_the_folder_is_name
     path.touch()
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", _IN_A_MOUNT]
     try:
-        subprocess.run([*command[:3], "true"], check=True, capture_output=True)  # noqa: S603 - fixed words
+        nothing = [*command[:3], "true"]
+        subprocess.run(nothing, check=True, capture_output=True)  # noqa: S603 - fixed words
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("nothing can be mounted here")
     places = [str(path.parent), str(Path(__file__).parents[3]), sys.executable]
-    done = subprocess.run([*command, "sh", *places], capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
+    done = subprocess.run(  # noqa: S603 - fixed words
+        [*command, "sh", *places], capture_output=True, text=True, check=False
+    )
     assert "digest.toml can't be replaced: Device or resource busy" in done.stderr
     assert mounted.read_text() == 'templates = "one"\n'
 

@@ -12,9 +12,8 @@ QUERIES = '[queries]\nperf = "cat:cs.PF"\ngpu = "abs:GPU"\n'
 
 def table(**keys: str) -> str:
     values = {"name": '"perf-team"', "follow": '["perf"]', "to": '"feed"', **keys}
-    return "[[subscriptions]]\n" + "".join(
-        f"{key} = {value}\n" for key, value in values.items() if value
-    )
+    lines = [f"{key} = {value}\n" for key, value in values.items() if value]
+    return "[[subscriptions]]\n" + "".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -87,75 +86,68 @@ def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(
     refuse: Refuse,
 ) -> None:
     wrong = table(follow='["perv", "gpu", "none"]', to='["mailto:foo", "slak:#x", "feed"]')
-    said = refuse(QUERIES + wrong)
+    error = refuse(QUERIES + wrong)
     for one in ("'perv'", "'none'", "'foo' is not an e-mail address", "'slak:#x'"):
-        assert one in said.message
+        assert one in error.message
 
 
 def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
-    one = load(QUERIES + table(follow='"perf"', to='"feed"')).subscriptions
-    assert one == load(QUERIES + table(follow='["perf"]', to='["feed"]')).subscriptions
+    texts = table(follow='"perf"', to='"feed"')
+    lists = table(follow='["perf"]', to='["feed"]')
+    assert load(QUERIES + texts).subscriptions == load(QUERIES + lists).subscriptions
 
 
 def test_what_is_read_first_and_last_is_a_name_or_a_text_and_a_text_is_listed_with_its_place(
     load: Load,
 ) -> None:
-    one = load(QUERIES + table(read_first='["perf", "ti:(broken"]', read_last='"ti:survey"'))
-    assert one.subscriptions[0].read_first == ("perf", "ti:(broken")
-    own = {
+    written = table(read_first='["perf", "ti:(broken"]', read_last='"ti:survey"')
+    config = load(QUERIES + written)
+    assert config.subscriptions[0].read_first == ("perf", "ti:(broken")
+    own = config.list_texts()[-2:]
+    assert dict(own) == {
         "subscriptions.perf-team.read_first": "ti:(broken",
         "subscriptions.perf-team.read_last": "ti:survey",
     }
-    assert dict(one.list_texts()[-2:]) == own
 
 
 def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
-    one = load(
-        QUERIES
-        + table(exclude="'ti:(broken'", exclude_papers='["arXiv:2611.14886v2", "hep-th/9901001"]')
+    written = table(
+        exclude="'ti:(broken'", exclude_papers='["arXiv:2611.14886v2", "hep-th/9901001"]'
     )
-    assert one.subscriptions[0].exclude == (
-        "ti:(broken",
-    )  # judged when it is used, like a saved query
-    assert list(map(str, one.subscriptions[0].exclude_papers)) == ["2611.14886", "hep-th/9901001"]
+    (subscription,) = load(QUERIES + written).subscriptions
+    # A query is judged when it is used, like a saved one.
+    assert subscription.exclude == ("ti:(broken",)
+    papers = [str(id_) for id_ in subscription.exclude_papers]
+    assert papers == ["2611.14886", "hep-th/9901001"]
 
 
 def test_two_subscriptions_of_one_name_are_refused(refuse: Refuse) -> None:
     error = refuse(QUERIES + table() + table())
-    assert (
-        "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'" in error.message
-    )
+    said = "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'"
+    assert said in error.message
 
 
 def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_subscription(
     load: Load,
 ) -> None:
-    texts = "cat:cs.PF  AND abs:GPU", "cat:cs.PF AND abs:GPU"
-    one, two = (
-        table(name=f'"s{number}"', follow=f'["perf", "{text}"]')
-        for number, text in enumerate(texts)
-    )
-    config = load(QUERIES + one + two)
-    assert config.queries[2:] == (SavedQuery(texts[1], texts[1]),)
-    assert {one.queries for one in config.subscriptions} == {("perf", texts[1])}
-    assert [one.place for one in config.queries] == [
-        "queries.perf",
-        "queries.gpu",
-        f"follow '{texts[1]}'",
-    ]
-    assert not any(texts[1] in key for key in config.origins)
+    text = "cat:cs.PF AND abs:GPU"
+    with_more_blanks = text.replace(" AND", "  AND")
+    one = table(name='"s0"', follow=f'["perf", "{with_more_blanks}"]')
+    other = table(name='"s1"', follow=f'["perf", "{text}"]')
+    config = load(QUERIES + one + other)
+    assert config.queries[2:] == (SavedQuery(text, text),)
+    followed = {subscription.queries for subscription in config.subscriptions}
+    assert followed == {("perf", text)}
+    places = [query.place for query in config.queries]
+    assert places == ["queries.perf", "queries.gpu", f"follow '{text}'"]
+    assert not any(text in key for key in config.origins)
 
 
 def test_a_file_destination_is_seen_from_the_folder_and_a_name_of_slack_kept(load: Load) -> None:
-    config = load(
-        QUERIES
-        + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),
-        DIGEST_SLACK_TOKEN="x",
-    )
-    out, feed, channel, console = config.subscriptions[0].destinations
-    assert [str(out), str(feed)] == ["file:out/", "file:Gpu.ATOM"]
-    assert str(channel) == "slack:C0123456789"
-    assert str(console) == "console"
+    to = table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]')
+    config = load(QUERIES + to, DIGEST_SLACK_TOKEN="x")
+    destinations = [str(one) for one in config.subscriptions[0].destinations]
+    assert destinations == ["file:out/", "file:Gpu.ATOM", "slack:C0123456789", "console"]
 
 
 SENDER = {"DIGEST_MAIL_FROM": "digest@example.org"}
@@ -170,17 +162,19 @@ def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_le
     load: Load, tmp_path: Path
 ) -> None:
     (tmp_path / "members.txt").write_text(MEMBERS, encoding="utf-8", newline="")
-    config = load(
-        QUERIES + table(to='["mailto:bob@example.org", "feed", "mailto:@members.txt"]'), **SENDER
-    )
-    assert [str(one) for one in config.subscriptions[0].destinations] == [
-        *("mailto:bob@example.org", "feed", "mailto:ada@example.org", "mailto:c#d@example.org"),
-        *("mailto:eve@example.org", "mailto:fay@example.org"),
+    to = table(to='["mailto:bob@example.org", "feed", "mailto:@members.txt"]')
+    config = load(QUERIES + to, **SENDER)
+    destinations = [str(one) for one in config.subscriptions[0].destinations]
+    assert destinations == [
+        "mailto:bob@example.org",
+        "feed",
+        "mailto:ada@example.org",
+        "mailto:c#d@example.org",
+        "mailto:eve@example.org",
+        "mailto:fay@example.org",
     ]
-    assert [one.partition(" is left out")[0] for one in config.warnings] == [
-        "line 6 of members.txt",
-        "line 8 of members.txt",
-    ]
+    left_out = [warning.partition(" is left out")[0] for warning in config.warnings]
+    assert left_out == ["line 6 of members.txt", "line 8 of members.txt"]
     assert config.origins["subscriptions.perf-team.to"] == "digest.toml, members.txt"
 
 
@@ -190,28 +184,25 @@ def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_le
 def test_a_file_of_addresses_that_names_nobody_is_refused_so_that_nobody_is_unsubscribed_by_it(
     refuse: Refuse, tmp_path: Path, content: bytes | None
 ) -> None:
+    members = tmp_path / "members.txt"
     if content is not None:
-        (tmp_path / "members.txt").write_bytes(content)
-    error = refuse(QUERIES + table(to='"mailto:@members.txt"'), **SENDER)
-    assert f"subscriptions.perf-team.to: {tmp_path / 'members.txt'} " in error.message
-    assert ("line 1 of members.txt is left out" in error.message) is (content == b"no address\n")
-    assert (
-        "is a file of addresses"
-        in refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER).message
-    )
+        members.write_bytes(content)
+    to = table(to='"mailto:@members.txt"')
+    error = refuse(QUERIES + to, **SENDER)
+    assert f"subscriptions.perf-team.to: {members} " in error.message
+    names_line = "line 1 of members.txt is left out" in error.message
+    assert names_line is (content == b"no address\n")
+    of_alarms = refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER)
+    assert "is a file of addresses" in of_alarms.message
 
 
 def test_quiet_hours_are_inherited_and_can_be_given_up(load: Load) -> None:
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
-    tables = (
-        table()
-        + table(name='"loud"', quiet_hours='""')
-        + table(name='"own"', quiet_hours='"12:00-13:00"')
-    )
-    found = {
-        one.name: str(one.quiet_hours or "")
-        for one in load(QUERIES + defaults + tables).subscriptions
-    }
+    inherits = table()
+    gives_up = table(name='"loud"', quiet_hours='""')
+    has_own = table(name='"own"', quiet_hours='"12:00-13:00"')
+    config = load(QUERIES + defaults + inherits + gives_up + has_own)
+    found = {one.name: str(one.quiet_hours or "") for one in config.subscriptions}
     assert found == {"perf-team": "22:00-07:00", "loud": "", "own": "12:00-13:00"}
 
 
@@ -219,11 +210,10 @@ def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inher
     refuse: Refuse,
 ) -> None:
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
-    error = refuse(QUERIES + defaults + table(when='"at once"'))
-    assert (
-        "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none"
-        in error.message
-    )
+    at_once = table(when='"at once"')
+    error = refuse(QUERIES + defaults + at_once)
+    said = "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none"
+    assert said in error.message
 
 
 def test_the_only_subscription_is_written_at_the_top_of_the_file(
@@ -231,15 +221,19 @@ def test_the_only_subscription_is_written_at_the_top_of_the_file(
 ) -> None:
     config = load(f"show = 5\n{SHORT}", top=TOP)
     (only,) = config.subscriptions
-    assert (only.name, only.queries, only.show, only.look_back) == ("digest", ("cat:cs.PF",), 5, 7)
-    assert (config.origins["follow"], config.origins["look_back"]) == (
-        "digest.toml",
-        "defaults.look_back",
-    )
+    assert only.name == "digest"
+    assert only.queries == ("cat:cs.PF",)
+    assert only.show == 5
+    assert only.look_back == 7
+    assert config.origins["follow"] == "digest.toml"
+    assert config.origins["look_back"] == "defaults.look_back"
     assert config.list_texts() == [("follow 'cat:cs.PF'", "cat:cs.PF")]
-    assert load(f'name = "perf"\n{SHORT}', top=TOP).subscriptions[0].name == "perf"
-    assert "at the top of the file" in refuse('follow = "cat:cs.PF"\n').hint, "below [arxiv]"
-    assert refuse('to = "feed"\n', top=TOP).message.endswith("follow: is missing")
+    (named,) = load(f'name = "perf"\n{SHORT}', top=TOP).subscriptions
+    assert named.name == "perf"
+    error = refuse('follow = "cat:cs.PF"\n')
+    assert "at the top of the file" in error.hint, "below [arxiv]"
+    error = refuse('to = "feed"\n', top=TOP)
+    assert error.message.endswith("follow: is missing")
 
 
 def test_beside_tables_of_subscriptions_it_is_refused_with_the_lines_to_write(
@@ -247,18 +241,16 @@ def test_beside_tables_of_subscriptions_it_is_refused_with_the_lines_to_write(
 ) -> None:
     error = refuse(SHORT + QUERIES + table(), top=TOP)
     assert "follow: [[subscriptions]] is there, too" in error.message
-    assert error.hint.endswith(
-        '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF"\nto = "feed"'
-    )
-    assert (
-        refuse(f'when = "at once"\n{QUERIES}{table()}', top=TOP).hint == "Put it below [defaults]."
-    )
+    lines = '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF"\nto = "feed"'
+    assert error.hint.endswith(lines)
+    error = refuse(f'when = "at once"\n{QUERIES}{table()}', top=TOP)
+    assert error.hint == "Put it below [defaults]."
 
 
 def test_arxivs_contact_is_the_sender_of_mail_unless_said_otherwise(load: Load) -> None:
     sender = 'mail.from = "digest@example.org"\n'
-    assert load(sender, top="").arxiv.contact == "digest@example.org"
-    assert (
-        load(f'{sender}arxiv.contact = "ops@example.org"\n', top="").arxiv.contact
-        == "ops@example.org"
-    )
+    by_sender = load(sender, top="")
+    assert by_sender.arxiv.contact == "digest@example.org"
+    contact = 'arxiv.contact = "ops@example.org"\n'
+    by_itself = load(f"{sender}{contact}", top="")
+    assert by_itself.arxiv.contact == "ops@example.org"

@@ -39,13 +39,19 @@ OURS = [
     (
         RCPT,
         550,
-        "5.7.232 Your message can't be sent: your tenant exceeded its daily limit for external recipients",
+        (
+            "5.7.232 Your message can't be sent: your tenant exceeded its daily limit "
+            "for external recipients"
+        ),
     ),
     (RCPT, 550, "5.7.705 Access denied, tenant has exceeded threshold"),
     (
         END,
         554,
-        "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process message",
+        (
+            "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; "
+            "Failed to process message"
+        ),
     ),
     (END, 550, "5.2.2 Submission quota exceeded"),
     (
@@ -65,7 +71,10 @@ OURS = [
     (
         RCPT,
         450,
-        "4.7.1 <you@uni.example>: Sender address rejected: Rate limit of 100 messages per hour reached",
+        (
+            "4.7.1 <you@uni.example>: Sender address rejected: Rate limit of 100 "
+            "messages per hour reached"
+        ),
     ),
     (
         RCPT,
@@ -120,12 +129,18 @@ PERHAPS_OURS = [
     (
         RCPT,
         554,
-        "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails per hour exceeded",
+        (
+            "5.7.1 <ada@example.org>: Recipient address rejected: sorry, max 100 mails "
+            "per hour exceeded"
+        ),
     ),
     (
         END,
         550,
-        "Domain example.org has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded.",
+        (
+            "Domain example.org has exceeded the max emails per hour (200/200 (100%)) "
+            "allowed. Message discarded."
+        ),
     ),
     (DATA, 421, "4.7.0 Too many messages, slow down"),
     (DATA, 554, "Tageslimit erreicht, bitte morgen wieder versuchen"),
@@ -159,17 +174,26 @@ NOT_OURS = [
     (
         RCPT,
         452,
-        "4.2.2 The email account that you tried to reach is over quota. Please direct the recipient to …",
+        (
+            "4.2.2 The email account that you tried to reach is over quota. Please "
+            "direct the recipient to …"
+        ),
     ),
     (
         RCPT,
         450,
-        "4.2.1 The user you are trying to contact is receiving mail at a rate that prevents more messages",
+        (
+            "4.2.1 The user you are trying to contact is receiving mail at a rate that "
+            "prevents more messages"
+        ),
     ),
     (
         END,
         554,
-        "5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException; Failed to process message",
+        (
+            "5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException; "
+            "Failed to process message"
+        ),
     ),
     (
         RCPT,
@@ -212,7 +236,10 @@ NOT_OURS = [
     (
         RCPT,
         450,
-        "4.7.1 <ada@example.org>: Recipient address rejected: Greylisted (rate limit for new senders)",
+        (
+            "4.7.1 <ada@example.org>: Recipient address rejected: Greylisted (rate "
+            "limit for new senders)"
+        ),
     ),
     (END, 554, "5.7.1 Rejected: maximum number of MIME parts exceeded"),
     (END, 550, "5.6.0 maximum header line exceeded 998"),

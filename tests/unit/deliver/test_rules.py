@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from digest.deliver.rules import (
     MAX_AGE,
     MAX_DOUBTS,
     MAX_TRIES,
+    NextStep,
     Step,
     Tries,
     decide_failure,
@@ -29,17 +31,30 @@ from digest.model.said import Said
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
+class Failed(NamedTuple):
+    """What follows a failure, and after how many seconds."""
+
+    step: Step
+    seconds: float
+
+
 def decide(
     attempts: int = 1, age: timedelta = timedelta(0), jitter: float = 0.5, **error: object
-) -> tuple[Step, float]:
-    step = decide_failure(
-        DeliveryError(Said.plain("no"), **error),  # type: ignore[arg-type]  # keywords of DeliveryError
+) -> Failed:
+    failure = DeliveryError(Said.plain("no"), **error)  # type: ignore[arg-type]  # keywords of DeliveryError
+    decided = decide_failure(
+        failure,
         settling=timedelta(seconds=15),
         tries=Tries(attempts, NOW - age),
         now=NOW,
         jitter=jitter,
     )
-    return step.step, (step.not_before - NOW).total_seconds()
+    pause = decided.not_before - NOW
+    return Failed(decided.step, pause.total_seconds())
+
+
+def decide_refused(error: DeliveryError, tries: Tries) -> NextStep:
+    return decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +69,8 @@ def decide(
     ],
 )
 def test_a_failure_knows_what_follows(error: dict[str, object], step: Step) -> None:
-    assert decide(**error)[0] is step  # type: ignore[arg-type]  # the same
+    failed = decide(**error)  # type: ignore[arg-type]  # the same
+    assert failed.step is step
 
 
 @pytest.mark.parametrize(
@@ -72,8 +88,10 @@ def test_what_the_operator_may_mend_is_held_with_its_code_and_the_rest_given_up(
     refusal: Refusal | None, step: Step
 ) -> None:
     error = DeliveryError(Said.plain("no"), permanent=True, refusal=refusal)
-    decided = decide_failure(error, settling=timedelta(0), tries=Tries(1, NOW), now=NOW, jitter=0.5)
-    assert (decided.step, decided.refusal, decided.given_up_before) == (step, refusal, None)
+    decided = decide_refused(error, Tries(1, NOW))
+    assert decided.step is step
+    assert decided.refusal is refusal
+    assert decided.given_up_before is None
 
 
 @pytest.mark.parametrize("refusal", [*Refusal, None])
@@ -83,24 +101,30 @@ def test_what_is_held_is_tried_after_six_hours_until_seven_days_have_passed(
 ) -> None:
     tries = Tries(1, NOW - timedelta(days=30), held_at=NOW - timedelta(hours=hours))
     error = DeliveryError(Said.plain("no"), permanent=True, refusal=refusal)
-    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
+    decided = decide_refused(error, tries)
     if refusal in (Refusal.CONTENT, Refusal.READER):
-        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal)
+        assert decided.step is Step.GIVE_UP
+        assert decided.refusal is refusal
     elif refusal is Refusal.SETTINGS:
-        assert (decided.step, decided.refusal) == (Step.HOLD, refusal)
+        assert decided.step is Step.HOLD
+        assert decided.refusal is refusal
     elif hours < 7 * 24:
-        assert (decided.step, decided.refusal) == (Step.HOLD, refusal or Refusal.PLACE)
-        assert timedelta(hours=5) < decided.not_before - NOW <= timedelta(hours=6)
+        assert decided.step is Step.HOLD
+        assert decided.refusal is (refusal or Refusal.PLACE)
+        pause = decided.not_before - NOW
+        assert timedelta(hours=5) < pause <= timedelta(hours=6)
     else:
-        assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal or Refusal.PLACE)
+        assert decided.step is Step.GIVE_UP
+        assert decided.refusal is (refusal or Refusal.PLACE)
         assert decided.given_up_before == NOW - timedelta(days=7)
 
 
 def test_what_may_pass_is_no_refusal_however_long_it_is_held() -> None:
     tries = Tries(1, NOW, held_at=NOW - timedelta(days=30))
     error = DeliveryError(Said.plain("away"), whole_transport=True)
-    decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
-    assert (decided.step, decided.refusal) == (Step.RETRY, None)
+    decided = decide_refused(error, tries)
+    assert decided.step is Step.RETRY
+    assert decided.refusal is None
 
 
 def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
@@ -109,21 +133,29 @@ def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
 
 @pytest.mark.parametrize("wish", [1e300, 999_999_999_999.0, 366 * 86_400.0])
 def test_no_wish_is_taken_for_longer_than_a_day(wish: float) -> None:
-    assert decide(retry_after=wish) == (Step.RETRY, LONGEST_RETRY_AFTER.total_seconds())
+    failed = decide(retry_after=wish)
+    assert failed == (Step.RETRY, LONGEST_RETRY_AFTER.total_seconds())
 
 
 def test_a_wish_that_is_repeated_for_ever_is_believed_ever_less() -> None:
-    waits = [decide(attempts=attempts, retry_after=1.0)[1] for attempts in range(1, 20)]
-    assert waits[:5] == [1.5] * 5
-    assert waits[5:] == sorted(waits[5:])
-    assert waits[5] > 600
-    assert decide(attempts=MAX_TRIES, retry_after=1.0)[0] is Step.GIVE_UP
+    waits = [decide(attempts=attempts, retry_after=1.0).seconds for attempts in range(1, 20)]
+    believed = waits[:5]
+    doubted = waits[5:]
+    assert believed == [1.5] * 5
+    assert doubted == sorted(doubted)
+    assert doubted[0] > 600
+    last = decide(attempts=MAX_TRIES, retry_after=1.0)
+    assert last.step is Step.GIVE_UP
 
 
 def test_what_fails_before_anything_is_sent_waits_the_longer_the_longer_it_has_failed() -> None:
-    waits = [decide(attempts=0, age=timedelta(minutes=2**n), jitter=1.0)[1] for n in range(12)]
+    waits = []
+    for doublings in range(12):
+        age = timedelta(minutes=2**doublings)
+        waits.append(decide(attempts=0, age=age, jitter=1.0).seconds)
     assert waits == sorted(waits)
-    assert (waits[0], waits[-1]) == (60, 3600)
+    assert waits[0] == 60
+    assert waits[-1] == 3600
 
 
 def test_an_ambiguous_message_is_asked_about_only_after_it_has_settled() -> None:
@@ -132,7 +164,7 @@ def test_an_ambiguous_message_is_asked_about_only_after_it_has_settled() -> None
 
 
 def test_one_that_is_ambiguous_again_and_again_is_asked_about_ever_later() -> None:
-    waits = [decide(attempts=attempts, ambiguous=True)[1] for attempts in range(1, 8)]
+    waits = [decide(attempts=attempts, ambiguous=True).seconds for attempts in range(1, 8)]
     assert waits == sorted(set(waits))
 
 
@@ -140,7 +172,8 @@ def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
     def follow(attempts: int) -> Step:
         return decide_unknown(is_harmless=True, may_repeat=False, attempts=attempts, repeats=0)
 
-    assert (follow(1), follow(MAX_DOUBTS)) == (Step.RETRY, Step.HOLD)
+    assert follow(1) is Step.RETRY
+    assert follow(MAX_DOUBTS) is Step.HOLD
 
 
 @pytest.mark.parametrize(
@@ -152,31 +185,34 @@ def test_what_may_have_come_is_repeated_once_where_that_is_the_lesser_harm(
     repeats: int,
     step: Step,
 ) -> None:
-    assert (
-        decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats)
-        is step
-    )
+    decided = decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats)
+    assert decided is step
 
 
 def test_after_enough_tries_or_five_days_it_is_given_up() -> None:
-    assert decide(attempts=MAX_TRIES)[0] is Step.GIVE_UP
-    late = MAX_AGE + timedelta(minutes=1)
-    assert decide(attempts=FEWEST_TRIES, age=late)[0] is Step.GIVE_UP
-    assert decide(attempts=FEWEST_TRIES - 1, age=late)[0] is Step.RETRY
+    after_most_tries = decide(attempts=MAX_TRIES)
+    assert after_most_tries.step is Step.GIVE_UP
+    too_old = MAX_AGE + timedelta(minutes=1)
+    tried_often = decide(attempts=FEWEST_TRIES, age=too_old)
+    assert tried_often.step is Step.GIVE_UP
+    tried_too_little = decide(attempts=FEWEST_TRIES - 1, age=too_old)
+    assert tried_too_little.step is Step.RETRY
 
 
 def test_a_way_out_that_is_away_for_all_ends_nobodys_digest() -> None:
-    assert decide(attempts=10 * MAX_TRIES, age=10 * MAX_AGE, whole_transport=True)[0] is Step.RETRY
+    failed = decide(attempts=10 * MAX_TRIES, age=10 * MAX_AGE, whole_transport=True)
+    assert failed.step is Step.RETRY
 
 
 def test_three_days_of_refusals_are_outlasted_wherever_the_jitter_falls() -> None:
+    three_days = timedelta(days=3)
     for jitter in (0.3, 0.5, 0.99):
         elapsed = timedelta(0)
         for count in range(1, MAX_TRIES):
-            step, pause = decide(attempts=count, age=elapsed, jitter=jitter)
-            assert step is Step.RETRY or elapsed > timedelta(days=3)
-            elapsed += timedelta(seconds=pause)
-        assert elapsed > timedelta(days=3)
+            failed = decide(attempts=count, age=elapsed, jitter=jitter)
+            assert failed.step is Step.RETRY or elapsed > three_days
+            elapsed += timedelta(seconds=failed.seconds)
+        assert elapsed > three_days
 
 
 @given(attempts=st.integers(1, MAX_TRIES - 1), jitter=st.floats(0, 1, exclude_max=True))
@@ -188,12 +224,13 @@ def test_pauses_grow_within_bounds_and_never_vanish(attempts: int, jitter: float
 
 def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_given_up() -> None:
     shown = []
-    share = Share(5, 14, 9)
-    while (shorter := shorten_share(share)) is not None:
-        assert (shorter.first, shorter.end) == (5, 14)
+    shorter = shorten_share(Share(5, 14, 9))
+    while shorter is not None:
+        assert shorter.first == 5
+        assert shorter.end == 14
         assert Share.parse(str(shorter)) == shorter
-        share = shorter
-        shown.append(share.shown)
+        shown.append(shorter.shown)
+        shorter = shorten_share(shorter)
     assert shown == [4, 2, 1, 0]
 
 
@@ -223,7 +260,8 @@ def test_the_same_refusal_for_several_readers_is_ours(
 
 
 def test_a_refusal_is_ours_if_another_mail_that_is_tried_again_met_the_same() -> None:
-    no, later = Said.plain("452 no"), Said.plain("451 later")
+    no = Said.plain("452 no")
+    later = Said.plain("451 later")
     answers = {"a@x.org": no, "b@y.org": no, "c@z.org": later}
     assert is_of_all([no], answers)
     assert not is_of_all([later], answers)

@@ -176,7 +176,10 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
         (
             Stage.FINAL,
             554,
-            b"Message rejected: Email address is not verified. The following identities failed the check",
+            (
+                b"Message rejected: Email address is not verified. The following "
+                b"identities failed the check"
+            ),
             Refusal.PLACE,
         ),
         (Stage.FINAL, 554, b"Transaction failed: Sending paused for this account.", Refusal.PLACE),

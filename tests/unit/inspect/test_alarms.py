@@ -49,11 +49,14 @@ def find(
     announcement: AnnouncementLine | None = None,
     **facts: Any,  # noqa: ANN401 - as `find_alarms` takes
 ) -> tuple[Alarm, ...]:
-    return tuple(find_alarms(partial(write_with_zone, zone=UTC, today=NOW), announcement, **facts))
+    write_moment = partial(write_with_zone, zone=UTC, today=NOW)
+    return tuple(find_alarms(write_moment, announcement, **facts))
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
-    assert find() == find(look(AnnouncementState.COMPLETE)) == ()
+    assert find() == ()
+    complete = look(AnnouncementState.COMPLETE)
+    assert find(complete) == ()
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=40)))
@@ -61,11 +64,10 @@ def test_the_last_announcement_whose_limit_has_passed_is_due_whatever_went_out_s
     later: timedelta,
 ) -> None:
     now = NOW + later
-    due = find_due_announcement(now)
-    assert now - announcement_moment(due) > ANNOUNCEMENT_LIMIT
-    assert (
-        now - announcement_moment(next_announcement(announcement_moment(due))) <= ANNOUNCEMENT_LIMIT
-    )
+    due_at = announcement_moment(find_due_announcement(now))
+    following_at = announcement_moment(next_announcement(due_at))
+    assert now - due_at > ANNOUNCEMENT_LIMIT
+    assert now - following_at <= ANNOUNCEMENT_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,6 @@ def test_a_missing_announcement_says_whether_arxiv_or_the_looking_failed(
 
 
 def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
-    why = "planning failed: perf-team: no such name"
     found = find(
         look(AnnouncementState.INCOMPLETE),
         digests=Overdue(3, "perf-team", SINCE, reason=Said.plain("perf-team: no such name")),
@@ -96,43 +97,50 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
         held=Overdue(3, "slack:#lab", SINCE, 8, Said.plain("not in the channel")),
     )
     assert [alarm.what for alarm in found] == [
-        "1,200 messages have been waiting for more than an hour, the first since Fri 20 Nov 08:00 UTC",
-        f"digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; {why}",
+        (
+            "1,200 messages have been waiting for more than an hour, "
+            "the first since Fri 20 Nov 08:00 UTC"
+        ),
+        (
+            "digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; "
+            "planning failed: perf-team: no such name"
+        ),
         "2 messages failed in the last two days, the last of them to slack:#gone: archived",
         "a message to slack:#lab needs you: not in the channel",
         "the announcement of Thu 19 Nov was not fetched completely",
     ]
-    assert [alarm.what for alarm in find(digests=ONE, deliveries=ONE, failed=ONE, held=ONE)] == [
+
+
+def test_one_alone_is_named_and_not_counted() -> None:
+    found = find(digests=ONE, deliveries=ONE, failed=ONE, held=ONE)
+    assert [alarm.what for alarm in found] == [
         "a message to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
-        "the digest of mailto:a@b.example has been due since Fri 20 Nov 08:00 UTC and is not planned",
+        (
+            "the digest of mailto:a@b.example has been due since Fri 20 Nov 08:00 UTC "
+            "and is not planned"
+        ),
         "the message to mailto:a@b.example failed: nobody knows why",
         "a message to mailto:a@b.example needs you: ",
     ]
 
 
 def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
-    for alarms, does in (
-        (find(), True),
-        (find(failed=ONE), True),
-        (find(held=ONE), True),
-        (find(deliveries=ONE), False),
-        (find(digests=ONE), False),
-        (find(look(AnnouncementState.LATE)), False),
-    ):
-        assert can_send_heartbeat(alarms) is does
+    late = look(AnnouncementState.LATE)
+    for alarms in (find(), find(failed=ONE), find(held=ONE)):
+        assert can_send_heartbeat(alarms)
+    for alarms in (find(deliveries=ONE), find(digests=ONE), find(late)):
+        assert not can_send_heartbeat(alarms)
 
 
 def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_announcement() -> (
     None
 ):
+    a_second = timedelta(seconds=1)
     morning = alarm_moment(ANNOUNCEMENT)
-    for moment, owed in (
-        (morning, morning),
-        (morning - timedelta(seconds=1), OUT),
-        (OUT, OUT),
-        (OUT - timedelta(seconds=1), OUT - timedelta(seconds=1)),
-    ):
-        assert find_due_until(moment) == owed
+    assert find_due_until(morning) == morning
+    assert find_due_until(morning - a_second) == OUT
+    assert find_due_until(OUT) == OUT
+    assert find_due_until(OUT - a_second) == OUT - a_second
 
 
 @given(
@@ -142,7 +150,7 @@ def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_
     is_awaited=st.booleans(),
     source=st.sampled_from(["harvest", "query"]),
 )
-def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of_an_announcement_is_there(
+def test_what_is_owed_on_announcement_is_planned_however_little_of_one_is_there(
     *, later: timedelta, since: timedelta, ago: timedelta, is_awaited: bool, source: str
 ) -> None:
     now = NOW + later

@@ -37,7 +37,8 @@ def due(
     state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fields: object
 ) -> DueSubscription:
     subscription = Subscription("team", ("perf",), (to,), Cadence.parse("daily at 09:00 UTC"))
-    return DueSubscription(1, replace(subscription, **fields), state, FOUND, plan_after, "", FOUND)  # type: ignore[arg-type]  # any field of Subscription
+    changed = replace(subscription, **fields)  # type: ignore[arg-type]  # any field of Subscription
+    return DueSubscription(1, changed, state, FOUND, plan_after, "", FOUND)
 
 
 def judge(
@@ -51,20 +52,20 @@ def judge(
     is_overtaken: bool = False,
 ) -> Verdict:
     change = make_change(5, PAPER, kind)
-    asked = Asked(
-        "perf", met, would_meet=would_meet, failing="" if would_meet else "lacks cat:cs.PF"
+    failing = "" if would_meet else "lacks cat:cs.PF"
+    asked = Asked("perf", met, would_meet=would_meet, failing=failing)
+    stored = of or due()
+    judged = judge_change(
+        change, stored, (asked,), row, is_matched=is_matched, is_overtaken=is_overtaken
     )
-    return judge_change(
-        change, of or due(), (asked,), row, is_matched=is_matched, is_overtaken=is_overtaken
-    ).verdict
+    return judged.verdict
 
 
-def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
-    assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, 9, Verdict.SENT)) is Verdict.SENT
-    assert (
-        judge(Kind.REPLACEMENT, Met.NEVER, KeptMatch(3, 9, Verdict.SENT), of=due("ended"))
-        is Verdict.SENT
-    )
+def test_a_change_in_a_digest_was_sent_whatever_else_is_known_of_it() -> None:
+    sent = KeptMatch(3, 9, Verdict.SENT)
+    assert judge(Kind.NEW, Met.ENTERED, sent) is Verdict.SENT
+    ended = due("ended")
+    assert judge(Kind.REPLACEMENT, Met.NEVER, sent, of=ended) is Verdict.SENT
 
 
 @pytest.mark.parametrize(
@@ -79,14 +80,16 @@ def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
         ((), Verdict.UNSENT),  # whoever was to get it had left
     ],
 )
-def test_a_paper_in_a_digest_came_as_far_as_the_farthest_delivery_that_tells_it(
+def test_a_paper_in_a_digest_came_as_far_as_the_farthest_delivery_that_holds_it(
     states: tuple[str, ...], verdict: Verdict
 ) -> None:
-    assert judge_deliveries([DeliveryState(state) for state in states]) is verdict
+    deliveries = [DeliveryState(state) for state in states]
+    assert judge_deliveries(deliveries) is verdict
 
 
-def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told() -> None:
-    assert judge_deliveries([DeliveryState.HELD], has_doubtful_hold=True) is Verdict.DOUBTFUL
+def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_in_doubt() -> None:
+    verdict = judge_deliveries([DeliveryState.HELD], has_doubtful_hold=True)
+    assert verdict is Verdict.DOUBTFUL
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,8 @@ def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told
 def test_a_match_without_a_digest_waits_unless_none_is_to_come(
     stored: DueSubscription, verdict: Verdict
 ) -> None:
-    assert judge(Kind.NEW, Met.ENTERED, KeptMatch(3, None, Verdict.WAITING), of=stored) is verdict
+    waiting = KeptMatch(3, None, Verdict.WAITING)
+    assert judge(Kind.NEW, Met.ENTERED, waiting, of=stored) is verdict
 
 
 @pytest.mark.parametrize(
@@ -111,19 +115,22 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(
 )
 def test_what_waits_says_for_what(stored: DueSubscription, words: str) -> None:
     change = make_change(5, PAPER, Kind.NEW)
-    judged = judge_change(change, stored, (), KeptMatch(3, None, Verdict.WAITING), is_matched=True)
+    waiting = KeptMatch(3, None, Verdict.WAITING)
+    judged = judge_change(change, stored, (), waiting, is_matched=True)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
 
 
 def test_a_feed_that_is_too_short_for_a_paper_says_how_far_back_it_goes() -> None:
-    why_not = judge_feed(is_open=True, was_matched=True, is_shown=False, is_excluded=False)
-    assert why_not == "it holds the newest 200 papers, of 30 days at most"
-    assert judge_feed(is_open=True, was_matched=True, is_shown=True, is_excluded=True) == ""
+    too_short = judge_feed(is_open=True, was_matched=True, is_shown=False, is_excluded=False)
+    assert too_short == "it holds the newest 200 papers, of 30 days at most"
+    shown = judge_feed(is_open=True, was_matched=True, is_shown=True, is_excluded=True)
+    assert shown == ""
 
 
 def test_where_nothing_is_asked_for_any_more_that_is_said() -> None:
-    judged = judge_change(make_change(5, PAPER, Kind.NEW), due("ended"), (), None, is_matched=True)
+    change = make_change(5, PAPER, Kind.NEW)
+    judged = judge_change(change, due("ended"), (), None, is_matched=True)
     assert judged == Judged(Verdict.UNMET, "the saved queries that it follows are gone")
 
 
@@ -144,15 +151,17 @@ def test_what_was_found_since_the_last_pass_is_not_matched_yet() -> None:
         (Kind.NEW, Met.ENTERED, Verdict.EARLIER),
     ],
 )
-def test_what_a_saved_query_knew_and_the_subscription_was_not_told_has_one_reason(
+def test_what_a_saved_query_knew_and_the_subscription_did_not_get_has_one_reason(
     kind: Kind, met: Met, verdict: Verdict
 ) -> None:
     assert judge(kind, met) is verdict
 
 
 def test_a_replacement_of_what_nobody_could_meet_before_counts_as_new() -> None:
-    assert judge(Kind.REPLACEMENT, Met.ENTERED, is_overtaken=True) is Verdict.EARLIER
-    assert judge(Kind.REPLACEMENT, Met.ENTERED) is Verdict.OTHER_KIND
+    overtaken = judge(Kind.REPLACEMENT, Met.ENTERED, is_overtaken=True)
+    assert overtaken is Verdict.EARLIER
+    known = judge(Kind.REPLACEMENT, Met.ENTERED)
+    assert known is Verdict.OTHER_KIND
 
 
 def test_what_is_excluded_says_so() -> None:
@@ -169,7 +178,7 @@ def test_what_no_saved_query_knew_was_met_too_early_or_not_at_all() -> None:
 def test_a_paper_came_as_far_as_the_farthest_of_its_changes(verdicts: list[Verdict]) -> None:
     judged = [Judged(verdict, str(number)) for number, verdict in enumerate(verdicts)]
     chosen = judge_paper(judged)
-    assert ORDER.index(chosen.verdict) == min(map(ORDER.index, verdicts))
-    assert int(chosen.why) == max(
-        n for n, verdict in enumerate(verdicts) if verdict is chosen.verdict
-    )
+    farthest = min(verdicts, key=ORDER.index)
+    assert chosen.verdict is farthest
+    alike = [number for number, verdict in enumerate(verdicts) if verdict is farthest]
+    assert int(chosen.why) == max(alike)

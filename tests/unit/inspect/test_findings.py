@@ -80,7 +80,10 @@ def test_addresses_channels_tokens_and_queries_are_left_out(said: str, shown: st
 
 
 def test_what_to_do_keeps_its_own_words_and_examples() -> None:
-    todo = 'Write mailto:you@example.org, or kinds = ["new"]. `to` takes slack:#papers, too, and 10.0.0.5.'
+    todo = (
+        'Write mailto:you@example.org, or kinds = ["new"]. '
+        "`to` takes slack:#papers, too, and 10.0.0.5."
+    )
     assert (
         hide(Finding(Verdict.PROBLEM, "configuration", "x", todo), {"ti:new": "<query>"}).todo
         == todo

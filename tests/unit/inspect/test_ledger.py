@@ -1,4 +1,4 @@
-"""The ledger tells for each announcement what became of it, and never a better story than the looks do."""
+"""The ledger says for each announcement what became of it, and never better than the checks do."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ THU, WED, TUE, MON = (date(2026, 11, day) for day in (19, 18, 17, 16))
 def look(announcement: date, hours: float, highest: int, *, failure: str = "") -> PollSummary:
     started = announcement_moment(announcement) + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
-    return PollSummary(
-        "harvest", started, ended, not failure, 400, Said.plain(failure), (202611, highest)
-    )
+    said = Said.plain(failure)
+    return PollSummary("harvest", started, ended, not failure, 400, said, (202611, highest))
 
 
 def night(announcement: date, highest: int) -> list[PollSummary]:
@@ -42,14 +41,18 @@ def assess(
     return assess_announcements(looks, [], counts or {}, first_at=first_at, days=days, now=NOW)
 
 
-def states(*looks: PollSummary, counts: dict[date, int] | None = None) -> list[AnnouncementState]:
-    return [line.state for line in assess(*looks, counts=counts)]
+def list_states(
+    *looks: PollSummary, counts: dict[date, int] | None = None
+) -> list[AnnouncementState]:
+    lines = assess(*looks, counts=counts)
+    return [line.state for line in lines]
 
 
-def test_each_announcement_that_was_looked_at_to_its_end_is_complete() -> None:
+def test_each_announcement_that_was_checked_to_its_end_is_complete() -> None:
     looks = [*night(MON, 10), *night(TUE, 20), *night(WED, 30), *night(THU, 40)]
     lines = assess(*looks, counts={THU: 10, WED: 10})
-    assert [(line.announcement, line.state, line.new, line.checks) for line in lines] == [
+    found = [(line.announcement, line.state, line.new, line.checks) for line in lines]
+    assert found == [
         (THU, "complete", 10, 2),
         (WED, "complete", 10, 2),
         (TUE, "complete", 0, 2),
@@ -57,49 +60,52 @@ def test_each_announcement_that_was_looked_at_to_its_end_is_complete() -> None:
 
 
 def test_evenings_without_an_announcement_have_no_line() -> None:
-    announcements = [
-        line.announcement
-        for line in assess_announcements([], [], {}, first_at=None, days=8, now=NOW)
-    ]
+    lines = assess_announcements([], [], {}, first_at=None, days=8, now=NOW)
+    announcements = [line.announcement for line in lines]
     assert announcements == [THU, WED, TUE, MON, date(2026, 11, 15), date(2026, 11, 12)]
 
 
-def test_announcements_nobody_looked_at_are_caught_up_with_by_a_later_complete_look() -> None:
+def test_announcements_nobody_checked_are_caught_up_with_by_a_later_complete_check() -> None:
     looks = [*night(MON, 10), *night(THU, 40)]
-    assert states(*looks, counts={TUE: 9, WED: 9, THU: 9}) == ["complete", "caught up", "caught up"]
+    states = list_states(*looks, counts={TUE: 9, WED: 9, THU: 9})
+    assert states == ["complete", "caught up", "caught up"]
 
 
 def test_newer_papers_do_not_show_an_announcement_where_all_of_them_may_be_of_those_missed() -> (
     None
 ):
     looks = [*night(MON, 10), *night(THU, 40)]
-    assert states(*looks, counts={TUE: 9, WED: 9}) == ["late", "not checked", "not checked"]
+    states = list_states(*looks, counts={TUE: 9, WED: 9})
+    assert states == ["late", "not checked", "not checked"]
 
 
-def test_before_that_they_are_not_looked_at() -> None:
-    assert states(*night(MON, 10)) == ["not checked", "not checked", "not checked"]
+def test_before_that_they_are_not_checked() -> None:
+    states = list_states(*night(MON, 10))
+    assert states == ["not checked", "not checked", "not checked"]
 
 
 def test_an_announcement_that_did_not_come_was_deferred_once_the_next_one_is_there() -> None:
     looks = [*night(MON, 10), *night(TUE, 20), *night(WED, 20), *night(THU, 40)]
-    assert states(*looks)[:2] == ["complete", "deferred"]
+    states = list_states(*looks)
+    assert states[:2] == ["complete", "deferred"]
 
 
 def test_an_announcement_that_is_not_there_by_the_morning_is_late() -> None:
-    assert states(*night(TUE, 20), *night(WED, 30), *night(THU, 30))[0] is AnnouncementState.LATE
+    looks = [*night(TUE, 20), *night(WED, 30), *night(THU, 30)]
+    states = list_states(*looks)
+    assert states[0] is AnnouncementState.LATE
 
 
-def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
-    (thursday, *_) = assess(
-        *night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset")
-    )
-    assert (thursday.state, thursday.checks, thursday.failed, str(thursday.failure)) == (
-        "incomplete",
-        0,
-        2,
-        "reset",
-    )
+def test_failed_checks_are_counted_and_the_last_failure_is_named() -> None:
+    first = look(THU, 3, 0, failure="503")
+    second = look(THU, 4, 0, failure="reset")
+    (thursday, *_) = assess(*night(WED, 30), first, second)
+    assert thursday.state == "incomplete"
+    assert thursday.checks == 0
+    assert thursday.failed == 2
+    assert str(thursday.failure) == "reset"
 
 
 def test_before_the_first_digest_nothing_is_claimed() -> None:
-    assert states(*night(THU, 40))[1:] == [AnnouncementState.BEFORE, AnnouncementState.BEFORE]
+    states = list_states(*night(THU, 40))
+    assert states[1:] == [AnnouncementState.BEFORE, AnnouncementState.BEFORE]

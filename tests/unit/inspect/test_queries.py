@@ -21,16 +21,14 @@ THURSDAY = date(2026, 11, 19)
 
 def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:
     """Make so many papers a day, from 1 November on."""
-    days = [
-        datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=number)
-        for number in range(len(counts))
-    ]
-    papers = [
-        make_paper(published=day)
-        for day, number in zip(days, counts, strict=True)
-        for _ in range(number)
-    ]
-    return DaySpan(tuple(day.date() for day in days)), papers
+    first = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    dates = []
+    papers = []
+    for number, count in enumerate(counts):
+        day = first + timedelta(days=number)
+        dates.append(day.date())
+        papers += [make_paper(published=day)] * count
+    return DaySpan(tuple(dates)), papers
 
 
 @pytest.mark.parametrize(
@@ -45,7 +43,8 @@ def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:
     ],
 )
 def test_the_volume_is_said_in_words(counts: tuple[int, ...], said: str) -> None:
-    assert describe_volume(*submit(*counts)) == said
+    span, papers = submit(*counts)
+    assert describe_volume(span, papers) == said
 
 
 @pytest.mark.parametrize(
@@ -63,18 +62,17 @@ def test_matches_are_said_of_30_days_or_of_those_since_it_began(
     days_ago: int, papers: int, said: str
 ) -> None:
     now = datetime(2026, 11, 20, 9, tzinfo=UTC)
-    assert (
-        describe_matches([DayCount(now.date(), papers)], now - timedelta(days=days_ago), now)
-        == said
-    )
+    began_at = now - timedelta(days=days_ago)
+    today = DayCount(now.date(), papers)
+    assert describe_matches([today], began_at, now) == said
 
 
 def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> None:
     span, papers = submit(2, 4, 1)
-    begun = DaySpan(span.whole[:2], span.whole[2:])
-    assert describe_volume(begun, papers) == (
-        "6 papers in 2 days (most on Mon 2 Nov: 4); on the days since, 1 more so far"
-    )
+    whole = span.whole[:2]
+    begun = span.whole[2:]
+    said = describe_volume(DaySpan(whole, begun), papers)
+    assert said == "6 papers in 2 days (most on Mon 2 Nov: 4); on the days since, 1 more so far"
 
 
 def test_the_last_days_are_begun_until_all_their_submissions_were_due() -> None:
@@ -85,15 +83,21 @@ def test_the_last_days_are_begun_until_all_their_submissions_were_due() -> None:
 
 def test_a_weekend_is_due_with_the_announcement_of_monday() -> None:
     monday = list_submission_days(datetime(2026, 11, 23, 8, 0, tzinfo=UTC), 1)
-    assert (monday.whole, len(monday.begun)) == ((THURSDAY,), 4)
+    assert monday.whole == (THURSDAY,)
+    assert len(monday.begun) == 4
     tuesday = list_submission_days(datetime(2026, 11, 24, 8, 0, tzinfo=UTC), 1)
-    assert (tuesday.whole, len(tuesday.begun)) == ((date(2026, 11, 22),), 2)
+    assert tuesday.whole == (date(2026, 11, 22),)
+    assert len(tuesday.begun) == 2
 
 
-@given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)), st.integers(1, 40))  # noqa: DTZ001 - made UTC below
+@given(
+    st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - made UTC below
+    st.integers(1, 40),
+)
 def test_days_of_submission_follow_each_other_up_to_today(now: datetime, days: int) -> None:
     now = now.replace(tzinfo=UTC)
     span = list_submission_days(now, days)
     assert len(span.whole) == days
     assert span.dates[-1] == now.date()
-    assert all(after - before == timedelta(days=1) for before, after in pairwise(span.dates))
+    steps = [after - before for before, after in pairwise(span.dates)]
+    assert all(step == timedelta(days=1) for step in steps)

@@ -1,4 +1,7 @@
-"""The trial of a query: what is said of one that cannot be read, of how much it brings, and of what comes near."""
+"""The trial of a query.
+
+What is said of one that cannot be read, of how much it brings, and of what comes near.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,8 @@ def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
     text: str, marked: str, suggestion: str
 ) -> None:
     problem = find_problem(text)
-    assert (problem.marked, problem.suggestion) == (marked, suggestion)
+    assert problem.marked == marked
+    assert problem.suggestion == suggestion
     assert problem.before + problem.marked + problem.after == text
 
 

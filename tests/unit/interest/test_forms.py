@@ -72,10 +72,14 @@ def test_what_is_no_library_is_refused_by_its_name_with_what_to_do(
     [
         "Dear all,\nplease read arXiv:2101.00001.\nIt answers\nour questions.\n",
         (
-            "Title: A\nAuthor: B\nReferences:\nCoe 2019, arXiv:1905.00005\nBoe 2018, arXiv:1805.00005\n"
+            "Title: A\nAuthor: B\nReferences:\nCoe 2019, arXiv:1905.00005\nBoe "
+            "2018, arXiv:1805.00005\n"
             "\nA text\nof many\nlines\n"
         ),
-        "1. Lancet. 2021 Jan 4;1:1004.\ndoi: 10.1000/a.\n\nA title.\n\nBerg A.\n\nAn abstract.\n\nPMID: 1\n",
+        (
+            "1. Lancet. 2021 Jan 4;1:1004.\ndoi: 10.1000/a.\n\nA title.\n\nBerg "
+            "A.\n\nAn abstract.\n\nPMID: 1\n"
+        ),
     ],
 )
 def test_ids_are_not_picked_from_a_text(text: str) -> None:

@@ -19,7 +19,10 @@ ITEM = '[{"title": "a", "abstract_inverted_index": {"a": '
 
 @dataclass(frozen=True)
 class Repetition:
-    """A text that repeats a unit, and then its `closing` as often; of a long unit a `share` is enough."""
+    """A text that repeats a unit, and then its `closing` as often.
+
+    Of a long unit a `share` is enough.
+    """
 
     unit: str
     before: str = ""

@@ -48,11 +48,13 @@ def test_a_person_of_the_same_name_can_be_excluded() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_paper_is_excluded_in_whichever_version(version: int) -> None:
-    exclusion = read_exclusion(subscribe(exclude_papers=(ArxivId.parse("2611.15012v1"),)))
-    assert exclusion.find_cause(make_paper(version=version)) == "exclude_papers names 2611.15012"
+    first = ArxivId.parse("2611.15012v1")
+    exclusion = read_exclusion(subscribe(exclude_papers=(first,)))
+    paper = make_paper(version=version)
+    assert exclusion.find_cause(paper) == "exclude_papers names 2611.15012"
 
 
-def test_without_exclusions_nothing_is_looked_at() -> None:
+def test_without_exclusions_nothing_is_compared() -> None:
     assert not read_exclusion(subscribe())
     result = QueryOutcome(new=(7,))
     assert exclude_changes(result, Exclusion(), {}) is result
@@ -65,20 +67,27 @@ def test_a_query_that_cannot_be_read_excludes_nothing_and_is_named() -> None:
     assert exclusion.find_cause(NAMESAKES) == "exclude = cat:math.CO"
 
 
+def exclude_category(*changes: StoredChange, text: str = "cat:cs.PF") -> QueryOutcome:
+    """Return what a query brings a subscription that excludes math.CO."""
+    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
+    by_id = {change.id: change for change in changes}
+    return exclude_changes(outcome(text, *changes), exclusion, by_id)
+
+
 def test_a_version_that_stops_being_excluded_is_new_to_the_subscription() -> None:
     change = make_change(7, MINE, Kind.REPLACEMENT, NAMESAKES)
-    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
-    found = exclude_changes(outcome("cat:cs.PF", change), exclusion, {7: change})
-    assert found == QueryOutcome(new=(7,))
+    assert exclude_category(change) == QueryOutcome(new=(7,))
 
 
-def test_a_withdrawal_is_told_where_the_paper_was_not_excluded_before() -> None:
+def test_a_withdrawal_is_reported_where_the_paper_was_not_excluded_before() -> None:
+    withdrawn = make_change(7, NAMESAKES, Kind.WITHDRAWAL, MINE)
+    found = exclude_category(withdrawn)
+    selected = select_for_subscription((Kind.WITHDRAWAL,), [found], {7: Kind.WITHDRAWAL})
+    assert selected == (7,)
+    elsewhere = make_paper(categories=("cs.DC",))
+    hidden = make_change(7, elsewhere, Kind.WITHDRAWAL, NAMESAKES)
+    assert exclude_category(hidden) == QueryOutcome()
     exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
-    change = make_change(7, NAMESAKES, Kind.WITHDRAWAL, MINE)
-    found = exclude_changes(outcome("cat:cs.PF", change), exclusion, {7: change})
-    assert select_for_subscription((Kind.WITHDRAWAL,), [found], {7: Kind.WITHDRAWAL}) == (7,)
-    hidden = make_change(7, make_paper(categories=("cs.DC",)), Kind.WITHDRAWAL, NAMESAKES)
-    assert exclude_changes(outcome("cat:cs.PF", hidden), exclusion, {7: hidden}) == QueryOutcome()
     assert exclusion.covers(hidden)
 
 
@@ -92,16 +101,11 @@ CHANGES = st.lists(st.tuples(CATEGORIES, st.none() | CATEGORIES), max_size=5)
 def test_to_exclude_a_query_is_to_end_each_saved_query_in_andnot(
     written: list[tuple[tuple[str, ...], tuple[str, ...] | None]], text: str
 ) -> None:
-    changes = [
-        make_change(
-            number,
-            make_paper(f"2611.{number:05d}", version=2, categories=now),
-            Kind.REPLACEMENT,
-            make_paper(f"2611.{number:05d}", categories=before) if before else None,
-        )
-        for number, (now, before) in enumerate(written, 1)
-    ]
-    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
-    by_id = {change.id: change for change in changes}
-    narrowed = exclude_changes(outcome(text, *changes), exclusion, by_id)
+    changes = []
+    for number, (now, before) in enumerate(written, 1):
+        id_ = f"2611.{number:05d}"
+        paper = make_paper(id_, version=2, categories=now)
+        previous = make_paper(id_, categories=before) if before else None
+        changes.append(make_change(number, paper, Kind.REPLACEMENT, previous))
+    narrowed = exclude_category(*changes, text=text)
     assert narrowed == outcome(f"({text}) ANDNOT cat:math.CO", *changes)

@@ -16,7 +16,8 @@ from tests.unit.made_up import make_change, make_paper
 
 
 def revision(text: str, id_: int = 1, active_from: int = 0) -> ActiveRevision:
-    return ActiveRevision(id_, id_, f"q{id_}", text, parse_query(text).canonical, active_from)
+    canonical = parse_query(text).canonical
+    return ActiveRevision(id_, id_, f"q{id_}", text, canonical, active_from)
 
 
 GPU = make_paper(title="On GPUs")
@@ -24,9 +25,8 @@ GPU = make_paper(title="On GPUs")
 
 def test_changes_from_before_a_query_was_active_are_not_matched_against_it() -> None:
     changes = [make_change(4, GPU), make_change(5, make_paper("2611.15013"))]
-    assert match_changes(changes, [revision("cat:cs.PF", active_from=4)])[1] == QueryOutcome(
-        new=(5,)
-    )
+    outcomes = match_changes(changes, [revision("cat:cs.PF", active_from=4)])
+    assert outcomes[1] == QueryOutcome(new=(5,))
 
 
 def test_equal_queries_have_equal_outcomes_and_queries_without_any_are_left_out() -> None:
@@ -39,58 +39,63 @@ def test_equal_queries_have_equal_outcomes_and_queries_without_any_are_left_out(
     assert outcomes == {1: QueryOutcome(new=(7,)), 2: QueryOutcome(new=(7,))}
 
 
-def select(kinds: tuple[Kind, ...], kind: Kind, result: QueryOutcome) -> tuple[int, ...]:
-    return select_for_subscription(kinds, [result], {7: kind})
+ENTERED = QueryOutcome(new=(7,))
 
 
-def test_a_subscription_is_told_of_the_kinds_it_asked_for() -> None:
+STAYED = QueryOutcome(changed=(7,))
+
+
+LEFT = QueryOutcome(gone=(7,))
+
+
+def is_selected(kinds: tuple[Kind, ...], kind: Kind, result: QueryOutcome) -> bool:
+    """Say whether a subscription to some kinds gets a change."""
+    selected = select_for_subscription(kinds, [result], {7: kind})
+    assert selected in ((), (7,))
+    return bool(selected)
+
+
+def test_a_subscription_gets_the_kinds_it_asked_for() -> None:
     default = (Kind.NEW, Kind.CROSS_LIST)
-    assert select(default, Kind.NEW, QueryOutcome(new=(7,))) == (7,)
-    assert select(default, Kind.REPLACEMENT, QueryOutcome(changed=(7,))) == ()
-    assert select((*default, Kind.REPLACEMENT), Kind.REPLACEMENT, QueryOutcome(changed=(7,))) == (
-        7,
-    )
+    assert is_selected(default, Kind.NEW, ENTERED)
+    assert not is_selected(default, Kind.REPLACEMENT, STAYED)
+    assert is_selected((*default, Kind.REPLACEMENT), Kind.REPLACEMENT, STAYED)
 
 
-def test_a_cross_list_is_told_only_where_it_brings_the_paper_into_a_query() -> None:
-    assert select((Kind.CROSS_LIST,), Kind.CROSS_LIST, QueryOutcome(new=(7,))) == (7,)
-    assert select((Kind.CROSS_LIST,), Kind.CROSS_LIST, QueryOutcome(changed=(7,))) == ()
+def test_a_cross_list_is_reported_only_where_it_brings_the_paper_into_a_query() -> None:
+    assert is_selected((Kind.CROSS_LIST,), Kind.CROSS_LIST, ENTERED)
+    assert not is_selected((Kind.CROSS_LIST,), Kind.CROSS_LIST, STAYED)
 
 
-def test_an_edit_that_brings_a_paper_into_a_query_is_told_like_a_cross_list() -> None:
-    assert select((Kind.CROSS_LIST,), Kind.METADATA, QueryOutcome(new=(7,))) == (7,)
-    assert select((Kind.NEW,), Kind.METADATA, QueryOutcome(new=(7,))) == ()
+def test_an_edit_that_brings_a_paper_into_a_query_is_reported_like_a_cross_list() -> None:
+    assert is_selected((Kind.CROSS_LIST,), Kind.METADATA, ENTERED)
+    assert not is_selected((Kind.NEW,), Kind.METADATA, ENTERED)
 
 
-def test_a_withdrawal_is_told_even_where_its_last_words_no_longer_match() -> None:
-    assert select((Kind.WITHDRAWAL,), Kind.WITHDRAWAL, QueryOutcome(gone=(7,))) == (7,)
+def test_a_withdrawal_is_reported_even_where_its_last_words_no_longer_match() -> None:
+    assert is_selected((Kind.WITHDRAWAL,), Kind.WITHDRAWAL, LEFT)
 
 
 def test_what_was_there_before_digest_looked_is_never_news() -> None:
-    everything = tuple(Kind)
-    assert (
-        select(
-            tuple(kind for kind in everything if kind is not Kind.KNOWN),
-            Kind.KNOWN,
-            QueryOutcome(new=(7,)),
-        )
-        == ()
-    )
+    kinds = tuple(kind for kind in Kind if kind is not Kind.KNOWN)
+    assert not is_selected(kinds, Kind.KNOWN, ENTERED)
 
 
 def make_many_changes() -> list[StoredChange]:
     texts = ("On GPUs", "On CPUs", "Tail latency of GPUs", "Zero")
     changes = []
-    for number in range(60):
-        before = (
-            make_paper(f"2611.{number + 1:05}", title=texts[number % 4]) if number % 3 else None
-        )
-        now = make_paper(
-            f"2611.{number + 1:05}", title=texts[number // 4 % 4], version=1 + bool(before)
-        )
-        changes.append(
-            make_change(number + 1, now, Kind.REPLACEMENT if before else Kind.NEW, before)
-        )
+    for number in range(1, 61):
+        id_ = f"2611.{number:05}"
+        place = number - 1
+        title_now = texts[place // 4 % 4]
+        if place % 3 == 0:
+            paper = make_paper(id_, title=title_now)
+            change = make_change(number, paper)
+        else:
+            before = make_paper(id_, title=texts[place % 4])
+            paper = make_paper(id_, title=title_now, version=2)
+            change = make_change(number, paper, Kind.REPLACEMENT, before)
+        changes.append(change)
     return changes
 
 
@@ -119,26 +124,25 @@ def test_an_outcome_tells_what_a_query_means_now_and_what_it_meant_before(
     queries: list[tuple[str, int]],
 ) -> None:
     changes = make_many_changes()
-    revisions = [
-        revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)
-    ]
+    revisions = []
+    for id_, (text, active_from) in enumerate(queries, start=1):
+        revisions.append(revision(text, id_, active_from))
     outcomes = match_changes(changes, revisions)
     for one in revisions:
         query = parse_query(one.text)
         outcome = outcomes.get(one.id, QueryOutcome())
         for change in changes:
-            before = change.previous is not None and matches(query, change.previous)
-            met = (
-                (matches(query, change.paper), before)
-                if change.id > one.active_from_change
-                else (False, False)
-            )
-            told = [change.id in ids for ids in (outcome.new, outcome.changed, outcome.gone)]
-            assert told == [met == (True, False), met == (True, True), met == (False, True)]
+            is_active = change.id > one.active_from_change
+            is_met = is_active and matches(query, change.paper)
+            was_met = False
+            if is_active and change.previous is not None:
+                was_met = matches(query, change.previous)
+            assert (change.id in outcome.new) is (is_met and not was_met)
+            assert (change.id in outcome.changed) is (is_met and was_met)
+            assert (change.id in outcome.gone) is (was_met and not is_met)
 
 
 def test_a_text_that_cannot_be_read_means_no_paper_and_stops_no_other() -> None:
     broken = ActiveRevision(2, 2, "q2", "ti:(GPUs", "broken", 0)
-    assert match_changes([make_change(7, GPU)], [revision("ti:GPUs"), broken]) == {
-        1: QueryOutcome(new=(7,))
-    }
+    outcomes = match_changes([make_change(7, GPU)], [revision("ti:GPUs"), broken])
+    assert outcomes == {1: ENTERED}

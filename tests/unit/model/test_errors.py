@@ -57,7 +57,8 @@ def test_each_error_has_an_exit_code_a_status_and_room_for_a_hint(cls: type[Dige
     error = cls("the disk is full", hint="Make room.")
     assert error.exit_code in {1, 2, 3, 4, 75}
     assert 400 <= error.http_status <= 599
-    assert (error.message, error.hint) == ("the disk is full", "Make room.")
+    assert error.message == "the disk is full"
+    assert error.hint == "Make room."
 
 
 @pytest.mark.parametrize(
@@ -106,14 +107,13 @@ def test_the_pointer_shows_of_a_long_query_what_is_near() -> None:
     )
     assert len(line) < 100
     assert line[caret.index("^") :].startswith("foo:bar OR cat")
-    assert (line[0], line[-1]) == ("…", "…")
+    assert line[0] == "…"
+    assert line[-1] == "…"
 
 
 def test_a_delivery_error_is_passing_and_unambiguous_unless_it_says_otherwise() -> None:
     error = DeliveryError(Said.plain("451 try again later"))
-    assert (error.permanent, error.retry_after, error.ambiguous, error.whole_transport) == (
-        False,
-        None,
-        False,
-        False,
-    )
+    assert error.permanent is False
+    assert error.retry_after is None
+    assert error.ambiguous is False
+    assert error.whole_transport is False

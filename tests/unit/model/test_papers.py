@@ -80,7 +80,8 @@ def test_the_version_behind_an_id_is_read_and_kept_apart(
     text: str, canonical: str, version: int
 ) -> None:
     identifier, read = ArxivId.parse_versioned(text)
-    assert (str(identifier), read) == (canonical, version)
+    assert str(identifier) == canonical
+    assert read == version
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def make_paper(**parts: object) -> Paper:
         "published": MOMENT,
         "updated": MOMENT,
     }
-    return Paper(**{**values, **parts})  # type: ignore[arg-type] # values are checked one by one below
+    return Paper(**{**values, **parts})  # type: ignore[arg-type] # values are checked below
 
 
 def test_a_paper_points_at_exactly_its_version() -> None:

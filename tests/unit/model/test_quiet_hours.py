@@ -63,11 +63,14 @@ def test_an_end_on_a_date_that_never_was_comes_with_the_next_date() -> None:
     assert leave_quiet(samoa, NIGHT, last_night) == utc("2011-12-30T17:00")
 
 
+FIRST = datetime(2011, 1, 1)  # noqa: DTZ001 - hypothesis adds the zone
+LAST = datetime(2030, 1, 1)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
+
+
 @given(
     zone=st.sampled_from(ZONES),
-    moment=st.datetimes(datetime(2011, 1, 1), datetime(2030, 1, 1)).map(  # noqa: DTZ001 - made aware at once
-        lambda at: at.replace(tzinfo=UTC)
-    ),
+    moment=MOMENTS,
     begin=st.integers(0, 1439),
     length=st.integers(1, 1439),
 )

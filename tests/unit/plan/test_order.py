@@ -49,18 +49,11 @@ CLAUSES = (
 FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
 
 
-def say_first(entry: DigestEntry, precedence: Precedence) -> str:
-    return say_why_first(entry, find_why_first(entry, precedence))
-
-
-def say_reasons(ordered: Sequence[DigestEntry], group: Group) -> tuple[str, ...]:
-    return tuple(map(say_why_first, ordered, group.reasons))
-
-
 def explain(clause: str, query: str = "perf") -> Reason:
-    return Reason(
-        clause, (Span(FIELDS.get(clause.partition(":")[0], Field.ABSTRACT), 0, 4),), query
-    )
+    prefix = clause.partition(":")[0]
+    field = FIELDS.get(prefix, Field.ABSTRACT)
+    span = Span(field, 0, 4)
+    return Reason(clause, (span,), query)
 
 
 def make_entry(
@@ -76,12 +69,28 @@ def make_entry(
     return DigestEntry(kind, paper, "", queries, reasons, announced)
 
 
+def say_first(entry: DigestEntry, precedence: Precedence) -> str:
+    why = find_why_first(entry, precedence)
+    return say_why_first(entry, why)
+
+
+def say_reasons(ordered: Sequence[DigestEntry], group: Group) -> tuple[str, ...]:
+    return tuple(map(say_why_first, ordered, group.reasons))
+
+
+def list_ids(entries: Iterable[DigestEntry]) -> list[str]:
+    return [str(entry.paper.id) for entry in entries]
+
+
+def write_ids(*numbers: int) -> list[str]:
+    return [f"2611.{number:05d}" for number in numbers]
+
+
 def order(
     *entries: DigestEntry, group_by: Grouping = Grouping.KIND, precedence: Precedence = NONE
 ) -> list[str]:
-    return [
-        str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES, None, precedence)[0]
-    ]
+    ordered, _ = arrange(entries, group_by, QUERIES, None, precedence)
+    return list_ids(ordered)
 
 
 def prefer(
@@ -90,21 +99,27 @@ def prefer(
     near: Iterable[DigestEntry] = (),
 ) -> Precedence:
     """Put some entries first, some last, and be near to some, the first of them most."""
+    put_first = {entry.paper.id: "ti:majorana" for entry in first}
+    put_last = {entry.paper.id for entry in last}
     nearness = {entry.paper.id: 900 - place for place, entry in enumerate(near)}
-    return Precedence(
-        {entry.paper.id: "ti:majorana" for entry in first}, {one.paper.id for one in last}, nearness
-    )
+    return Precedence(put_first, put_last, nearness)
 
 
 def outline(
     entries: Iterable[DigestEntry], group_by: Grouping = Grouping.KIND, show: int | None = None
 ) -> list[str]:
-    groups = arrange(entries, group_by, QUERIES, show)[1]
+    _, groups = arrange(entries, group_by, QUERIES, show)
     return [f"{group.title} {group.count}: {group.form}" for group in groups]
 
 
-def many(count: int, *clauses: str, first: int = 1, **fields: Any) -> list[DigestEntry]:  # noqa: ANN401 - as make_entry
-    return [make_entry(f"2611.{first + number:05d}", *clauses, **fields) for number in range(count)]
+def many(
+    count: int,
+    *clauses: str,
+    first: int = 1,
+    **fields: Any,  # noqa: ANN401 - as make_entry
+) -> list[DigestEntry]:
+    ids = write_ids(*range(first, first + count))
+    return [make_entry(id_, *clauses, **fields) for id_ in ids]
 
 
 IDS = st.one_of(
@@ -129,6 +144,15 @@ ENTRIES = st.lists(
 )
 
 
+def give_to_library(entries: list[DigestEntry]) -> list[DigestEntry]:
+    """Let every seventh paper be near a library."""
+    given_to = []
+    for place, entry in enumerate(entries):
+        is_near = place % 7 == 0
+        given_to.append(replace(entry, near=NearLibrary("A")) if is_near else entry)
+    return given_to
+
+
 @settings(max_examples=200 if IS_NIGHTLY else 25)
 @given(
     ENTRIES,
@@ -144,71 +168,69 @@ def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_unde
     chance: Random,
     steps: tuple[int, int, int],
 ) -> None:
-    entries = [
-        replace(one, near=NearLibrary("A")) if place % 7 == 0 else one
-        for place, one in enumerate(entries)
-    ]
-    precedence = prefer(*(entries[:: step + place] for place, step in enumerate(steps)))
+    entries = give_to_library(entries)
+    preferred = [entries[:: step + place] for place, step in enumerate(steps)]
+    precedence = prefer(*preferred)
     ordered, groups = arrange(entries, group_by, QUERIES, show, precedence)
     mixed = list(entries)
     chance.shuffle(mixed)
     assert arrange(mixed, group_by, QUERIES, show, precedence) == (ordered, groups)
     ranked = [entry for entry in rank_entries(entries, precedence) if not entry.shows_change]
     count = min(show or len(ranked), len(ranked))
-    assert {entry.paper.id for entry in ordered[:count]} == {
-        entry.paper.id for entry in ranked[:count]
-    }
-    is_last = [entry.paper.id in precedence.last for entry in ordered[:count]]
+    shown = ordered[:count]
+    assert set(list_ids(shown)) == set(list_ids(ranked[:count]))
+    is_last = [entry.paper.id in precedence.last for entry in shown]
     assert is_last == sorted(is_last)
-    assert not any(entry.shows_change for entry in ordered[: len(ranked)])
-    assert sorted(str(entry.paper.id) for entry in ordered) == sorted(
-        str(entry.paper.id) for entry in entries
-    )
+    before_changes = ordered[: len(ranked)]
+    assert not any(entry.shows_change for entry in before_changes)
+    assert sorted(list_ids(ordered)) == sorted(list_ids(entries))
     assert sum(group.count for group in groups) == len(entries)
-    assert all(
-        group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups
-    )
+    for group in groups:
+        assert group.count
+        assert not group.reasons or len(group.reasons) == group.count
 
 
 def test_a_digest_says_less_of_each_paper_the_more_there_are() -> None:
-    assert outline(many(MOST_WITH_TWO)) == ["New 8: two sentences"]
-    assert outline(many(MOST_WITH_TWO + 1)) == ["New 9: one sentence"]
-    assert outline(many(MOST_WITH_ONE)) == ["New 25: one sentence"]
-    assert outline(many(MOST_WITH_ONE + 1)) == ["cs.PF 26: title"]
-    assert outline(many(63), show=5) == ["New 5: two sentences", "cs.PF 58: title"]
+    few = outline(many(MOST_WITH_TWO))
+    assert few == ["New 8: two sentences"]
+    more = outline(many(MOST_WITH_TWO + 1))
+    assert more == ["New 9: one sentence"]
+    most = outline(many(MOST_WITH_ONE))
+    assert most == ["New 25: one sentence"]
+    above = outline(many(MOST_WITH_ONE + 1))
+    assert above == ["cs.PF 26: title"]
+    capped = outline(many(63), show=5)
+    assert capped == ["New 5: two sentences", "cs.PF 58: title"]
 
 
 def test_categories_of_few_papers_share_a_heading() -> None:
-    papers = [
-        *many(20, categories=("quant-ph",)),
-        *many(5, first=21, categories=("cs.PF", "quant-ph")),
-        *many(2, first=31, categories=("cs.DC",)),
-        *many(1, first=33, categories=("cs.AR",)),
-        *many(2, first=41, categories=("math.CO",)),
-    ]
-    headings = ["quant-ph 20: title", "cs.PF 5: title", "Others 5: title"]
-    assert outline(papers) == headings
+    quantum = many(20, categories=("quant-ph",))
+    performance = many(5, first=21, categories=("cs.PF", "quant-ph"))
+    distributed = many(2, first=31, categories=("cs.DC",))
+    hardware = many(1, first=33, categories=("cs.AR",))
+    combinatorics = many(2, first=41, categories=("math.CO",))
+    papers = [*quantum, *performance, *distributed, *hardware, *combinatorics]
+    assert outline(papers) == ["quant-ph 20: title", "cs.PF 5: title", "Others 5: title"]
     assert outline(papers, Grouping.QUERY) == ["perf 30: title"]
-    near = Precedence(
-        nearness={papers[20].paper.id: 2, papers[-1].paper.id: 3, papers[0].paper.id: 1}
-    )
-    _, groups = arrange(
-        papers, Grouping.KIND, QUERIES, None, near
-    )  # the heading of the nearest paper comes first
+    near = {
+        performance[0].paper.id: 2,
+        combinatorics[-1].paper.id: 3,
+        quantum[0].paper.id: 1,
+    }
+    _, groups = arrange(papers, Grouping.KIND, QUERIES, None, Precedence(nearness=near))
+    # The heading of the nearest paper comes first, and what shares a heading last.
     assert [group.title for group in groups] == ["cs.PF", "quant-ph", "Others"]
 
 
-def test_five_at_most_are_read_first_each_for_a_reason() -> None:
-    telling = [
+def test_what_is_read_first_says_why() -> None:
+    remarkable = [
         make_entry("2611.90001", "au:lindquell"),
         make_entry("2611.90002", "cat:cs.PF", queries=("perf", "gpu", "follow")),
         make_entry("2611.90003", "ti:GPUs"),
         make_entry("2611.90004", "cat:cs.PF", comment="12 pages, accepted at SOSP 2026"),
     ]
-    ordered, groups = arrange([*many(26), *telling], Grouping.KIND, QUERIES)
-    assert [str(entry.paper.id) for entry in ordered[:4]] == [
-        str(entry.paper.id) for entry in telling
-    ]
+    ordered, groups = arrange([*many(26), *remarkable], Grouping.KIND, QUERIES)
+    assert list_ids(ordered[:4]) == list_ids(remarkable)
     reasons = (
         "by Ada Example",
         "in three of your queries",
@@ -217,12 +239,21 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
     )
     assert say_reasons(ordered, groups[0]) == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
+
+
+def test_a_paper_that_is_read_first_says_two_reasons_and_three_authors_at_most() -> None:
     every = make_entry("2611.90006", "au:lindquell", "ti:GPUs", queries=QUERIES)
     assert say_first(every, NONE) == "by Ada Example · in three of your queries"
-    crowd = make_entry("2611.90005", authors=tuple(f"Ada {number}" for number in range(300)))
-    asked = Reason("au:ada", tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300)))
-    assert say_first(replace(crowd, reasons=(asked,)), NONE) == "by Ada 0, Ada 1, Ada 2"
-    assert arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)[1][0].count == READ_FIRST
+    names = tuple(f"Ada {number}" for number in range(300))
+    crowd = make_entry("2611.90005", authors=names)
+    spans = tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300))
+    found = replace(crowd, reasons=(Reason("au:ada", spans),))
+    assert say_first(found, NONE) == "by Ada 0, Ada 1, Ada 2"
+
+
+def test_five_at_most_are_read_first() -> None:
+    _, groups = arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)
+    assert groups[0].count == READ_FIRST
 
 
 def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> None:
@@ -239,16 +270,18 @@ def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> N
         "Older papers, new to you 1: two sentences",
     ]
     assert outline(papers) == [*news, *last]
-    assert outline(papers, Grouping.QUERY) == [
-        "perf 2: two sentences",
-        "gpu 2: two sentences",
-        *last,
-    ]
+    of_queries = ["perf 2: two sentences", "gpu 2: two sentences"]
+    assert outline(papers, Grouping.QUERY) == [*of_queries, *last]
 
 
-def revise(id_: str = "2611.00001", kind: Kind = Kind.REPLACEMENT, **changes: Any) -> DigestEntry:  # noqa: ANN401 - any field of Paper
+def revise(
+    id_: str = "2611.00001",
+    kind: Kind = Kind.REPLACEMENT,
+    **changes: Any,  # noqa: ANN401 - any field of Paper
+) -> DigestEntry:
     entry = make_entry(id_, kind=kind)
-    return replace(entry, paper=replace(entry.paper, **changes), before=StoredText(entry.paper))
+    revised = replace(entry.paper, **changes)
+    return replace(entry, paper=revised, before=StoredText(entry.paper))
 
 
 WORDS = make_paper().abstract
@@ -282,11 +315,12 @@ WORDS = make_paper().abstract
 def test_a_change_is_minor_if_few_words_tell_it_and_none_is_weighty(
     changes: dict[str, Any], *, is_small: bool
 ) -> None:
-    assert is_minor(revise(**changes)) is is_small
+    entry = revise(**changes)
+    assert is_minor(entry) is is_small
 
 
 def test_authors_come_before_queries_titles_mentions_places_and_newest_ids() -> None:
-    assert order(
+    entries = [
         make_entry("2611.00007", "cat:cs.PF"),
         make_entry("2611.00006", "cat:cs.PF"),
         make_entry("2611.00005", "cat:cs.PF", "abs:GPU"),
@@ -297,11 +331,13 @@ def test_authors_come_before_queries_titles_mentions_places_and_newest_ids() -> 
         make_entry("2611.00010", "cat:cs.PF", queries=("perf", "gpu")),
         make_entry("2611.00002", "au:lindquell"),
         make_entry("2611.00001", 'author:"keiko lindquell"'),
-    ) == [f"2611.000{number:02d}" for number in (2, 1, 10, 8, 4, 3, 5, 11, 7, 6)]
+    ]
+    assert order(*entries) == write_ids(2, 1, 10, 8, 4, 3, 5, 11, 7, 6)
 
 
 def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_all_else() -> None:
-    near, nearest = (make_entry(f"2611.0000{number}", "cat:cs.PF") for number in (1, 2))
+    near = make_entry("2611.00001", "cat:cs.PF")
+    nearest = make_entry("2611.00002", "cat:cs.PF")
     accepted = make_entry("2611.00003", comment="Accepted to SOSP")
     hand = make_entry("2611.00004")
     by_author = make_entry("2611.00005", "au:lindquell")
@@ -310,34 +346,37 @@ def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_
     weighty = revise("2611.00008", title="Another one")
     changed = revise("2611.00009", title="Another one")
     precedence = prefer([hand, survey], [survey, changed], [survey, nearest, near, changed])
-    told = (near, nearest, accepted, hand, by_author, often, survey, weighty, changed)
-    assert order(*told, precedence=precedence) == [
-        f"2611.0000{number}" for number in (5, 4, 2, 1, 6, 3, 7, 8, 9)
-    ]
-    titles = [
-        (group.title, group.count) for group in arrange(told, Grouping.KIND, (), 5, precedence)[1]
-    ]
-    assert titles == [("New", 5), ("Others", 1), ("Read last", 1), ("New versions", 2)]
+    entries = (near, nearest, accepted, hand, by_author, often, survey, weighty, changed)
+    assert order(*entries, precedence=precedence) == write_ids(5, 4, 2, 1, 6, 3, 7, 8, 9)
+    _, groups = arrange(entries, Grouping.KIND, (), 5, precedence)
+    headings = [(group.title, group.count) for group in groups]
+    assert headings == [("New", 5), ("Others", 1), ("Read last", 1), ("New versions", 2)]
 
 
 def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first() -> None:
     near = [replace(one, near=NearLibrary(str(place))) for place, one in enumerate(many(20))]
-    by_author = [make_entry(f"2611.9000{number}", "au:lindquell") for number in range(2)]
+    one_author = make_entry("2611.90000", "au:lindquell")
+    other_author = make_entry("2611.90001", "au:lindquell")
     hand = replace(make_entry("2611.80000"), near=NearLibrary("Mine"))
-    told = [*near, *by_author, hand, *many(9, first=40)]
+    rest = many(9, first=40)
+    entries = [*near, one_author, other_author, hand, *rest]
     precedence = prefer([hand], near[:2], near)
-    ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
-    reasons = ("by Ada Example",) * 2 + (
+    ordered, groups = arrange(entries, Grouping.KIND, QUERIES, precedence=precedence)
+    reasons = (
+        "by Ada Example",
+        "by Ada Example",
         "put first by ti:majorana · like “Mine”",
         "like “2”",
         "like “3”",
     )
-    assert replace(groups[0], reasons=()) == Group("Read first", READ_FIRST, Form.SENTENCE)
+    first = replace(groups[0], reasons=())
+    assert first == Group("Read first", READ_FIRST, Form.SENTENCE)
     assert say_reasons(ordered, groups[0]) == reasons
-    assert [entry.paper.id for entry in ordered[-2:]] == [entry.paper.id for entry in near[:2]]
-    few = arrange(told[:MOST_WITH_ONE], Grouping.KIND, QUERIES, precedence=precedence)
-    assert [group.title for group in few[1]] == ["New", "Read last"]
-    assert few[0][:3] == (*reversed(by_author), hand)
+    assert list_ids(ordered[-2:]) == list_ids(near[:2])
+    few = entries[:MOST_WITH_ONE]
+    ordered, groups = arrange(few, Grouping.KIND, QUERIES, precedence=precedence)
+    assert [group.title for group in groups] == ["New", "Read last"]
+    assert ordered[:3] == (other_author, one_author, hand)
 
 
 @pytest.mark.parametrize(
@@ -356,22 +395,26 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
 def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(
     title: str, said: str
 ) -> None:
-    assert say_near(find_near(Near(1, is_top=True, title=title), is_owner=True)) == said
-    assert find_near(Near(1, is_top=True, title=title), is_owner=False) == HIDDEN_LIBRARY
+    near = Near(1, is_top=True, title=title)
+    of_owner = find_near(near, is_owner=True)
+    assert say_near(of_owner) == said
+    of_others = find_near(near, is_owner=False)
+    assert of_others == HIDDEN_LIBRARY
     assert say_near(HIDDEN_LIBRARY) == "near this list's library"
 
 
 def test_the_papers_of_several_announcements_take_turns() -> None:
-    ordered = order(*many(2, announced=DAY - timedelta(days=1)), *many(2, first=3))
-    assert ordered == [f"2611.0000{number}" for number in (4, 2, 3, 1)]
+    earlier = many(2, announced=DAY - timedelta(days=1))
+    later = many(2, first=3)
+    assert order(*earlier, *later) == write_ids(4, 2, 3, 1)
 
 
 def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order() -> None:
-    assert order(
+    entries = [
         make_entry("2611.00001", queries=("follow",)),
         make_entry("2611.00002", queries=("gpu", "follow")),
         make_entry("2611.00003", queries=("gpu",)),
         make_entry("2611.00004", queries=("perf", "gpu", "follow")),
         make_entry("2611.00005", queries=()),
-        group_by=Grouping.QUERY,
-    ) == [f"2611.0000{number}" for number in (4, 2, 3, 1, 5)]
+    ]
+    assert order(*entries, group_by=Grouping.QUERY) == write_ids(4, 2, 3, 1, 5)

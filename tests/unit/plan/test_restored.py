@@ -36,9 +36,7 @@ def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
     return DueSubscription(1, team, "active", None, 0, "", FOUND, paused_until=paused_until)
 
 
-def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> (
-    None
-):
+def test_a_record_was_edited_by_the_end_of_its_day_and_no_turn_within_it_has_it() -> None:
     edited = change(Kind.METADATA, TUESDAY)
     announced = find_announced(edited)
     assert announced == announcement_moment(date(2026, 11, 18))
@@ -80,9 +78,14 @@ def test_what_a_pause_kept_back_was_sent_at_the_first_turn_from_its_end_on() -> 
         assert not was_due_by(due(when, paused_until=back), EVENING, back - timedelta(seconds=1))
 
 
+FIRST = datetime(2026, 1, 1)  # noqa: DTZ001 - hypothesis adds the zone
+LAST = datetime(2026, 12, 1)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
+
+
 @given(
     when=st.sampled_from(CADENCES),
-    announced=st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - given as UTC
+    announced=MOMENTS,
     hours=st.integers(-200, 400),
     more=st.integers(0, 400),
 )

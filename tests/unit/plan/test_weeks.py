@@ -91,7 +91,8 @@ class Reader:
 
     def edit(self, **changes: object) -> None:
         """Take over an edited file, as the store does."""
-        self.subscription = replace(self.subscription, **changes)  # type: ignore[arg-type]  # fields of Subscription
+        changed = replace(self.subscription, **changes)  # type: ignore[arg-type]  # its fields
+        self.subscription = changed
         if changes.keys() == {"quiet_hours"} and self.due_at is not None:
             self.due_at = realign_due(self.subscription, self.due_at, self.now, self.taken)
         else:
@@ -168,7 +169,7 @@ class Reader:
         )
 
     def _judge(self, slot: str) -> None:
-        """Nothing is told under a name that was used, or in quiet hours by any clock on the wall."""
+        """Nothing is sent under a name that was used, or in quiet hours by any clock."""
         assert slot not in [told for told, _ in self.told]
         assert slot.startswith("run:") or not is_taken(self.taken, slot), (slot, self.taken)
         if (quiet := self.subscription.quiet_hours) is not None:
@@ -227,7 +228,10 @@ def take_step(reader: Reader, what: str, value: object) -> None:
         case "quiet", QuietHours() | None as quiet:
             reader.edit(quiet_hours=quiet)
         case "pause", hours:
-            reader.pause(None if hours is None else reader.now + hours * HOUR)  # type: ignore[operator]  # an int
+            if hours is None:
+                reader.pause(None)
+            else:
+                reader.pause(reader.now + hours * HOUR)  # type: ignore[operator]  # an int
         case "mailing", bool(is_complete):
             reader.is_complete = is_complete
         case _:

@@ -1,4 +1,4 @@
-"""What a look judges news by."""
+"""What a poll judges news by."""
 
 from __future__ import annotations
 
@@ -17,24 +17,29 @@ BEGINNER = KnownBefore(is_bootstrap=True)
 MARKLESS = KnownBefore(since=SUBMITTED - timedelta(days=7))
 
 
-def test_what_is_no_news_to_a_look_is_news_to_whoever_waited_for_it() -> None:
+def test_what_is_no_news_to_a_poll_is_news_to_whoever_waited_for_it() -> None:
     judge = make_novelty_rule(BEGINNER, {"cat:cs.PF": FollowedQuery(EARLY)})
-    assert judge(make_paper()) == EARLY
-    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
+    waited_for = make_paper()
+    assert judge(waited_for) == EARLY
+    other = make_paper(categories=("cs.DC",))
+    assert judge(other) == BEGINNER
 
 
 def test_of_several_who_waited_the_one_with_the_lowest_mark_decides() -> None:
-    judge = make_novelty_rule(
-        BEGINNER, {"cat:cs.PF": FollowedQuery(LATE), "ti:gpus": FollowedQuery(EARLY)}
-    )
-    assert judge(make_paper()) == EARLY
-    assert judge(make_paper(title="Other")) == LATE
+    followed = {"cat:cs.PF": FollowedQuery(LATE), "ti:gpus": FollowedQuery(EARLY)}
+    judge = make_novelty_rule(BEGINNER, followed)
+    of_both = make_paper()
+    assert judge(of_both) == EARLY
+    of_one = make_paper(title="Other")
+    assert judge(of_one) == LATE
 
 
 def test_papers_older_than_a_query_ever_looked_back_are_no_news_to_it() -> None:
     judge = make_novelty_rule(BEGINNER, {"cat:cs.PF": FollowedQuery(MARKLESS, oldest=SUBMITTED)})
-    assert judge(make_paper()) == MARKLESS
-    assert judge(make_paper(updated=SUBMITTED - timedelta(minutes=1))) == BEGINNER
+    oldest = make_paper()
+    assert judge(oldest) == MARKLESS
+    older = make_paper(updated=SUBMITTED - timedelta(minutes=1))
+    assert judge(older) == BEGINNER
 
 
 @pytest.mark.parametrize(
@@ -45,19 +50,23 @@ def test_what_is_news_anyway_needs_nobody_who_waited(
 ) -> None:
     rest = KnownBefore(mark=(202611, 15_000), since=SUBMITTED)
     judge = make_novelty_rule(rest, {"cat:cs.PF": FollowedQuery(MARKLESS)})
-    assert judge(make_paper(f"2611.{number:05d}", version=version)) == (
-        rest if is_news else MARKLESS
-    )
+    paper = make_paper(f"2611.{number:05d}", version=version)
+    assert judge(paper) == (rest if is_news else MARKLESS)
 
 
 def test_searches_ask_those_known_and_nobody_who_is_new() -> None:
     judge = NoveltyRules(BEGINNER, {"cat:cs.PF": MARKLESS}).search_rule()
-    assert judge(make_paper(updated=SUBMITTED - timedelta(days=99))) == MARKLESS
-    assert judge(make_paper(updated=SUBMITTED - timedelta(days=101))) == BEGINNER
-    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
+    recent = make_paper(updated=SUBMITTED - timedelta(days=99))
+    assert judge(recent) == MARKLESS
+    old = make_paper(updated=SUBMITTED - timedelta(days=101))
+    assert judge(old) == BEGINNER
+    other = make_paper(categories=("cs.DC",))
+    assert judge(other) == BEGINNER
 
 
-def test_to_a_query_that_was_harvested_ids_tell_what_is_news_however_old_it_is() -> None:
+def test_to_a_query_that_was_harvested_ids_say_what_is_news_however_old_it_is() -> None:
     judge = NoveltyRules(EARLY, {"cat:cs.PF": EARLY}).search_rule()
-    assert judge(make_paper(updated=SUBMITTED - timedelta(days=400))) == EARLY
-    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
+    old = make_paper(updated=SUBMITTED - timedelta(days=400))
+    assert judge(old) == EARLY
+    other = make_paper(categories=("cs.DC",))
+    assert judge(other) == BEGINNER

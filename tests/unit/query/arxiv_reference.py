@@ -19,8 +19,17 @@ import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer shi
 from digest.model.papers import Paper
 
 _TOKEN = re.compile(
-    r'(?P<paren>[()])|(?P<name>[A-Za-z]+):(?:"(?P<phrase>[^"]*)"|\[(?P<dates>[^\]]*)\]|(?P<value>[^\s()"]+))'
-    r'|(?P<bare>[^\s()"]+)'
+    r"""
+    (?P<paren> [()] )
+    | (?P<name> [A-Za-z]+ ) :
+      (?:
+        "(?P<phrase> [^"]* )"        # ti:"tail latency"
+        | \[ (?P<dates> [^\]]* ) \]  # submittedDate:[2025 TO 2026]
+        | (?P<value> [^\s()"]+ )     # cat:cs.PF
+      )
+    | (?P<bare> [^\s()"]+ )          # AND, or a word
+    """,
+    re.VERBOSE,
 )
 _STOP_WORDS = frozenset(("a", "and", "in", "of", "or", "the", "to", "not"))
 _porter = Stemmer.Stemmer("porter")
@@ -61,11 +70,12 @@ def _read_operand(tokens: list[re.Match[str]], place: int, paper: Paper) -> Plac
     if name == "submittedDate":
         start, end = token["dates"].split(" TO ")
         return start <= f"{paper.published:%Y%m%d%H%M}" <= end, place + 1
-    value = phrase if phrase is not None else token["value"] or token["bare"]
-    assert phrase is not None or not value.startswith(("*", "?")), "HTTP 500"
-    if name == "au" and phrase is None and place == 0:
+    is_quoted = phrase is not None
+    value = phrase if is_quoted else token["value"] or token["bare"]
+    assert is_quoted or not value.startswith(("*", "?")), "HTTP 500"
+    if name == "au" and not is_quoted and place == 0:
         value = value.replace("_", " ")
-    return _is_met(name, value, paper, is_quoted=phrase is not None), place + 1
+    return _is_met(name, value, paper, is_quoted=is_quoted), place + 1
 
 
 def _is_met(name: str, value: str, paper: Paper, *, is_quoted: bool) -> bool:
@@ -77,50 +87,64 @@ def _is_met(name: str, value: str, paper: Paper, *, is_quoted: bool) -> bool:
         return any(_is_called(author.name, value, is_quoted=is_quoted) for author in paper.authors)
     if name == "cat":
         return any(fnmatchcase(category, value) for category in paper.categories)
-    keywords = {"id": (str(paper.id), f"{paper.id}v{paper.version}"), "doi": paper.dois}
-    if name in keywords:
-        return value in keywords[name]
-    texts = {"ti": paper.title, "abs": paper.abstract, "co": paper.comment}
-    texts |= {"jr": paper.journal_ref, "rn": paper.report_no}
+    if name == "id":
+        return value in (str(paper.id), f"{paper.id}v{paper.version}")
+    if name == "doi":
+        return value in paper.dois
+    texts = {
+        "ti": paper.title,
+        "abs": paper.abstract,
+        "co": paper.comment,
+        "jr": paper.journal_ref,
+        "rn": paper.report_no,
+    }
     return _holds(texts[name], value, is_quoted=is_quoted, is_stemmed=name in ("ti", "abs"))
 
 
 def _is_in_all(value: str, paper: Paper) -> bool:
-    names = " ".join(author.name for author in paper.authors)
+    names = [author.name for author in paper.authors]
     texts = (
         paper.title,
         paper.abstract,
         paper.comment,
-        names,
+        *names,
         paper.report_no,
         *paper.categories,
         *paper.dois,
+        paper.journal_ref,
     )
-    combined = {_fold(word) for text in (*texts, paper.journal_ref) for word in text.split()}
+    words = " ".join(texts).split()
+    combined = {_fold(word) for word in words}
     return all(_fold(word) in combined for word in value.split())
 
 
 def _holds(text: str, value: str, *, is_quoted: bool, is_stemmed: bool) -> bool:
-    if value.endswith("*") and not is_quoted:
-        return any(
-            word.startswith(value[:-1].lower()) for _, word in _index(text, is_stemmed=is_stemmed)
-        )
     there = _index(text, is_stemmed=is_stemmed)
+    words = {word for _, word in there}
+    if value.endswith("*") and not is_quoted:
+        beginning = value[:-1].lower()
+        return any(word.startswith(beginning) for word in words)
     sought = _index(value, is_stemmed=is_stemmed)
     if not is_quoted:
-        return {word for _, word in sought} <= {word for _, word in there}
-    return any(
-        {(place + shift, word) for place, word in sought} <= there for shift in range(-99, 99)
-    )
+        return {word for _, word in sought} <= words
+    for shift in range(-99, 99):
+        shifted = {(place + shift, word) for place, word in sought}
+        if shifted <= there:
+            return True
+    return False
 
 
 def _index(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
-    words = [word.lower() for word in re.findall(r"[^\W_]+", text)]
-    kept = ((place, word) for place, word in enumerate(words) if word not in _STOP_WORDS)
-    return {
-        (place, str(_porter.stemWord(word)) if is_stemmed and len(word) > 2 else word)
-        for place, word in kept
-    }
+    """Return the words of a text, but for stop words, each with its place."""
+    index = set()
+    for place, written in enumerate(re.findall(r"[^\W_]+", text)):
+        word = written.lower()
+        if word in _STOP_WORDS:
+            continue
+        if is_stemmed and len(word) > 2:
+            word = str(_porter.stemWord(word))
+        index.add((place, word))
+    return index
 
 
 def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
@@ -129,10 +153,13 @@ def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
         last, _, given = value.partition(",")
         return parts[-1] == _fold_name(last) and parts[0].startswith(_fold_name(given))
     asked = value.replace(".", "").replace(",", " ")
-    sought = (
-        asked.lower() if "*" in asked else _fold_name(asked)
-    ).split()  # what has a * is not folded there
-    return all(any(fnmatchcase(part, word) for part in parts) for word in sought)
+    # What has a * is not folded there.
+    folded = asked.lower() if "*" in asked else _fold_name(asked)
+
+    def is_there(word: str) -> bool:
+        return any(fnmatchcase(part, word) for part in parts)
+
+    return all(is_there(word) for word in folded.split())
 
 
 def _fold_name(text: str) -> str:

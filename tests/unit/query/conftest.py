@@ -9,7 +9,13 @@ from digest.model.papers import ArxivId, Author, Paper
 MakePaper = Callable[..., Paper]
 
 
-def build_paper(*, authors: Sequence[str] = (), id: str = "2603.10026", **fields: object) -> Paper:  # noqa: A002  # as in Paper
+def build_paper(
+    *,
+    authors: Sequence[str] = (),
+    id: str = "2603.10026",  # noqa: A002 - as in Paper
+    **fields: object,
+) -> Paper:
+    moment = datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC)
     values: dict[str, Any] = {
         "id": ArxivId.parse(id),
         "version": 1,
@@ -17,10 +23,11 @@ def build_paper(*, authors: Sequence[str] = (), id: str = "2603.10026", **fields
         "abstract": "",
         "authors": tuple(Author(name) for name in authors),
         "categories": ("cs.PF",),
-        "published": datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC),
-        "updated": datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC),
+        "published": moment,
+        "updated": moment,
     }
-    return Paper(**values | fields)
+    values |= fields
+    return Paper(**values)
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,17 @@
-"""What is sent brings the same papers as we mean, read by a second reader that knows arXiv from its documents.
+"""What is sent brings the same papers as we mean.
 
-Exactly the same: words, phrases and parted words in plain letters; categories, archives and beginnings of them;
-identifiers, DOIs in their own case; dates; any AND, OR and NOT of these.
-More, never less: beginnings of words; names; words with accents, Greek letters or figures; `all:`. Less, as
-`to_arxiv` says, only where a paper writes an accent that the query leaves out, has another part of a formula in
-a word, and where it writes a DOI in other letters.
+A second reader says so, which knows arXiv from its documents.
+
+Exactly the same: words, phrases and parted words in plain letters; categories, archives and
+beginnings of them; identifiers, DOIs in their own case; dates; any AND, OR and NOT of these.
+More, never less: beginnings of words; names; words with accents, Greek letters or figures; `all:`.
+Less, as `to_arxiv` says, only where a paper writes an accent that the query leaves out, has another
+part of a formula in a word, and where it writes a DOI in other letters.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -26,8 +29,7 @@ EXACT_WORDS = ("gpus", "gpu", "generatively", "tail-latency", *PHRASES[:2], '"a 
 EXACT = (
     *(
         f"{field}:{value}"
-        for field in TEXTED
-        for value in (*WORDS, *PHRASES, "tail-latency", "state-of-the-art")
+        for field, value in product(TEXTED, (*WORDS, *PHRASES, "tail-latency", "state-of-the-art"))
     ),
     *(
         f"cat:{name}"
@@ -59,8 +61,9 @@ EXACT = (
 WIDER = (
     *(
         f"{field}:{word}*"
-        for field in ("ti", "abs", "co")
-        for word in ("gener", "operato", "generativ", "gp", "ta")
+        for field, word in product(
+            ("ti", "abs", "co"), ("gener", "operato", "generativ", "gp", "ta")
+        )
     ),
     *(
         f"au:{name}"
@@ -96,8 +99,7 @@ WIDER = (
     ),
     *(
         f"{field}:={value}"
-        for field in ("ti", "abs", "co", "all")
-        for value in (*EXACT_WORDS, "the")
+        for field, value in product(("ti", "abs", "co", "all"), (*EXACT_WORDS, "the"))
     ),
     *(
         "ti:größe",
@@ -214,8 +216,9 @@ TEXTS = (
 SHELF: tuple[Mapping[str, object], ...] = (
     *(
         {field: text}
-        for field in ("title", "abstract", "comment", "journal_ref", "report_no")
-        for text in TEXTS
+        for field, text in product(
+            ("title", "abstract", "comment", "journal_ref", "report_no"), TEXTS
+        )
     ),
     *(
         {"authors": names}
@@ -279,7 +282,8 @@ def test_a_single_condition_brings_what_it_means_and_its_opposite_the_rest(
     assert meant
     assert others
     if text in EXACT:
-        assert (brought, spared) == (meant, others)
+        assert brought == meant
+        assert spared == others
     else:
         assert [paper for paper in meant if paper not in brought] == []
         assert [paper for paper in others if paper not in spared] == []
@@ -290,7 +294,8 @@ def test_what_is_sent_brings_exactly_the_papers_that_are_meant(
     tree: Node, fields: dict[str, object], make_paper: MakePaper
 ) -> None:
     paper = make_paper(**fields)
-    assert brings(to_arxiv(tree), paper) is matches(Query("", tree), paper)
+    is_meant = matches(Query("", tree), paper)
+    assert brings(to_arxiv(tree), paper) is is_meant
 
 
 FORMULAS = PAPERS.flatmap(
@@ -322,8 +327,9 @@ def test_what_is_lost_at_arxiv_is_an_accent_a_formulas_edge_or_the_case_of_a_doi
     text: str, fields: dict[str, object], make_paper: MakePaper
 ) -> None:
     paper = make_paper(**fields)
-    assert matches(parse_query(text), paper)
-    assert not brings(to_arxiv(parse_query(text)), paper)
+    query = parse_query(text)
+    assert matches(query, paper)
+    assert not brings(to_arxiv(query), paper)
 
 
 @pytest.mark.parametrize(
@@ -343,4 +349,5 @@ def test_the_second_reader_reads_as_arxiv_documents_it(
     expected: bool,  # noqa: FBT001 - a table's column
     make_paper: MakePaper,
 ) -> None:
-    assert brings(text, make_paper(title="gpu", authors=["Bin Liu"])) is expected
+    paper = make_paper(title="gpu", authors=["Bin Liu"])
+    assert brings(text, paper) is expected

@@ -41,7 +41,10 @@ from digest.query.description import describe_query, name_query, note_other_word
         ("NOT ti:a1 OR (rn:5 AND rn:6)", 'not if the title has "a1", or (rn:5, and rn:6)', "5 6"),
         (
             'abs:=news AND abs:gpu ANDNOT ti:="no go"',
-            'the abstract has the exact word "news" and "gpu", but not if the title has the exact words "no go"',
+            (
+                'the abstract has the exact word "news" and "gpu", but not if the '
+                'title has the exact words "no go"'
+            ),
             "news gpu",
         ),
         ("submittedDate:[20260101 TO *]", "submittedDate:[202601010000 TO *]", ""),
@@ -70,7 +73,10 @@ ABSTRACTS = (
         (
             "abs:transit",
             [
-                'abs:transit also finds "transition" and "transitions"; 3 of 4 papers are without "transit"'
+                (
+                    'abs:transit also finds "transition" and "transitions"; 3 of 4 '
+                    'papers are without "transit"'
+                )
             ],
         ),
         (

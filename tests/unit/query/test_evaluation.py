@@ -20,7 +20,10 @@ def paper(make_paper: MakePaper) -> Paper:
         id="2603.10026",
         version=2,
         title="Tail Latency of Self-supervised GPUs at $10^{-3}$ s: $k$-means",
-        abstract="We study the state of the art in generative transformers.\nSchrödinger's cats don't mind.",
+        abstract=(
+            "We study the state of the art in generative transformers.\n"
+            "Schrödinger's cats don't mind."
+        ),
         authors=[
             "Pınar Tözün",
             "J.-P. Serre",
@@ -151,7 +154,7 @@ def test_the_paper_is_not_meant_by(text: str, paper: Paper) -> None:
         ("abs:gpu AND (ti:gpu OR ti:tail)", False),
     ],
 )
-def test_operators_combine_conditions(text: str, expected: bool, paper: Paper) -> None:  # noqa: FBT001  # a table's column
+def test_operators_combine_conditions(text: str, *, expected: bool, paper: Paper) -> None:
     assert matches(parse_query(text), paper) is expected
 
 

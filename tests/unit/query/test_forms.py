@@ -210,16 +210,20 @@ API = "https://export.arxiv.org/api/query?search_query="
         # the longer search page: terms are joined as written, subjects are archives
         (
             (
-                "arxiv.org/search/advanced?terms-0-operator=AND&terms-0-term=graph+neural&terms-0-field=title"
-                "&terms-1-operator=OR&terms-1-term=gnn&terms-1-field=abstract&classification-computer_science=y"
+                "arxiv.org/search/advanced?terms-0-operator=AND"
+                "&terms-0-term=graph+neural&terms-0-field=title"
+                "&terms-1-operator=OR&terms-1-term=gnn&terms-1-field=abstract"
+                "&classification-computer_science=y"
                 "&classification-physics_archives=all&date-filter_by=past_12&size=50"
             ),
             "((ti:graph AND ti:neural) OR abs:gnn) AND cat:cs",
         ),
         (
             (
-                "arxiv.org/search/advanced?terms-0-term=x1&terms-0-field=author&terms-1-operator=NOT"
-                "&terms-1-term=%22b+c%22&classification-physics=y&classification-physics_archives=hep-th"
+                "arxiv.org/search/advanced?terms-0-term=x1&terms-0-field=author"
+                "&terms-1-operator=NOT"
+                "&terms-1-term=%22b+c%22&classification-physics=y"
+                "&classification-physics_archives=hep-th"
             ),
             '(au:x1 ANDNOT all:"b c") AND cat:hep-th',
         ),
@@ -253,7 +257,8 @@ API = "https://export.arxiv.org/api/query?search_query="
 def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, reading: str) -> None:
     query = parse_query(address)
     assert print_tree(query.tree) == reading
-    assert (query.text, parse_query(query.pasted_as).tree) == (address, query.tree)
+    assert query.text == address
+    assert parse_query(query.pasted_as).tree == query.tree
     assert query.notes[0].kind is NoteKind.READ_AS
 
 
@@ -264,7 +269,10 @@ FORM = "https://arxiv.org/search/advanced?advanced=&terms-0-operator=AND&terms-0
     ("address", "reading", "lost"),
     [
         (
-            f"{FORM}&size=50&order=-announced_date_first&abstracts=show&start=50&date-filter_by=all_dates",
+            (
+                f"{FORM}&size=50&order=-announced_date_first&abstracts=show"
+                "&start=50&date-filter_by=all_dates"
+            ),
             "ti:gpu",
             "",
         ),
@@ -291,7 +299,10 @@ FORM = "https://arxiv.org/search/advanced?advanced=&terms-0-operator=AND&terms-0
         ),
         (f"{FORM}&terms-1-term=05C80&terms-1-field=msc_class", "ti:gpu", "05C80 as msc_class"),
         (
-            f"{FORM.replace('title', 'orcid')}&terms-1-operator=NOT&terms-1-term=x1&terms-2-term=x2",
+            (
+                f"{FORM.replace('title', 'orcid')}"
+                "&terms-1-operator=NOT&terms-1-term=x1&terms-2-term=x2"
+            ),
             "all:x2",
             "gpu as orcid, NOT all:x1",
         ),

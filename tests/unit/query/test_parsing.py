@@ -334,7 +334,8 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
     text: str, kind: NoteKind, position: int, words: str
 ) -> None:
     (note,) = parse_query(text).notes
-    assert (note.kind, note.position) == (kind, position)
+    assert note.kind == kind
+    assert note.position == position
     assert words in note.message
 
 
@@ -350,7 +351,7 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
         ("(abs:x1 ANDNOT abs:x1) OR abs:y1", False),
     ],
 )
-def test_a_query_that_no_paper_can_meet_is_known_for_it(text: str, is_futile: bool) -> None:  # noqa: FBT001 - a parameter
+def test_a_query_that_no_paper_can_meet_is_known_for_it(text: str, *, is_futile: bool) -> None:
     assert bool(parse_query(text).futility) is is_futile
 
 

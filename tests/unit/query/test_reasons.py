@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.papers import Field, Paper, Reason, Span
-from digest.query import analyse, find_reasons, matches, parse_query
+from digest.query import Query, analyse, find_reasons, matches, parse_query
+from digest.query.evaluation import AnalysedPaper
 from digest.query.words import PLACE_HOLDERS, STOP_WORDS, fold_word, split_words, stem
 from digest.tex import to_plain, to_segments
 from tests.unit.query.conftest import MakePaper
@@ -21,9 +22,19 @@ def shown(paper: Paper, span: Span) -> str:
     return str(value)[span.start : span.end]
 
 
+def list_places(query: Query, paper: Paper | AnalysedPaper) -> list[Span]:
+    places: list[Span] = []
+    for reason in find_reasons(query, paper):
+        places += reason.spans
+    return places
+
+
 def explain(query: str, paper: Paper) -> list[tuple[str, list[str]]]:
-    reasons = find_reasons(parse_query(query), paper)
-    return [(reason.clause, [shown(paper, span) for span in reason.spans]) for reason in reasons]
+    explained = []
+    for reason in find_reasons(parse_query(query), paper):
+        words = [shown(paper, span) for span in reason.spans]
+        explained.append((reason.clause, words))
+    return explained
 
 
 @pytest.fixture(scope="module")
@@ -124,19 +135,23 @@ def test_what_two_readings_of_a_text_meet_is_one_place(
     query: str, places: list[str], make_paper: MakePaper
 ) -> None:
     paper = make_paper(title=r"The $\Lambda$CDM model, $H_{0}$ and f$\sigma_8$")
-    assert [place for _, found in explain(query, paper) for place in found] == places
+    spans = list_places(parse_query(query), paper)
+    assert [shown(paper, span) for span in spans] == places
 
 
 def test_an_analysed_paper_has_the_same_reasons(paper: Paper) -> None:
     query = parse_query("tail AND cat:cs.PF")
-    assert (
-        find_reasons(query, analyse(paper))
-        == find_reasons(query.tree, paper)
-        == find_reasons(query, paper)
-    )
+    reasons = find_reasons(query, paper)
+    assert find_reasons(query.tree, paper) == reasons
+    assert find_reasons(query, analyse(paper)) == reasons
 
 
 TEXTS = st.text(st.sampled_from("abAB é'-.\\{}$\"^_μ\n1İß"), max_size=40)
+
+
+def fold(word: str) -> str:
+    """Return what a word is compared by."""
+    return stem(fold_word(word))
 
 
 @given(title=TEXTS, abstract=TEXTS, author=TEXTS, data=st.data())
@@ -151,15 +166,14 @@ def test_spans_cover_words_that_the_clause_means(
     query = parse_query(f'ti:"{word}" OR abs:"{word}"')
     reasons = find_reasons(query, ready)
     assert bool(reasons) is matches(query, ready)
-    for span in (span for reason in reasons for span in reason.spans):
+    # In formulas blanks go, and words grow together.
+    has_tex = bool(set(title + abstract) & set('\\{}$"^_'))
+    for span in list_places(query, ready):
         raw = shown(paper, span)
         assert raw
-        if not set(title + abstract) & set(
-            '\\{}$"^_'
-        ):  # in formulas blanks go, and words grow together
-            assert stem(fold_word(word)) in {
-                stem(fold_word(found.text)) for found in split_words(raw)
-            }
+        if not has_tex:
+            marked = {fold(found.text) for found in split_words(raw)}
+            assert fold(word) in marked
 
 
 @given(
@@ -175,7 +189,7 @@ def test_a_condition_is_met_exactly_where_it_has_a_place(
 ) -> None:
     paper = make_paper(title=title)
     query = parse_query(text)
-    places = [span for reason in find_reasons(query, paper) for span in reason.spans]
+    places = list_places(query, paper)
     assert bool(places) is matches(query, paper)
     assert places == sorted(places)
 
@@ -191,31 +205,30 @@ PIECES = st.sampled_from(
 GAPS = st.sampled_from([" ", "  ", "\n", "\n  ", "~", r"\ ", ", ", " -- "])
 
 
+def read_words(text: str) -> list[str]:
+    return [word.text for word in split_words(text)]
+
+
 @given(pieces=st.lists(st.tuples(PIECES, GAPS), min_size=1, max_size=8), data=st.data())
 def test_spans_survive_tex_and_folded_blanks(
     pieces: list[tuple[str, str]], data: st.DataObject, make_paper: MakePaper
 ) -> None:
     """What is marked in the title as people see it is what was looked for: no more, no less."""
-    paper = make_paper(title="".join(piece + gap for piece, gap in pieces))
-    plain = [word.text for word in split_words(to_plain(paper.title))]
+    title = "".join(piece + gap for piece, gap in pieces)
+    paper = make_paper(title=title)
+    plain = read_words(to_plain(title))
     first = data.draw(st.integers(0, len(plain)))
-    wanted = [word for word in plain[first : first + data.draw(st.integers(1, 3))] if word]
+    count = data.draw(st.integers(1, 3))
+    wanted = [word for word in plain[first : first + count] if word]
     if not wanted or wanted[0] in STOP_WORDS or wanted[-1] in STOP_WORDS:
         return
-    (reason,) = find_reasons(parse_query(f'ti:"{" ".join(wanted)}"'), paper)
+    phrase = " ".join(wanted)
+    (reason,) = find_reasons(parse_query(f'ti:"{phrase}"'), paper)
     assert reason.spans
     for span in reason.spans:
-        marked = "".join(
-            part.text
-            for part in to_segments(paper.title, [(span.start, span.end)])
-            if part.is_marked
-        )
-        found = [word.text for word in split_words(marked)]
-        pairs = list(
-            zip(found, wanted, strict=True)
-        )  # any word may stand in the place of a stop word
-        assert all(
-            stem(fold_word(one)) == stem(fold_word(two))
-            for one, two in pairs
-            if two not in STOP_WORDS
-        )
+        segments = to_segments(paper.title, [(span.start, span.end)])
+        marked = "".join(part.text for part in segments if part.is_marked)
+        for found, word in zip(read_words(marked), wanted, strict=True):
+            # Any word may stand in the place of a stop word.
+            if word not in STOP_WORDS:
+                assert fold(found) == fold(word)

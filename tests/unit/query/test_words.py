@@ -151,7 +151,8 @@ def test_underscores_alone_are_no_word_however_many_they_are() -> None:
     ],
 )
 def test_a_word_is_read_whole_and_parted(word: str, whole: str, parts: tuple[str, ...]) -> None:
-    assert (read_word(word), part_word(word)) == (whole, parts)
+    assert read_word(word) == whole
+    assert part_word(word) == parts
 
 
 @pytest.mark.parametrize(

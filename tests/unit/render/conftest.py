@@ -54,7 +54,8 @@ def deliver() -> MakeDelivery:
             "not_before": EVENING,
             "created_at": EVENING,
         }
-        return Delivery(destination=Destination.parse(to), **(values | fields))
+        values |= fields
+        return Delivery(destination=Destination.parse(to), **values)
 
     return make
 
@@ -66,49 +67,52 @@ def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> 
     def write_mail(
         digest: Digest, links: Links = SAMPLE_LINKS, *, sender: MailIdentity = identity
     ) -> bytes:
-        return renderer.render(digest, deliver("mailto:reader@example.org"), links, sender).body
+        delivery = deliver("mailto:reader@example.org")
+        return renderer.render(digest, delivery, links, sender).body
 
     return write_mail
 
 
-def plan_digest(count: int, abstracts: Abstracts = Abstracts.SHORT, **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Paper
+def plan_digest(
+    count: int,
+    abstracts: Abstracts = Abstracts.SHORT,
+    **fields: Any,  # noqa: ANN401 - the fields of Paper
+) -> Digest:
     """Plan a digest of some papers of eight categories.
 
     Two of them were found by two saved queries.
     """
-    entries = [
-        make_entry(
+    abstract = "We measure where it comes from. " + "It has many parts. " * 100
+    entries = []
+    for number in range(1, count + 1):
+        letter = "ABCDEFGH"[number % 8]
+        entry = make_entry(
             number,
-            categories=(f"cs.{'ABCDEFGH'[number % 8]}A",),
+            categories=(f"cs.{letter}A",),
             queries=("perf", "gpu") if number in (3, 4) else ("perf",),
             title=f"A title of some {number} words that says what its paper is about and why",
-            abstract="We measure where it comes from. " + "It has many parts. " * 100,
+            abstract=abstract,
             **fields,
         )
-        for number in range(1, count + 1)
-    ]
+        entries.append(entry)
     ordered, groups = arrange(entries, Grouping.KIND, ["perf", "gpu"])
-    return replace(make_digest(ordered, abstracts=abstracts), groups=groups)
+    digest = make_digest(ordered, abstracts=abstracts)
+    return replace(digest, groups=groups)
 
 
 def read_posts(
     renderer: Renderer, deliver: MakeDelivery, digest: Digest, links: Links = SAMPLE_LINKS
 ) -> list[dict[str, Any]]:
     """Return the bodies of all Slack messages of a digest."""
-    parts = len(renderer.divide(digest, Destination.parse("slack:#papers")))
-    deliveries = [
-        deliver(
-            "slack:#papers",
-            part=part,
-            parts=parts,
-            parent_remote_id="1764000000.000100" * bool(part),
-        )
-        for part in range(parts)
-    ]
-    return [
-        json.loads(renderer.render(digest, delivery, links, IDENTITY).body)
-        for delivery in deliveries
-    ]
+    channel = "slack:#papers"
+    parts = len(renderer.divide(digest, Destination.parse(channel)))
+    payloads = []
+    for part in range(parts):
+        parent = "1764000000.000100" if part > 0 else ""
+        delivery = deliver(channel, part=part, parts=parts, parent_remote_id=parent)
+        message = renderer.render(digest, delivery, links, IDENTITY)
+        payloads.append(json.loads(message.body))
+    return payloads
 
 
 def read_parts(raw: bytes) -> tuple[str, str]:

@@ -31,17 +31,19 @@ def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND) -> Dig
     """Make a digest of two kinds and two saved queries."""
     entries = []
     for number in range(1, count + 1):
-        kind = Kind.NEW if number <= count * 2 // 3 else Kind.WITHDRAWAL
+        is_new = number <= count * 2 // 3
+        is_of_first_query = number <= count // 2
         entry = make_entry(
             number,
-            kind=kind,
-            label="withdrawn (v1)" if kind is Kind.WITHDRAWAL else "",
-            queries=("perf",) if number <= count // 2 else ("gpu",),
+            kind=Kind.NEW if is_new else Kind.WITHDRAWAL,
+            label="" if is_new else "withdrawn (v1)",
+            queries=("perf",) if is_of_first_query else ("gpu",),
             title=f"Paper no. {number:03d}.",
             abstract="Short.",
         )
         entries.append(entry)
-    return make_digest(entries, shown=count if cap is None else min(cap, count), group_by=group_by)
+    shown = count if cap is None else min(cap, count)
+    return make_digest(entries, shown=shown, group_by=group_by)
 
 
 DIGESTS = st.builds(
@@ -53,16 +55,25 @@ DIGESTS = st.builds(
 @given(DIGESTS)
 def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> None:
     papers = view_papers(digest)
-    groups = group_papers(digest, papers[: digest.shown])
-    shown = [paper.number for group in groups for paper in group.papers]
-    rest = view_rest(papers[digest.shown :], "")
+    shown = []
+    for group in group_papers(digest, papers[: digest.shown]):
+        shown += [paper.number for paper in group.papers]
     assert shown == list(range(1, digest.shown + 1))
-    assert rest.count == len(digest.entries) - digest.shown == len(rest.papers)
+    rest = view_rest(papers[digest.shown :], "")
+    assert rest.count == len(digest.entries) - digest.shown
+    assert rest.count == len(rest.papers)
     whole = group_papers(digest, papers)
-    assert sum(group.count for group in whole) == len(digest.entries)
-    assert [group.count for group in whole] == [len(group.papers) for group in whole]
+    counts = [group.count for group in whole]
+    assert sum(counts) == len(digest.entries)
+    assert counts == [len(group.papers) for group in whole]
     if rest.parts:
-        assert sum(int(part.split()[-1]) for part in rest.parts.split(" · ")) == rest.count
+        parts = rest.parts.split(" · ")
+        assert sum(int(part.split()[-1]) for part in parts) == rest.count
+
+
+def write_numbers(last: int) -> set[str]:
+    """Return the numbers in the titles of the first papers."""
+    return {f"{number:03d}" for number in range(1, last + 1)}
 
 
 @pytest.mark.filterwarnings(
@@ -74,48 +85,56 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
 def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     deliver: MakeDelivery, digest: Digest, links: Links
 ) -> None:
+    titles = write_numbers(digest.shown)
+    check_mail(digest, deliver, links, titles)
+    check_posts(digest, deliver, links, titles)
     hidden = len(digest.entries) - digest.shown
-    left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
-    titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
-    delivery = deliver("mailto:reader@example.org")
-    plain, html = read_parts(RENDERER.render(digest, delivery, links, IDENTITY).body)
-    named = {
-        f"{number:03d}" for number in range(1, min(len(digest.entries), digest.shown + 100) + 1)
-    }
-    assert set(_TITLE.findall(html)) == (titles if links.web_view else named), (
-        "many mail readers show this alone"
-    )
-    listed = (
-        titles
-        if links.web_view
-        else {f"{number:03d}" for number in range(1, len(digest.entries) + 1)}
-    )
-    assert set(_TITLE.findall(plain)) == listed
-    for mail in (plain, html):
-        assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
-        told = links.web_view or "".join(left_out[-1:] if mail is plain else left_out[:100][-1:])
-        assert not hidden or told in mail
-    posts = [
-        json.dumps(post, ensure_ascii=False)
-        for post in read_posts(RENDERER, deliver, digest, links)
-    ]
-    assert set(_TITLE.findall("".join(posts))) >= titles
-    assert (re.search(rf"{hidden} more(?: in the browser| \(|:)", posts[0]) is not None) is (
-        hidden > 0
-    )
-    assert all(
-        where in posts[0]
-        for where in ([links.web_view] if links.web_view else left_out[:20])
-        if hidden
-    )
     page = RENDERER.render_page(digest, links)
     assert page.count('id="paper-') == len(digest.entries), "nothing is cut on a page"
     terminal = RENDERER.render_terminal(digest, width=96, color=False, limit=None)
     assert all(f"Paper no. {number}." in terminal for number in titles)
     assert (f"{hidden} more" in terminal) is (hidden > 0)
-    event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)[
-        "data"
-    ]
-    assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in event["papers"])
-    assert len(event["papers"]) + event["rest"]["count"] == len(digest.entries)
-    assert len(event["papers"]) == min(len(digest.entries), 100)
+    hook = RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY)
+    event = json.loads(hook.body)["data"]
+    papers = event["papers"]
+    assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in papers)
+    assert len(papers) + event["rest"]["count"] == len(digest.entries)
+    assert len(papers) == min(len(digest.entries), 100)
+
+
+def check_mail(digest: Digest, deliver: MakeDelivery, links: Links, titles: set[str]) -> None:
+    """Hold both forms of a mail against what they are to show, count and link."""
+    count = len(digest.entries)
+    hidden = count - digest.shown
+    left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
+    delivery = deliver("mailto:reader@example.org")
+    rendered = RENDERER.render(digest, delivery, links, IDENTITY)
+    plain, html = read_parts(rendered.body)
+    # Without a page to link, a mail names what it doesn't show: the HTML a hundred at most.
+    if links.web_view:
+        in_plain = in_html = titles
+        last_in_plain = last_in_html = links.web_view
+    else:
+        in_plain = write_numbers(count)
+        in_html = write_numbers(min(count, digest.shown + 100))
+        last_in_plain = "".join(left_out[-1:])
+        last_in_html = "".join(left_out[:100][-1:])
+    assert set(_TITLE.findall(html)) == in_html, "many mail readers show this alone"
+    assert set(_TITLE.findall(plain)) == in_plain
+    for mail, last in ((plain, last_in_plain), (html, last_in_html)):
+        assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
+        assert not hidden or last in mail
+
+
+def check_posts(digest: Digest, deliver: MakeDelivery, links: Links, titles: set[str]) -> None:
+    """Hold the posts of a digest against what they are to show, count and link."""
+    hidden = len(digest.entries) - digest.shown
+    left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
+    payloads = read_posts(RENDERER, deliver, digest, links)
+    posts = [json.dumps(payload, ensure_ascii=False) for payload in payloads]
+    assert set(_TITLE.findall("".join(posts))) >= titles
+    counted = re.search(rf"{hidden} more(?: in the browser| \(|:)", posts[0])
+    assert (counted is not None) is (hidden > 0)
+    if hidden:
+        places = [links.web_view] if links.web_view else left_out[:20]
+        assert all(place in posts[0] for place in places)

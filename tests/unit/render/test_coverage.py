@@ -32,7 +32,8 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
     digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
     assert write_headline(digest) == "No new papers"
     assert write_introduction(digest) == (
-        "Checked 04:47 CET: nothing more matched “perf” or “gpu” since the digest of Fri 20 Nov 06:00 CET."
+        "Checked 04:47 CET: nothing more matched “perf” or “gpu” since the digest "
+        "of Fri 20 Nov 06:00 CET."
     )
     partly = make_coverage(None, last_shown_at=told_at, is_complete=False)
     assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"
@@ -42,7 +43,8 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
 def test_a_digest_of_several_announcements_is_called_after_their_days(slot: str) -> None:
     several = make_coverage(40, since=date(2026, 11, 17), announcements=3)
     view = view_digest(make_digest((), slot=slot, coverage=several))
-    assert (view.day, view.long_day) == ("17–19 Nov", "17–19 November 2026")
+    assert view.day == "17–19 Nov"
+    assert view.long_day == "17–19 November 2026"
     assert view_digest(make_digest((), slot=slot)).day == "Thu 19 Nov"
 
 
@@ -95,7 +97,8 @@ def test_a_look_is_told_as_what_it_was(
     coverage: Coverage, state: CoverageState, sentence: str
 ) -> None:
     view = describe_coverage(coverage)
-    assert (view.state, view.sentence) == (state, sentence)
+    assert view.state == state
+    assert view.sentence == sentence
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Nothing a stranger writes into a paper, and nothing an operator names, comes alive in any medium."""
+"""Nothing a stranger writes into a paper, nor an operator names, comes alive in any medium."""
 
 import email
 import email.policy
@@ -52,7 +52,8 @@ OURS = (
     "https://digest.example.org/",
 )
 HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 MRKDWN_LINK = re.compile(
     r"<(https://(?:arxiv\.org/(?:abs|pdf|html)/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>"
@@ -99,6 +100,18 @@ FIELDS = (
 _OWN_NAMES = ("comment", "journal_ref", "report_no", "license")
 """Those that a paper calls the same, and that are one text."""
 
+_MET = {
+    Field.TITLE: "title",
+    Field.ABSTRACT: "abstract",
+    Field.AUTHORS: "author",
+    Field.COMMENT: "comment",
+    Field.JOURNAL_REF: "journal_ref",
+    Field.REPORT_NO: "report_no",
+    Field.DOIS: "doi",
+    Field.CATEGORIES: "category",
+}
+"""Fields in which a query can meet a text, and what `FIELDS` calls them."""
+
 _STEP = 23
 """Fields of one entry get texts this far apart."""
 
@@ -106,31 +119,30 @@ _STEP = 23
 def make_entry_of(number: int, texts: dict[str, str]) -> DigestEntry:
     """Make an entry with texts in some of `FIELDS`, each met by the query where it stands."""
     values: dict[str, Any] = {name: texts[name] for name in _OWN_NAMES if name in texts}
-    title = texts.get("title", "A title")
+    if "doi" in texts:
+        values["dois"] = (texts["doi"],)
+    if "category" in texts:
+        values["categories"] = ("cs.PF", texts["category"])
+    else:
+        values["categories"] = ("cs.PF",)
     abstract = texts.get("abstract", "An abstract")
     name = texts.get("author", "Somebody")
     where = texts.get("affiliation", "")
-    met = {
-        Field.TITLE: texts.get("title"),
-        Field.ABSTRACT: texts.get("abstract"),
-        Field.AUTHORS: texts.get("author"),
-        Field.COMMENT: texts.get("comment"),
-        Field.JOURNAL_REF: texts.get("journal_ref"),
-        Field.REPORT_NO: texts.get("report_no"),
-        Field.DOIS: texts.get("doi"),
-        Field.CATEGORIES: texts.get("category"),
-    }
+    author = Author(name, (where, where) if where else ())
+    found = []
+    for field, name_of_text in _MET.items():
+        text = texts.get(name_of_text)
+        if text:
+            found.append((field, text))
     return make_entry(
         number,
         kind=Kind.REPLACEMENT if "label" in texts else Kind.NEW,
         label=texts.get("label", ""),
         queries=(texts.get("query", "perf"), "perf"),
-        found=[(field, text) for field, text in met.items() if text],
-        title=title,
+        found=found,
+        title=texts.get("title", "A title"),
         abstract=f"Before. {abstract} after.\n{abstract}",
-        authors=(Author(name, (where, where) if where else ()), Author("Other")),
-        dois=(texts["doi"],) if "doi" in texts else (),
-        categories=("cs.PF", texts["category"]) if "category" in texts else ("cs.PF",),
+        authors=(author, Author("Other")),
         **values,
     )
 
@@ -138,24 +150,22 @@ def make_entry_of(number: int, texts: dict[str, str]) -> DigestEntry:
 def spread_entries() -> list[DigestEntry]:
     """Return as many entries as there are texts, so that every text stands once in every field."""
     count = len(INJECTIONS)
-    return [
-        make_entry_of(
-            number + 1,
-            {
-                name: INJECTIONS[(number + _STEP * place) % count]
-                for place, name in enumerate(FIELDS)
-            },
-        )
-        for number in range(count)
-    ]
+    entries = []
+    for number in range(count):
+        texts = {}
+        for place, name in enumerate(FIELDS):
+            texts[name] = INJECTIONS[(number + _STEP * place) % count]
+        entries.append(make_entry_of(number + 1, texts))
+    return entries
 
 
 def _spread() -> Iterator[Digest]:
     """Yield digests of a few papers each: every text in every field."""
     entries = spread_entries()
     for start in range(0, len(entries), 7):
-        queries = tuple((text, text) for text in INJECTIONS[start : start + 7])
-        yield make_digest(entries[start : start + 7], queries=queries)
+        end = start + 7
+        queries = tuple((text, text) for text in INJECTIONS[start:end])
+        yield make_digest(entries[start:end], queries=queries)
 
 
 def _headed() -> Iterator[Digest]:
@@ -198,8 +208,10 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-        self.links += [value or "" for name, value in attrs if name in ("href", "src", "action")]
+        for name, value in attrs:
+            self.attributes.add(name)
+            if name in ("href", "src", "action"):
+                self.links.append(value or "")
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -218,39 +230,43 @@ def _check_html(html: str, *, comments: int = 0) -> _Reader:
     read = _Reader(NAMED.sub("", html))
     assert read.tags <= TAGS, read.tags - TAGS
     assert read.attributes <= ATTRIBUTES, read.attributes - ATTRIBUTES
-    assert all(link.startswith((*OURS, "mailto:leave@example.org?")) for link in read.links), (
-        read.links
-    )
+    for link in read.links:
+        assert link.startswith((*OURS, "mailto:leave@example.org?")), link
     assert len(read.others) == comments
-    assert not HIDDEN.search(html.replace("\r", ""))
+    _check_visible(html)
     return read
+
+
+def _check_visible(text: str) -> None:
+    """Hold a text to letters that are seen, and to line breaks."""
+    assert not HIDDEN.search(text.replace("\r", ""))
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_nothing_comes_alive_in_a_mail(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, way: str
 ) -> None:
+    delivery = deliver("mailto:a@b.example")
     for digest in make_digests(way):
-        raw = renderer.render(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+        raw = renderer.render(digest, delivery, SAMPLE_LINKS, identity).body
         _check_mail(raw, len(digest.entries))
 
 
 def _check_mail(raw: bytes, papers: int) -> None:
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert message.keys() == HEADERS
-    assert [part.get_content_type() for part in message.walk()] == [
-        "multipart/alternative",
-        "text/plain",
-        "text/html",
-    ]
+    types = [part.get_content_type() for part in message.walk()]
+    assert types == ["multipart/alternative", "text/plain", "text/html"]
     assert not message.defects
     assert not HIDDEN.search(message["Subject"])
-    assert len(re.findall(rb"(?m)^--=_", raw)) == 3
+    boundaries = re.findall(rb"(?m)^--=_", raw)
+    assert len(boundaries) == 3
     plain, html = (part.get_content() for part in message.iter_parts())
-    assert not HIDDEN.search(plain.replace("\r", ""))
+    _check_visible(plain)
     read = _check_html(html, comments=2)
     assert read.links.count(SAMPLE_LINKS.unsubscribe) == 1
-    assert html.count("<h3 ") == plain.count("\nhttps://arxiv.org/abs/") == papers
+    assert html.count("<h3 ") == papers
+    assert plain.count("\nhttps://arxiv.org/abs/") == papers
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
@@ -261,14 +277,12 @@ def test_nothing_comes_alive_in_slack(renderer: Renderer, deliver: MakeDelivery,
 
 def _check_slack(renderer: Renderer, deliver: MakeDelivery, digest: Digest) -> None:
     for payload in read_posts(renderer, deliver, digest):
-        assert check_blocks(payload["blocks"]) == []
         blocks = payload["blocks"]
-        texts = [
-            one
-            for block in blocks
-            for one in [block.get("text"), *block.get("elements", [])]
-            if one
-        ]
+        assert check_blocks(blocks) == []
+        objects = []
+        for block in blocks:
+            objects += [block.get("text"), *block.get("elements", [])]
+        texts = [one for one in objects if one]
         mrkdwn = [str(one["text"]) for one in texts if one["type"] == "mrkdwn"]
         for text in (*mrkdwn, payload["text"]):
             bare = NAMED.sub("", MRKDWN_LINK.sub("", text))
@@ -285,40 +299,39 @@ def test_structure_is_the_templates_alone_in_slack(
     renderer: Renderer, deliver: MakeDelivery
 ) -> None:
     for text in SOME:
-        digest = make_digest(
-            [make_entry_of(n, {name: text}) for n, name in enumerate(FIELDS[:5], 1)]
-        )
+        entries = [make_entry_of(number, {name: text}) for number, name in enumerate(FIELDS[:5], 1)]
+        digest = make_digest(entries)
         parent, thread = read_posts(renderer, deliver, digest)
-        assert [one["type"] for one in parent["blocks"]] == [
-            "header",
-            "section",
-            "section",
-            "context",
-        ]
-        assert [one["type"] for one in thread["blocks"]] == ["section", "context"] * 5
+        types = [one["type"] for one in parent["blocks"]]
+        assert types == ["header", "section", "section", "context"]
+        types = [one["type"] for one in thread["blocks"]]
+        assert types == ["section", "context"] * 5
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_nothing_comes_alive_on_a_page(renderer: Renderer, way: str) -> None:
     for digest in make_digests(way):
-        _check_html(renderer.render_page(digest, SAMPLE_LINKS))
+        page = renderer.render_page(digest, SAMPLE_LINKS)
+        _check_html(page)
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_nothing_comes_alive_in_a_feed(renderer: Renderer, way: str) -> None:
     for digest in make_digests(way):
         notice = digest.title if way != "spread" else ""
-        _check_feed(renderer, replace(make_feed(digest.entries, notice=notice), title=digest.title))
+        feed = make_feed(digest.entries, notice=notice)
+        _check_feed(renderer, replace(feed, title=digest.title))
 
 
 def _check_feed(renderer: Renderer, feed: Feed) -> None:
-    root = etree.fromstring(renderer.render_feed(feed, "atom"))
-    assert SCHEMA.validate(root), SCHEMA.error_log
-    for element in root.iter("{http://www.w3.org/2005/Atom}content"):
+    atom = etree.fromstring(renderer.render_feed(feed, "atom"))
+    assert SCHEMA.validate(atom), SCHEMA.error_log
+    for element in atom.iter("{http://www.w3.org/2005/Atom}content"):
         if element.get("type") == "html":
             _check_html(str(element.text))
-    assert not HIDDEN.search(etree.tostring(root, encoding="unicode"))
-    for item in json.loads(renderer.render_feed(feed, "json"))["items"]:
+    assert not HIDDEN.search(etree.tostring(atom, encoding="unicode"))
+    document = json.loads(renderer.render_feed(feed, "json"))
+    for item in document["items"]:
         _check_html(item["content_html"])
         assert not HIDDEN.search(item["title"])
 
@@ -334,23 +347,25 @@ def _check_terminal(renderer: Renderer, digest: Digest) -> None:
     assert not HIDDEN.search(plain)
     colored = renderer.render_terminal(digest, width=100, color=True, limit=None)
     ours = r"\x1b\[(?:0|1|2|1;32|1;36)m|\x1b\]8;;(?:https://arxiv\.org/abs/[\w./-]+)?\x1b\\"
-    assert not HIDDEN.search(re.sub(ours, "", colored))
-    assert not HIDDEN.search(renderer.render_text(digest, SAMPLE_LINKS))
+    without_ours = re.sub(ours, "", colored)
+    assert not HIDDEN.search(without_ours)
+    text = renderer.render_text(digest, SAMPLE_LINKS)
+    assert not HIDDEN.search(text)
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_other_programs_get_every_text_as_it_is_and_nothing_of_it_becomes_structure(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, way: str
 ) -> None:
+    delivery = deliver("webhook:lab")
     for digest in make_digests(way):
-        body = renderer.render(digest, deliver("webhook:lab"), SAMPLE_LINKS, identity).body
+        body = renderer.render(digest, delivery, SAMPLE_LINKS, identity).body
         assert body.isascii()
-        event = json.loads(body)
-        told = event["data"]["papers"]
-        papers = [digest.entries[one["number"] - 1].paper for one in told]
-        assert len(papers) + event["data"]["rest"]["count"] == len(digest.entries)
-        assert [one["title_tex"] for one in told] == [paper.title for paper in papers]
-        assert [one["comment"] for one in told] == [paper.comment for paper in papers]
-        assert [query["text"] for query in event["data"]["queries"]] == [
-            text for _, text in digest.queries
-        ]
+        data = json.loads(body)["data"]
+        sent = data["papers"]
+        papers = [digest.entries[one["number"] - 1].paper for one in sent]
+        assert len(papers) + data["rest"]["count"] == len(digest.entries)
+        assert [one["title_tex"] for one in sent] == [paper.title for paper in papers]
+        assert [one["comment"] for one in sent] == [paper.comment for paper in papers]
+        texts = [text for _, text in digest.queries]
+        assert [query["text"] for query in data["queries"]] == texts

@@ -10,7 +10,7 @@ of which no use is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,12 +49,16 @@ def read_color(text: str) -> Color:
 
 
 def to_linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)
+    if channel <= 0.04045:
+        return channel / 12.92
+    return float(((channel + 0.055) / 1.055) ** 2.4)
 
 
 def to_channel(linear: float) -> float:
     clipped = min(1.0, max(0.0, linear))
-    return 12.92 * clipped if clipped <= 0.0031308 else float(1.055 * clipped ** (1 / 2.4) - 0.055)
+    if clipped <= 0.0031308:
+        return 12.92 * clipped
+    return float(1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
 def measure_luminance(color: Color) -> float:
@@ -63,7 +67,8 @@ def measure_luminance(color: Color) -> float:
 
 
 def measure_contrast(one: Color, other: Color) -> float:
-    darker, lighter = sorted((measure_luminance(one), measure_luminance(other)))
+    luminances = (measure_luminance(one), measure_luminance(other))
+    darker, lighter = sorted(luminances)
     return (lighter + 0.05) / (darker + 0.05)
 
 
@@ -88,15 +93,17 @@ def turn_lightness(color: Color) -> Color:
     luminance = measure_luminance(color)
     lightness = 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
     wanted = ((116 - lightness) / 116) ** 3 if lightness < 92 else (100 - lightness) / 903.3
-    factor = wanted / luminance if luminance else 0
-    red, green, blue = (
-        to_channel(to_linear(channel) * factor if luminance else wanted) for channel in color
-    )
+    if luminance == 0:
+        grey = to_channel(wanted)
+        return grey, grey, grey
+    factor = wanted / luminance
+    red, green, blue = (to_channel(to_linear(channel) * factor) for channel in color)
     return red, green, blue
 
 
 def read_declarations(text: str) -> Styles:
-    pairs = (one.partition(":") for one in text.replace("!important", "").split(";"))
+    declarations = text.replace("!important", "").split(";")
+    pairs = [declaration.partition(":") for declaration in declarations]
     return {name.strip(): value.strip() for name, _, value in pairs if value}
 
 
@@ -120,27 +127,38 @@ def read_dark_rules(css: str) -> dict[str, Styles]:
     return read_rules(block[1])
 
 
+def list_selectors(element: html_reader.HtmlElement, row: str) -> list[str]:
+    """Return the selectors of our style sheets that an element in a row of some class meets."""
+    classes = [f".{one}" for one in element.get("class", "").split()]
+    return [element.tag, *classes, f".{row} {element.tag}"]
+
+
+def gather_styles(selectors: Iterable[str], rules: dict[str, Styles]) -> Styles:
+    """Return what some rules say of an element, the last of them most."""
+    styles: Styles = {}
+    for selector in selectors:
+        styles |= rules.get(selector, {})
+    return styles
+
+
 def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
     """Yield every piece of text that is shown, with the colours its element has or inherits."""
-    light = read_rules(html.partition("<style>")[2].partition("@media")[0])
+    style_sheet = html.partition("<style>")[2]
+    light = read_rules(style_sheet.partition("@media")[0])
 
     def walk(
         element: html_reader.HtmlElement, color: Color, behind: Color, row: str = ""
     ) -> Iterator[Text]:
         if not isinstance(element.tag, str):  # a comment
             return
-        row = element.get("class", row) if element.tag == "tr" else row
-        names = [
-            element.tag,
-            *(f".{one}" for one in element.get("class", "").split()),
-            f".{row} {element.tag}",
-        ]
-        styles = {name: value for one in names for name, value in light.get(one, {}).items()}
+        if element.tag == "tr":
+            row = element.get("class", row)
+        selectors = list_selectors(element, row)
+        styles = gather_styles(selectors, light)
         styles |= read_declarations(element.get("style", ""))
         if styles.get("display") == "none":
             return
-        for name in names:
-            styles |= rules.get(name, {})
+        styles |= gather_styles(selectors, rules)
         if styles.get("color", "inherit") != "inherit":
             color = read_color(styles["color"])
         if "background" in styles:
@@ -163,19 +181,14 @@ def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
 def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round(
     write: Write, renderer: Renderer, name: str
 ) -> None:
-    html = read_parts(write(DIGESTS[name]))[1]
+    _, html = read_parts(write(DIGESTS[name]))
     dark = read_dark_rules(renderer.templates.read_source("email/media.css"))
     count = 0
-    for rules in ({}, dark):
+    for mode, rules in (("light", {}), ("dark", dark)):
         for text, color, behind in find_texts(html, rules):
             for turn in (keep, turn_channels, turn_lightness):
                 ratio = measure_contrast(turn(color), turn(behind))
-                assert ratio >= AA, (
-                    turn.__name__,
-                    "dark" if rules else "light",
-                    round(ratio, 2),
-                    text,
-                )
+                assert ratio >= AA, (turn.__name__, mode, round(ratio, 2), text)
                 count += 1
     assert count > 60
 
@@ -183,10 +196,11 @@ def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round
 def test_a_grey_that_is_too_pale_is_found(
     tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity
 ) -> None:
-    (tmp_path / "email").mkdir()
-    (tmp_path / "email/style.css").write_text(".meta { color: #9a9a9a }")
-    raw = Renderer([tmp_path]).render(
-        sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity
-    )
-    ratios = [measure_contrast(*colors) for _, *colors in find_texts(read_parts(raw.body)[1], {})]
+    templates = tmp_path / "email"
+    templates.mkdir()
+    (templates / "style.css").write_text(".meta { color: #9a9a9a }")
+    delivery = deliver("mailto:a@b.example")
+    mail = Renderer([tmp_path]).render(sample_digest(), delivery, SAMPLE_LINKS, identity)
+    _, html = read_parts(mail.body)
+    ratios = [measure_contrast(color, behind) for _, color, behind in find_texts(html, {})]
     assert min(ratios) < AA

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html as html_reader
+from lxml.html import HtmlElement
 
 from digest.model.announcements import Kind
 from digest.model.messages import Digest, Links
@@ -28,7 +29,7 @@ from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_parts
 from tests.unit.render.test_injections import spread_entries
 from tests.unit.render.test_text import read_flowed
 
@@ -44,6 +45,12 @@ DIGESTS = {
 }
 
 
+def is_short(line: str) -> bool:
+    """Whether a line has 78 letters at most, or holds a word that leaves no choice."""
+    longest_word = max(len(word) for word in line.split(" "))
+    return len(line) <= 78 or longest_word > 70
+
+
 @pytest.fixture(scope="module")
 def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Read:
     """Renders a digest and reads it back.
@@ -52,16 +59,13 @@ def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> R
     """
 
     def read_mail(digest: Digest, links: Links = SAMPLE_LINKS) -> tuple[EmailMessage, str, str]:
-        raw = renderer.render(digest, deliver("mailto:reader@example.org"), links, identity).body
+        delivery = deliver("mailto:reader@example.org")
+        raw = renderer.render(digest, delivery, links, identity).body
         message = email.message_from_bytes(raw, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         assert [part.defects for part in message.walk()] == [[], [], []]
-        plain, html = (
-            str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts()
-        )
-        assert all(
-            len(line) <= 78 or max(map(len, line.split(" "))) > 70 for line in plain.split("\n")
-        )
+        plain, html = read_parts(raw)
+        assert all(is_short(line) for line in plain.split("\n"))
         return message, read_flowed(plain), html
 
     return read_mail
@@ -73,7 +77,8 @@ def list_headings(html: str) -> list[int]:
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_headings_begin_with_the_only_first_and_leave_out_no_level(read: Read, name: str) -> None:
-    levels = list_headings(read(DIGESTS[name])[2])
+    _, _, html = read(DIGESTS[name])
+    levels = list_headings(html)
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -97,54 +102,66 @@ FULL = make_entry(
 )
 
 
+BLOCKS = ("headline", "counts", "small", "title", "meta", "change", "abstract", "rest", "foot-line")
+"""Classes of the blocks of the HTML part whose words are compared."""
+
+
+def list_pieces(element: HtmlElement) -> list[str]:
+    """Return what a block says, piece by piece."""
+    text = "".join(str(part) for part in element.itertext())
+    pieces = re.split(r" · |\n", text)
+    return [" ".join(piece.split()).removesuffix(":") for piece in pieces]
+
+
+def is_of_html_alone(name: str, words: str) -> bool:
+    """Whether the text part says a piece in another way: a link's name, or a saved query."""
+    is_query = words == "Saved queries" or re.fullmatch(r"\w+ cat:.*", words) is not None
+    return words == "PDF" or (name == "foot-line" and is_query)
+
+
 @pytest.mark.parametrize("count", [2, 90, 260])
 def test_all_that_the_html_part_says_the_text_part_says_too(read: Read, count: int) -> None:
     others = [make_entry(number, title="Another", abstract="Short.") for number in range(1, count)]
     _, plain, html = read(make_digest([FULL, *others]))
     body = html_reader.document_fromstring(html.replace("<br>", "\n")).find("body")
     assert body is not None
-    told = " ".join(plain.replace("*", "").split())
+    in_text = " ".join(plain.replace("*", "").split())
     for link in body.iter("a"):
-        assert str(link.get("href")).partition("#paper-")[0] in told
-    blocks = "headline counts small title meta change abstract rest foot-line"
+        address = str(link.get("href")).partition("#paper-")[0]
+        assert address in in_text
     seen = set()
     for element in body.iter("p", "h1", "h3", "small"):
         name = str(element.get("class", element.tag)).split()[0]
-        if name not in blocks.split() or (
-            name in ("rest", "foot-line") and element.find("a") is not None
-        ):
+        is_of_links = name in ("rest", "foot-line") and element.find("a") is not None
+        if name not in BLOCKS or is_of_links:
             continue
-        for piece in re.split(r" · |\n", "".join(map(str, element.itertext()))):
-            words = " ".join(piece.split()).removesuffix(":")
-            is_query = name == "foot-line" and (
-                words == "Saved queries" or re.fullmatch(r"\w+ cat:.*", words)
-            )
-            assert words in told or words == "PDF" or is_query, words
+        for words in list_pieces(element):
+            assert words in in_text or is_of_html_alone(name, words), words
         seen.add(name)
     of_papers = {"title", "meta", "change"} if count == 2 else {"small"}
     assert seen >= {"headline", "counts", "foot-line", *of_papers}
 
 
 @pytest.mark.parametrize("name", DIGESTS)
-def test_nothing_is_fetched_and_no_link_tells_who_follows_it(read: Read, name: str) -> None:
+def test_nothing_is_fetched_and_no_link_shows_who_follows_it(read: Read, name: str) -> None:
     _, plain, html = read(DIGESTS[name])
-    assert not re.search(
-        r"<(?:img|script|link|iframe|object|video|base)|url\(|@import|\b(?:src|srcset|background)=",
-        html,
+    fetching = (
+        r"<(?:img|script|link|iframe|object|video|base)|url\(|@import|\b(?:src|srcset|background)="
     )
+    assert not re.search(fetching, html)
     body = html_reader.document_fromstring(html)
-    links = [str(link.get("href")) for link in body.iter("a")] + re.findall(
-        r"(?m)^https?://\S+$", plain
-    )
+    in_html = [str(link.get("href")) for link in body.iter("a")]
+    in_text = re.findall(r"(?m)^https?://\S+$", plain)
+    links = in_html + in_text
     assert links
     for link in links:
         parts = urlsplit(link)
         assert parts.netloc in ("arxiv.org", "digest.example.org", "example.org")
-        assert (parts.scheme, parts.query) == ("https", "")
+        assert parts.scheme == "https"
+        assert parts.query == ""
         assert re.fullmatch(r"(?:paper-\d+)?", parts.fragment)
-        assert parts.netloc != "arxiv.org" or re.fullmatch(
-            r"/(?:abs|pdf|html)/[0-9.]+v[0-9]+", parts.path
-        )
+        if parts.netloc == "arxiv.org":
+            assert re.fullmatch(r"/(?:abs|pdf|html)/[0-9.]+v[0-9]+", parts.path)
 
 
 POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
@@ -160,17 +177,20 @@ POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
 def test_from_1_to_500_papers_of_any_kind_a_mail_is_sound_below_95_kb_and_accounts_for_each(
     read: Read, count: int, first: int, links: Links
 ) -> None:
-    message, plain, html = read(
-        make_digest([POOL[(first + n) % len(POOL)] for n in range(count)]), links
-    )
-    assert len(html.removesuffix("\n").encode()) <= BUDGET  # a part of a mail ends its last line
+    entries = [POOL[(first + n) % len(POOL)] for n in range(count)]
+    message, plain, html = read(make_digest(entries), links)
+    without_last_break = html.removesuffix("\n")  # a part of a mail ends its last line
+    assert len(without_last_break.encode()) <= BUDGET
     shown = html.count("<h3 ") + html.count("<th>")
     listed = len(re.findall(r"(?m)^\d+\. ", plain))
-    assert 1 <= shown <= listed == (shown if links.web_view else count)
-    assert (f"{count - shown} more in this digest" in html) == (shown < count)
-    assert (f"{count - shown} more in this digest" in plain) == (shown < count)
-    assert re.match(r"\d+ [^:]*: \S", message["Subject"])
-    assert len(message["Subject"]) <= 105
+    assert 1 <= shown <= listed
+    assert listed == (shown if links.web_view else count)
+    said = f"{count - shown} more in this digest"
+    assert (said in html) == (shown < count)
+    assert (said in plain) == (shown < count)
+    subject = message["Subject"]
+    assert re.match(r"\d+ [^:]*: \S", subject)
+    assert len(subject) <= 105
     assert html.rstrip().endswith("</html>")
 
 
@@ -180,10 +200,10 @@ def test_what_was_met_in_a_small_field_is_named_in_mails_and_marked_on_the_page(
 ) -> None:
     text = "In the Proceedings of the Makeshift Conference"
     fields: dict[str, Any] = {field.value: text}
-    digest = make_digest(
-        [make_entry(2, found=((field, "Makeshift"),), **fields)], abstracts=Abstracts.FULL
-    )
+    entry = make_entry(2, found=((field, "Makeshift"),), **fields)
+    digest = make_digest([entry], abstracts=Abstracts.FULL)
     _, plain, html = read(digest)
     assert text in " ".join(plain.split())
     assert "mentions Makeshift" in html
-    assert re.search("<mark[^>]*>Makeshift</mark>", renderer.render_page(digest, Links()))
+    page = renderer.render_page(digest, Links())
+    assert re.search("<mark[^>]*>Makeshift</mark>", page)

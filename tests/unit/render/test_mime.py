@@ -32,13 +32,14 @@ def _write_field(name: str, value: str) -> bytes:
 
 
 def _lines(name: str, value: str) -> list[str]:
-    return _write_field(name, value).partition(b"\r\nContent-")[0].decode("ascii").split("\r\n")
+    head, _, _ = _write_field(name, value).partition(b"\r\nContent-")
+    return head.decode("ascii").split("\r\n")
 
 
 def _read(raw: bytes) -> EmailMessage:
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
-    assert not [defect for part in message.walk() for defect in part.defects]
+    assert all(part.defects == [] for part in message.walk())
     return message
 
 
@@ -120,7 +121,8 @@ def test_a_name_in_any_letters_reads_back_the_same_in_each_field(name: str) -> N
     list_id = re.search(r"(?s)\r\nList-Id: (.*?)\r\n(?! )", raw)
     assert list_id is not None
     (named,) = getaddresses([list_id[1].replace("\r\n", "")])
-    assert (str(make_header(decode_header(named[0]))), named[1]) == (name, "papers.example.org")
+    assert str(make_header(decode_header(named[0]))) == name
+    assert named[1] == "papers.example.org"
     assert list_id[1].endswith("<papers.example.org>")
     assert _read(write_mail(fields, "key", ""))["Subject"] == name
 
@@ -130,7 +132,8 @@ def test_a_senders_name_in_other_letters_reads_back_the_same(name: str) -> None:
     raw = _write_field("From", write_mailbox(name, "digest@example.org"))
     assert all(len(line) <= 76 for line in raw.decode("ascii").split("\r\n"))
     (sender,) = _read(raw)["From"].addresses
-    assert (sender.display_name, sender.addr_spec) == (name, "digest@example.org")
+    assert sender.display_name == name
+    assert sender.addr_spec == "digest@example.org"
 
 
 def test_a_list_id_has_a_name_however_empty_its_title_is_and_its_id_is_ascii() -> None:

@@ -38,7 +38,8 @@ def render(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) ->
 )
 def test_a_destination_gets_its_medium(render: Render, to: str, media_type: str, name: str) -> None:
     message = render(to)
-    assert (message.media_type, message.name) == (media_type, name)
+    assert message.media_type == media_type
+    assert message.name == name
     assert message.idempotency_key == KEY
     assert message.body
 

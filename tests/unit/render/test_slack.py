@@ -12,7 +12,7 @@ from slack_sdk.models.blocks import Block
 
 from digest.model.destinations import Destination
 from digest.model.errors import TemplateError
-from digest.model.messages import Form, Links, Share
+from digest.model.messages import DigestEntry, Form, Links, Message, Share
 from digest.model.subscriptions import Abstracts
 from digest.render import check
 from digest.render.contexts import SlackPageContext
@@ -31,11 +31,10 @@ CHANNEL = Destination.parse("slack:#papers")
 
 
 def _texts(payload: dict[str, Any]) -> str:
-    blocks = payload["blocks"]
-    objects = [
-        one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one
-    ]
-    return "\n".join(str(one["text"]) for one in objects)
+    objects = []
+    for block in payload["blocks"]:
+        objects += [block.get("text"), *block.get("elements", [])]
+    return "\n".join(str(one["text"]) for one in objects if one)
 
 
 def _ids(payload: dict[str, Any]) -> list[str]:
@@ -43,34 +42,49 @@ def _ids(payload: dict[str, Any]) -> list[str]:
     return [id_ for id_, _ in groupby(found)]  # a title may be several links
 
 
+def _make_papers(count: int) -> list[DigestEntry]:
+    return [make_entry(number) for number in range(1, count + 1)]
+
+
+def _read(rendered: Message) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads(rendered.body)
+    return payload
+
+
 @pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()], ids=["links", "no-links"])
 def test_the_channel_gets_ten_titles_and_the_thread_every_paper_once(
     renderer: Renderer, deliver: MakeDelivery, links: Links
 ) -> None:
-    digest = make_digest([make_entry(number) for number in range(1, 16)], shown=14)
+    digest = make_digest(_make_papers(15), shown=14)
     parent, *thread = read_posts(renderer, deliver, digest, links)
-    titled = _ids(parent)
-    told = [id_ for payload in thread for id_ in _ids(payload)]
+    in_thread = []
+    for payload in thread:
+        in_thread += _ids(payload)
     every = [str(entry.paper.id) for entry in digest.entries]
-    assert told == every[:14]
-    assert titled == every[:10] + ([] if links.web_view else every[14:])
-    assert "*4 more* in the thread, and more on each paper." in _texts(parent)
-    assert _texts(parent).count("1 more") == 1
+    assert in_thread == every[:14]
+    not_shown = [] if links.web_view else every[14:]
+    assert _ids(parent) == every[:10] + not_shown
+    text = _texts(parent)
+    assert "*4 more* in the thread, and more on each paper." in text
+    assert text.count("1 more") == 1
 
 
 @pytest.mark.parametrize(("to", "behind"), [("slack:#x", 0), ("slack-webhook:team", 15)])
 def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_does_not_list(
     renderer: Renderer, deliver: MakeDelivery, to: str, behind: int
 ) -> None:
-    digest = make_digest([make_entry(number) for number in range(1, 16)])
-    assert renderer.divide(digest, Destination.parse(to))[0] == Share(0, behind, 10)
+    digest = make_digest(_make_papers(15))
+    first, *_ = renderer.divide(digest, Destination.parse(to))
+    assert first == Share(0, behind, 10)
     for shown in (10, 5, 0):  # fewer if Slack refused it for its size
         delivery = deliver(to, share=Share(0, behind, shown))
-        payload = json.loads(renderer.render(digest, delivery, SAMPLE_LINKS, IDENTITY).body)
+        payload = _read(renderer.render(digest, delivery, SAMPLE_LINKS, IDENTITY))
+        text = _texts(payload)
+        has_thread = behind == 0
         assert len(_ids(payload)) == shown
-        assert re.search(rf"\b{15 - shown} (more|papers)", _texts(payload))
-        assert ("in the thread" in _texts(payload)) is (behind == 0)
-        assert ("metadata" in payload) is (behind == 0)
+        assert re.search(rf"\b{15 - shown} (more|papers)", text)
+        assert ("in the thread" in text) is has_thread
+        assert ("metadata" in payload) is has_thread
 
 
 @pytest.mark.parametrize("amount", ["none", "short", "full"])
@@ -85,26 +99,33 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     form = Form.ABSTRACT if amount == "full" else Form.SENTENCE
     groups = group_papers(digest, view_papers(digest))
     context = SlackPageContext(digest=view, groups=groups, form=form, first=1, last=1, pages=1)
-    compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
+    rendered = renderer.templates.render("slack/thread.txt", context)
+    compiled = compile_blocks(rendered)
     assert check_blocks(list(compiled.blocks)) == []
-    text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
+    texts = []
+    for block in compiled.blocks:
+        texts += list_texts(block)
+    text = "\n".join(texts)
     assert ("We show it. It is so. We stop." in text) is (amount == "full" and "so" in abstract)
     assert ("We show" in text) is (amount != "none" and "show" in abstract)
 
 
 def _theme(folder: Path, **sources: str) -> Renderer:
-    (folder / "slack").mkdir()
+    templates = folder / "slack"
+    templates.mkdir()
     for name, source in sources.items():
-        (folder / f"slack/{name}.txt").write_text(source)
+        (templates / f"{name}.txt").write_text(source)
     return Renderer([folder])
 
 
 def test_a_thread_template_without_room_for_a_paper_is_an_error(
     tmp_path: Path, deliver: MakeDelivery
 ) -> None:
-    renderer = _theme(tmp_path, thread="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
+    long = "y" * 2_500
+    renderer = _theme(tmp_path, thread="fallback: x\n\n" + f"{long}\n\n" * 4)
+    digest = sample_digest()
     with pytest.raises(TemplateError, match="paper 1 alone takes more"):
-        read_posts(renderer, deliver, sample_digest())
+        read_posts(renderer, deliver, digest)
 
 
 def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_others(
@@ -113,14 +134,15 @@ def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_o
     digest = make_digest(odd_entries())
     ids = [str(entry.paper.id) for entry in digest.entries]
     count = len(digest.entries)
-    for shown in (count, 3, 1, 0):
-        for links in (SAMPLE_LINKS, Links()):
-            share = Share(0, count, shown, Form.SENTENCE)
-            delivery = deliver("slack:#x", part=1, parts=2, share=share)
-            payload = json.loads(renderer.render(digest, delivery, links, IDENTITY).body)
-            assert check_blocks(payload["blocks"]) == []
-            assert _ids(payload) == (ids[:shown] if links.web_view else ids)
-            assert (f"{count - shown} more" in _texts(payload)) is (shown < count)
+    for shown, links in product((count, 3, 1, 0), (SAMPLE_LINKS, Links())):
+        share = Share(0, count, shown, Form.SENTENCE)
+        delivery = deliver("slack:#x", part=1, parts=2, share=share)
+        payload = _read(renderer.render(digest, delivery, links, IDENTITY))
+        assert check_blocks(payload["blocks"]) == []
+        named = ids[:shown] if links.web_view else ids
+        assert _ids(payload) == named
+        counts_others = f"{count - shown} more" in _texts(payload)
+        assert counts_others is (shown < count)
 
 
 @pytest.mark.parametrize(
@@ -140,14 +162,18 @@ def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_o
 def test_a_thread_has_three_messages_at_most_and_says_as_much_of_all_papers_as_there_is_room_for(
     renderer: Renderer, count: int, abstracts: str, form: Form, messages: int
 ) -> None:
-    found = renderer.divide(plan_digest(count, Abstracts(abstracts)), CHANNEL)
+    digest = plan_digest(count, Abstracts(abstracts))
+    found = renderer.divide(digest, CHANNEL)
     top, *thread = (share for share in found if share is not None)
     assert [share.form for share in thread] == [form] * messages
-    assert (top.first, top.end) == (0, 10 if form is Form.TITLE else 0)
-    assert [share.first for share in thread] == [top.end, *(share.end for share in thread[:-1])]
-    assert thread[-1].end == count
+    assert top.first == 0
+    assert top.end == (10 if form is Form.TITLE else 0)
+    ends = [share.end for share in thread]
+    assert [share.first for share in thread] == [top.end, *ends[:-1]]
+    assert ends[-1] == count
     assert all(share.shown == share.count for share in thread) is (count < 300)
-    assert tuple(Share.parse(str(share)) for share in found) == found
+    read_again = [Share.parse(str(share)) for share in found]
+    assert tuple(read_again) == found
     assert Share.parse("") is None
 
 
@@ -157,33 +183,42 @@ def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_wh
 ) -> None:
     digest = plan_digest(300)
     texts = [_texts(payload) for payload in read_posts(renderer, deliver, digest, links)]
-    listed = [int(number) for text in texts for number in re.findall(r"(?m)^(\d+)\. ", text)]
+    parent, *thread = texts
+    listed = []
+    for text in texts:
+        listed += [int(number) for number in re.findall(r"(?m)^(\d+)\. ", text)]
     assert listed == list(range(1, len(listed) + 1))
     headings = [re.findall(r"(?m)^\*(.*)\*$", text) for text in texts]
     assert headings[0] == ["Read first", headings[1][0]]
     assert all(after[0] in before for before, after in pairwise(headings))
-    assert (
-        texts[0].count("_in two of your queries_\nWe measure where")
-        == texts[0].count("We measure")
-        == 2
-    )
-    assert "\n*290 more* in the thread.\n" in texts[0]
-    assert not any("We measure" in text for text in texts[1:])
-    left = 300 - len(listed) + (0 if links.web_view else 20)
+    assert parent.count("We measure") == 2
+    assert parent.count("_in two of your queries_\nWe measure where") == 2
+    assert "\n*290 more* in the thread.\n" in parent
+    assert not any("We measure" in text for text in thread)
+    named_at_the_end = 0 if links.web_view else 20
+    left = 300 - len(listed) + named_at_the_end
     assert f"{left} more" in texts[3]
     assert re.search(r" more.* \(cs\.\wA \d+ · .*\)", texts[3])
-    halved = json.loads(
-        renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body
-    )
-    assert "5 more" in _texts(halved)
-    assert "*290 more* in the thread" in _texts(halved)
+
+
+@pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()], ids=["links", "no-links"])
+def test_a_post_of_titles_that_was_too_large_counts_what_the_thread_has(
+    renderer: Renderer, deliver: MakeDelivery, links: Links
+) -> None:
+    digest = plan_digest(300)
+    delivery = deliver("slack:#x", share=Share(0, 10, 5))
+    payload = _read(renderer.render(digest, delivery, links, IDENTITY))
+    text = _texts(payload)
+    assert "5 more" in text
+    assert "*290 more* in the thread" in text
 
 
 @pytest.mark.parametrize(("count", "messages"), [(10, 1), (12, 2)])
-def test_changes_are_told_once_and_whole(
+def test_changes_are_shown_once_and_whole(
     renderer: Renderer, deliver: MakeDelivery, count: int, messages: int
 ) -> None:
-    digest = make_digest([revised_entry(n) for n in range(count)], abstracts=Abstracts.FULL)
+    entries = [revised_entry(number) for number in range(count)]
+    digest = make_digest(entries, abstracts=Abstracts.FULL)
     texts = [_texts(payload) for payload in read_posts(renderer, deliver, digest)]
     assert len(texts) == messages
     assert "".join(texts).count("abstract: 8 words changed") == count
@@ -200,13 +235,14 @@ def _paragraphs(source: str) -> list[str]:
     lines = list[str]()
     for line in source.split("\n"):
         lines.append(line)
-        depth += len(re.findall(r"{%-? *(?:if|for|block) ", line)) - len(
-            re.findall(r"{%-? *end(?:if|for|block)", line)
-        )
+        begun = re.findall(r"{%-? *(?:if|for|block) ", line)
+        ended = re.findall(r"{%-? *end(?:if|for|block)", line)
+        depth += len(begun) - len(ended)
         if depth == 0 and not line.strip():
             pieces.append("\n".join(lines))
             lines = []
-    return [piece for piece in [*pieces, "\n".join(lines)] if piece.strip()]
+    pieces.append("\n".join(lines))
+    return [piece for piece in pieces if piece.strip()]
 
 
 @pytest.mark.parametrize("name", ["digest", "thread"])
@@ -219,11 +255,16 @@ def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
     head, *pieces = _paragraphs(source)
     assert "fallback:" in head
     assert len(pieces) >= 2
-    variants = [[*pieces[:n], *pieces[n + 1 :]] for n in range(len(pieces))] + [pieces[::-1]]
+    turned_round = pieces[::-1]
+    variants = [turned_round]
+    for dropped in range(len(pieces)):
+        variants.append([*pieces[:dropped], *pieces[dropped + 1 :]])
+    samples = SAMPLES if IS_NIGHTLY else SAMPLES[::5]
     for variant in variants:
-        (folder / f"{name}.txt").write_text("\n\n".join([head, "> kept", *variant]))
+        written = "\n\n".join([head, "> kept", *variant])
+        (folder / f"{name}.txt").write_text(written)
         templates = Renderer([tmp_path]).templates
-        for digest, links in product(SAMPLES[:: 1 if IS_NIGHTLY else 5], (SAMPLE_LINKS, Links())):
+        for digest, links in product(samples, (SAMPLE_LINKS, Links())):
             check._try_slack(templates, digest, links)
 
 
@@ -240,25 +281,21 @@ def test_a_readable_text_becomes_blocks() -> None:
         "fallback: 9 papers\n\n# Nine papers\n\none\ntwo\n\n---\n\n> small\n> print\n"
     )
     assert compiled.fallback == "9 papers"
+    title = {"type": "plain_text", "text": "Nine papers", "emoji": False}
+    text = {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True}
+    small_print = {"type": "mrkdwn", "text": "small\nprint", "verbatim": True}
     assert compiled.blocks == (
-        {"type": "header", "text": {"type": "plain_text", "text": "Nine papers", "emoji": False}},
-        {
-            "type": "section",
-            "text": {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True},
-            "expand": True,
-        },
+        {"type": "header", "text": title},
+        {"type": "section", "text": text, "expand": True},
         {"type": "divider"},
-        {
-            "type": "context",
-            "elements": [{"type": "mrkdwn", "text": "small\nprint", "verbatim": True}],
-        },
+        {"type": "context", "elements": [small_print]},
     )
 
 
 def test_parts_need_no_blank_line_between_different_kinds() -> None:
-    assert _types(compile_blocks("# a\n# b\ntext\n---\n---\n> c")) == [
-        *("header", "header", "section", "divider", "divider", "context")
-    ]
+    compiled = compile_blocks("# a\n# b\ntext\n---\n---\n> c")
+    types = ["header", "header", "section", "divider", "divider", "context"]
+    assert _types(compiled) == types
 
 
 def test_a_value_never_becomes_structure_however_it_starts() -> None:
@@ -275,24 +312,34 @@ def test_lines_and_blocks_that_came_out_empty_leave_nothing_behind() -> None:
 
 
 def test_a_header_is_cut_at_150_characters() -> None:
-    (header,) = compile_blocks("# " + "x" * 400).blocks
+    long = "x" * 400
+    (header,) = compile_blocks(f"# {long}").blocks
     assert len(_text(header)) == 150
 
 
 def test_a_long_section_is_divided_between_lines_only() -> None:
-    compiled = compile_blocks("\n".join(["a" * 1_400, "b" * 1_400, "c" * 1_400]))
-    assert [len(_text(block)) for block in compiled.blocks] == [2_801, 1_400]
+    lines = [letter * 1_400 for letter in "abc"]
+    compiled = compile_blocks("\n".join(lines))
+    lengths = [len(_text(block)) for block in compiled.blocks]
+    assert lengths == [2_801, 1_400]
 
 
 def test_the_size_of_a_message_is_that_of_all_its_text_in_utf8() -> None:
-    assert compile_blocks("# é\n\nab\n\n> ñ\n\n---").text_bytes == 6
+    compiled = compile_blocks("# é\n\nab\n\n> ñ\n\n---")
+    assert compiled.text_bytes == 6
+
+
+def _write_line(start: str, length: int) -> str:
+    letters = "\u00e9" * length
+    return start + letters
 
 
 LINES = st.lists(
-    st.tuples(
+    st.builds(
+        _write_line,
         st.sampled_from(["# ", "> ", "", "---", "fallback: ", "#", ">"]),
         st.sampled_from([0, 1, 149, 151, 2_999, 3_001]),
-    ).map(lambda line: line[0] + "\u00e9" * line[1]),
+    ),
     max_size=60,
 )
 
@@ -302,13 +349,15 @@ LINES = st.lists(
 def test_what_is_not_refused_passes_slacks_own_kit_and_the_fake_slack(
     lines: list[str], separator: str
 ) -> None:
+    compiled = compile_blocks(separator.join(lines))
     try:
-        payload = make_payload("x.txt", compile_blocks(separator.join(lines)))
+        payload = make_payload("x.txt", compiled)
     except TemplateError:
         return
-    assert check_blocks(payload["blocks"]) == []
-    assert measure_text(payload["blocks"]) <= 9_000
-    for block in payload["blocks"]:
+    blocks = payload["blocks"]
+    assert check_blocks(blocks) == []
+    assert measure_text(blocks) <= 9_000
+    for block in blocks:
         parsed = Block.parse(block)
         assert parsed is not None
         parsed.validate_json()
@@ -326,5 +375,6 @@ def test_what_is_not_refused_passes_slacks_own_kit_and_the_fake_slack(
     ],
 )
 def test_every_limit_is_told(source: str, problem: str) -> None:
+    compiled = compile_blocks(source)
     with pytest.raises(TemplateError, match=problem):
-        make_payload("x.txt", compile_blocks(source))
+        make_payload("x.txt", compiled)

@@ -23,18 +23,18 @@ from tests.samples import odd_entries, sample_digest
 from tests.unit.made_up import make_paper
 from tests.unit.render.conftest import plan_digest
 
+LINK_OR_STYLE = re.compile(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)")
+
 
 def test_what_is_said_about_a_title_stands_below_or_behind_its_second_line() -> None:
-    assert lay_out("  1  title\tabout it", 20) == ["  1  title", "     about it"]
-    assert lay_out("  1  title\tabout it and more", 20) == ["  1  title", "     about it and …"]
-    assert lay_out("  1  a longer title in two\tabout it", 30) == [
-        "  1  a longer title in two",
-        "     about it",
-    ]
-    assert lay_out("  1  a longer title in two\tabout it", 22) == [
-        "  1  a longer title in",
-        "     two · about it",
-    ]
+    short = lay_out("  1  title\tabout it", 20)
+    assert short == ["  1  title", "     about it"]
+    cut = lay_out("  1  title\tabout it and more", 20)
+    assert cut == ["  1  title", "     about it and …"]
+    wide = lay_out("  1  a longer title in two\tabout it", 30)
+    assert wide == ["  1  a longer title in two", "     about it"]
+    narrow = lay_out("  1  a longer title in two\tabout it", 22)
+    assert narrow == ["  1  a longer title in", "     two · about it"]
 
 
 @pytest.mark.parametrize("width", [40, 80, 110])
@@ -44,20 +44,21 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
     renderer: Renderer, width: int, form: Form, most: int, *, color: bool
 ) -> None:
     for entry in (*sample_digest().entries, *odd_entries()):
-        digest = replace(make_digest([entry]), groups=(Group("New", 1, form),))
+        group = Group("New", 1, form)
+        digest = replace(make_digest([entry]), groups=(group,))
         text = renderer.render_terminal(digest, width=width, color=color, limit=None)
-        lines = text.partition("\n\n")[2].splitlines()
+        _, _, below_heading = text.partition("\n\n")
+        lines = below_heading.splitlines()
         paper = lines[: lines.index("")]
         assert 1 <= len(paper) <= most + entry.shows_change
         assert str(entry.paper.id) in "".join(paper), "the id is never cut"
-        assert all(
-            cell_len(re.sub(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)", "", line)) <= width
-            for line in lines
-        )
+        for line in lines:
+            plain = LINK_OR_STYLE.sub("", line)
+            assert cell_len(plain) <= width
         assert ("\x1b]8;;https://arxiv.org/abs/" in paper[0]) is color
-        assert all(line.count("\x1b]8;;\x1b") * 2 == line.count("\x1b]8;;") for line in paper), (
-            "each line ends it"
-        )
+        for line in paper:
+            ends = line.count("\x1b]8;;\x1b")
+            assert line.count("\x1b]8;;") == ends * 2, "each line ends it"
 
 
 @pytest.mark.parametrize(("amount", "lines"), [("none", 2), ("short", 3), ("full", 6)])
@@ -66,21 +67,23 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for(
 ) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = TerminalContext(
-        digest=view, groups=group_papers(digest, view_papers(digest)), width=110
-    )
-    said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
-    assert len([part for line in said for part in lay_out(line, 110)]) == lines
+    groups = group_papers(digest, view_papers(digest))
+    context = TerminalContext(digest=view, groups=groups, width=110)
+    rendered = renderer.templates.render("terminal/digest.txt", context)
+    laid_out = []
+    for line in rendered.split("\n")[2:-3]:
+        laid_out += lay_out(line, 110)
+    assert len(laid_out) == lines
 
 
 def test_so_many_papers_are_listed_in_all_and_the_others_counted(renderer: Renderer) -> None:
-    text = renderer.render_terminal(plan_digest(63), width=80, color=False, limit=10)
-    assert [int(number) for number in re.findall(r"(?m)^ {1,2}(\d+)  ", text)] == list(range(1, 11))
+    digest = plan_digest(63)
+    text = renderer.render_terminal(digest, width=80, color=False, limit=10)
+    numbers = [int(number) for number in re.findall(r"(?m)^ {1,2}(\d+)  ", text)]
+    assert numbers == list(range(1, 11))
     assert re.search(r"\n     … 53 more \(cs\.\wA \d+ · [^)]*\)\n", text)
-    capped = renderer.render_terminal(
-        replace(plan_digest(63), shown=10), width=80, color=False, limit=None
-    )
-    assert capped == text
+    capped = replace(digest, shown=10)
+    assert renderer.render_terminal(capped, width=80, color=False, limit=None) == text
 
 
 def test_long_lines_are_broken_under_their_own_beginning() -> None:
@@ -88,22 +91,22 @@ def test_long_lines_are_broken_under_their_own_beginning() -> None:
 
 
 def test_a_style_that_runs_over_a_line_is_ended_and_opened_again() -> None:
-    lines = lay_out(styled("one two", "bold"), 4)
-    assert [apply_styles(line, color=True) for line in lines] == [
-        "\x1b[1mone\x1b[0m",
-        "\x1b[1mtwo\x1b[0m",
-    ]
+    bold = styled("one two", "bold")
+    lines = [apply_styles(line, color=True) for line in lay_out(bold, 4)]
+    assert lines == ["\x1b[1mone\x1b[0m", "\x1b[1mtwo\x1b[0m"]
 
 
 def test_wide_letters_take_two_columns() -> None:
-    assert all(cell_len(line) <= 10 for line in lay_out("论" * 30, 10))
+    lines = lay_out("论" * 30, 10)
+    assert all(cell_len(line) <= 10 for line in lines)
 
 
 LONG = "One two three four five six seven eight nine ten. " * 8
 
 
 def show(text: str, *places: tuple[int, int], width: int = 60) -> str:
-    return apply_styles(cut_around(text, places, width), color=False)
+    excerpt = cut_around(text, places, width)
+    return apply_styles(excerpt, color=False)
 
 
 def test_a_long_text_is_cut_between_words_around_the_first_place() -> None:
@@ -140,9 +143,9 @@ def test_names_categories_and_texts_are_quoted_with_their_fields() -> None:
         Span(Field.COMMENT, 3, 8),
         Span(Field.ID, 0, 10),
     ]
-    quotes = [
-        (field, apply_styles(text, color=False)) for field, text in quote_places(paper, spans, 60)
-    ]
+    quotes = []
+    for field, text in quote_places(paper, spans, 60):
+        quotes.append((field, apply_styles(text, color=False)))
     assert quotes == [
         ("author", "Ada [Example]"),
         ("category", "[cs.PF]"),

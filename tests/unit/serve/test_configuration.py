@@ -13,7 +13,10 @@ def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
         unread=(("what team excludes", "no full name"),),
     )
     assert report.doubts == (
-        "saved query gpu can't be read and is still used as it was before:\nOR has nothing after it\nti:(gpu OR",
+        (
+            "saved query gpu can't be read and is still used as it was before:\nOR has "
+            "nothing after it\nti:(gpu OR"
+        ),
         "saved query perf can't be read and is left out:\nnever closed",
         "what team excludes can't be read; what was there before stays in use:\nno full name",
     )

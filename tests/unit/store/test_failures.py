@@ -24,7 +24,10 @@ def operational(said: str) -> OperationalError:
     [
         *("database is locked", "deadlock detected", "could not serialize access"),
         "canceling statement due to lock timeout",
-        'canceling statement due to statement timeout while locking tuple (0,1) in relation "installation"',
+        (
+            "canceling statement due to statement timeout while locking tuple (0,1) in "
+            'relation "installation"'
+        ),
     ],
 )
 def test_what_another_process_holds_may_pass_later(said: str) -> None:

@@ -78,7 +78,7 @@ SIGNS = re.compile(r"[\^_]\(((?:[^()]|\([^()]*\))*)\)|[\^_]")
 
 
 def list_letters(text: str) -> str:
-    """Return the letters of a text without blanks, and those of scripts as if they stood on the line."""
+    """Return the letters of a text without blanks, those of scripts as if on the line."""
     letters = "".join(
         unicodedata.normalize("NFKC", text).replace("-", "−").replace("∗", "*").split()
     )

@@ -1,4 +1,7 @@
-"""What packages and authors' own commands print, in titles, for matching, and if they are not what they seem."""
+"""What packages and authors' own commands print.
+
+In titles, for matching, and if they are not what they seem.
+"""
 
 import pytest
 

@@ -11,13 +11,17 @@ from digest.web.feeds import prefers_page
 
 BROWSERS = {
     "Firefox 132": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-    "Firefox 120": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
-    "Chrome": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,"
+    "Firefox 120": (
+        "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+    ),
+    "Chrome": "text/html,application/xhtml+xml,application/xml;q=0.9,"
+    "image/avif,image/webp,image/apng,*/*;q=0.8,"
     "application/signed-exchange;v=b3;q=0.7",
     "Safari": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Edge 18": "text/html, application/xhtml+xml, application/xml; q=0.9, */*; q=0.8",
     "Internet Explorer 11": "text/html, application/xhtml+xml, */*",
-    "Opera 12": "text/html, application/xml;q=0.9, application/xhtml+xml, image/png, image/webp, */*;q=0.1",
+    "Opera 12": "text/html, application/xml;q=0.9, application/xhtml+xml, "
+    "image/png, image/webp, */*;q=0.1",
     "Lynx": "text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01",
 }
 
@@ -33,11 +37,16 @@ PROGRAMS = {
     "R's httr": "application/json, text/xml, application/xml, */*",
     "w3m": "text/html, text/*;q=0.5, image/*, application/*",
     "QuiteRSS 0.16": "text/xml, text/html, */*",
-    "QuiteRSS": "application/atom+xml,application/rss+xml;q=0.9,application/xml;q=0.8,text/xml;q=0.7,*/*;q=0.6",
-    "feedparser": "application/atom+xml,application/rdf+xml,application/rss+xml,application/x-netcdf,"
+    "QuiteRSS": (
+        "application/atom+xml,application/rss+xml;q=0.9,application/xml;q=0.8,"
+        "text/xml;q=0.7,*/*;q=0.6"
+    ),
+    "feedparser": "application/atom+xml,application/rdf+xml,application/rss+xml,"
+    "application/x-netcdf,"
     "application/xml;q=0.9,text/xml;q=0.2,*/*;q=0.1",
     "SimplePie, FreshRSS": "application/atom+xml, application/rss+xml, application/rdf+xml;q=0.9,"
-    " application/xml;q=0.8, text/xml;q=0.8, text/html;q=0.7, unknown/unknown;q=0.1, application/unknown;q=0.1,"
+    " application/xml;q=0.8, text/xml;q=0.8, text/html;q=0.7,"
+    " unknown/unknown;q=0.1, application/unknown;q=0.1,"
     " */*;q=0.1",
     "Miniflux": "application/xml, application/atom+xml, application/rss+xml, application/rdf+xml,"
     " application/feed+json, text/html, */*;q=0.9",
@@ -46,7 +55,9 @@ PROGRAMS = {
     "Nextcloud News": "application/rss+xml, application/rdf+xml;q=0.8, application/atom+xml;q=0.6,"
     " application/xml;q=0.4, text/xml;q=0.4, */*;q=0.2",
     "Feedly": "application/rss+xml, application/xml, text/html",
-    "a script that asks for both": "text/html,application/atom+xml,application/rss+xml;q=0.9,*/*;q=0.5",
+    "a script that asks for both": (
+        "text/html,application/atom+xml,application/rss+xml;q=0.9,*/*;q=0.5"
+    ),
     "Liferea": "application/atom+xml,application/xml;q=0.9,text/xml;q=0.8,*/*;q=0.7",
     "JSON Feed": "text/html;q=0.5, application/feed+json;q=0.9",
     "all texts": "text/*",

@@ -12,7 +12,9 @@ from digest.web.feeds import is_unmodified, make_etag, write_http_date
 
 ETAG = make_etag(b"a feed")
 CHANGED = datetime(2026, 11, 20, 3, 50, 12, 345_678, tzinfo=UTC)
-MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(2069, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds the zone
+FIRST = datetime(1970, 1, 1)  # noqa: DTZ001 - hypothesis adds the zone
+LAST = datetime(2069, 12, 31)  # noqa: DTZ001 - the same
+MOMENTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 
 
 def has(*tags: str, since: str | None = None) -> bool:
