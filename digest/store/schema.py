@@ -50,11 +50,11 @@ versions = dialect.table(
     dialect.text("content_hash"),
     dialect.text("title"),
     dialect.text("abstract"),
-    dialect.json_columns("authors"),
+    dialect.json_value("authors"),
     dialect.text("categories"),
     dialect.text("comment"),
     dialect.text("journal_ref"),
-    dialect.json_columns("dois"),
+    dialect.json_value("dois"),
     dialect.text("report_no"),
     dialect.text("license"),
     dialect.moment("published"),
@@ -499,7 +499,7 @@ libraries = dialect.table(
     dialect.moment("read_at", nullable=True),
     dialect.moment("asked_at", nullable=True),
     dialect.text("trouble"),
-    dialect.json_columns("troubles"),
+    dialect.json_value("troubles"),
 )
 
 library_papers = dialect.table(
