@@ -35,12 +35,20 @@ forgotten = dialect.table(
     Column("month", Integer, primary_key=True, autoincrement=False),
     dialect.blob("papers"),
 )
+"""What stays of forgotten papers that have no row any more, packed by month.
+
+A paper that matched nothing is forgotten in two steps. First its text is deleted: its row stays in
+`papers`, where `forgotten_version`, `forgotten_hash` and `forgotten_at` say which text that was.
+Later its row is deleted: 4 bytes stay in `forgotten`, and `forgotten_days` counts the paper. If it
+comes again, it has a row with `forgotten_at` NULL, and the row counts.
+"""
 
 forgotten_days = dialect.table(
     "forgotten_days",
     Column("announcement", Date, primary_key=True),
     dialect.number("papers"),
 )
+"""How many papers of each announcement are in `forgotten` (Eastern dates)."""
 
 versions = dialect.table(
     "versions",
@@ -188,6 +196,10 @@ job_turns = dialect.table(
     dialect.moment("ended_at", nullable=True),
     dialect.text("trouble"),
 )
+"""What each worker does: in a turn, a job does once what is due (see `workers.JobTurn`).
+
+A turn of a subscription is something else: see `OPEN_TURN`.
+"""
 
 alarms = dialect.table(
     "alarms",
@@ -248,7 +260,7 @@ matches = dialect.table(
     dialect.number("papers"),
     dialect.reference("digest_id", "digests.id", nullable=True),
     dialect.moment("matched_at"),
-    dialect.blob("brought"),
+    dialect.blob("brought"),  # what `changes` held at first: some may be taken out later
     Index(None, "subscription_id", "digest_id"),
     dialect.partial_index(
         "ix_matches_first_digests", "subscription_id", where=UNPLANNED_FIRST_DIGEST
@@ -367,6 +379,7 @@ subscribers = dialect.table(
 
 PAUSED_SUBSCRIPTION = text("state = 'paused'")
 OPEN_TURN = text("awaits_after IS NOT NULL")
+"""A turn of a subscription has come, and is open until a check of arXiv after `awaits_after`."""
 
 subscriptions = dialect.table(
     "subscriptions",
@@ -388,10 +401,10 @@ subscriptions = dialect.table(
     dialect.text("group_by"),
     dialect.moment("next_due_at", nullable=True, index=True),
     dialect.text("last_slot"),
-    dialect.big("awaits_after", nullable=True),  # the last check when an open turn was decided over
+    dialect.big("awaits_after", nullable=True),  # the last poll run when the turn was left open
     dialect.text("unchecked", server_default=""),
     dialect.moment("last_planned_at", nullable=True),
-    dialect.big("plan_after"),
+    dialect.big("plan_after"),  # only matches of later match runs go into digests
     dialect.moment("paused_until", nullable=True),
     dialect.number("feed_generation"),
     dialect.moment("feed_revoked_at", nullable=True),
@@ -527,3 +540,7 @@ near_days = dialect.table(
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
     dialect.big("least"),
 )
+"""The smallest nearness in the top tenth of each announcement, for each subscription.
+
+Nearness is to the papers of the subscription's library.
+"""
