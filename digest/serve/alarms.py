@@ -1,4 +1,4 @@
-"""Tells the operator of each fact once and when it is over, and pings while all is well.
+"""Sends each alarm once, and once more when it is over; pings while all is well.
 
 Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and
 marked as sent afterwards: if a process dies in between, it is sent again, rather than never.
@@ -136,7 +136,7 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> _Content:
 
 def _describe_end(site: Site, alarm: StoredAlarm) -> str:
     """Say what was wrong, from when, and until when."""
-    assert alarm.ended_at is not None  # noqa: S101 - its caller has looked
+    assert alarm.ended_at is not None  # noqa: S101 - it is called only for alarms that are over
     since = _write(site, alarm.since)
     until = _write(site, alarm.ended_at)
     return f"It was: {_say_what(alarm)}. It lasted from {since} to {until}."

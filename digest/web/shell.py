@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.web")
 
 RETRY_AFTER = "30"
-"""Seconds: the database is away, and most often back soon."""
+"""Seconds to wait before asking again: a database that is away is most often back soon."""
 
 _WORDS = {
     400: ("This request can't be understood.", ""),
