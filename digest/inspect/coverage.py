@@ -90,7 +90,7 @@ class AnnouncementState(StrEnum):
     """What became of an announcement.
 
     `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was
-    due. `CAUGHT_UP`: it was complete only with checks made after the next announcement.
+    due. `CAUGHT_UP`: only checks after the next announcement made this one complete.
     """
 
     COMPLETE = "complete"

@@ -234,7 +234,7 @@ def _find_silence(
 
 
 def find_database_file(config: Config) -> Path | None:
-    """Return SQLite's file, be it there or not; None on PostgreSQL."""
+    """Return SQLite's file, whether it exists or not; None on PostgreSQL."""
     url = config.store.url
     if not url.startswith("sqlite:"):
         return None
@@ -456,9 +456,10 @@ def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Findi
 
 
 def name_channels(config: Config) -> dict[Destination, str]:
-    """Return each Slack channel that is written to, with the name of a subscription to it.
+    """Return each Slack channel that is written to, with the subscription that writes there.
 
-    If only alarms go there, it is with "alarms". So channels are told apart without their names.
+    If only alarms go there, that is "alarms". So a report can tell channels apart
+    without their names.
     """
     named = dict.fromkeys(config.alarms.to, "alarms")
     for one in config.subscriptions:

@@ -88,7 +88,7 @@ See https://www.postgresql.org/docs/current/libpq-connect.html.
 
 SESSION: dict[str, str] = {
     "synchronous_commit": "on",  # a message whose commit a crash undoes would be sent again
-    "statement_timeout": "30s",  # ours take milliseconds; over millions of rows, seconds
+    "statement_timeout": "30s",  # our statements take milliseconds; over millions of rows, seconds
     "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
     # Matching a large batch computes between two statements, but for less than this.
     "idle_in_transaction_session_timeout": "120s",
@@ -234,7 +234,7 @@ def select_by(
 ) -> list[Row[Any]]:
     """Return the rows of a query in which a column has one of some values.
 
-    It doesn't matter how many values there are.
+    There may be any number of values.
     """
     rows: list[Row[Any]] = []
     for chunk in in_chunks(values):
@@ -385,7 +385,7 @@ def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
 
 
 def name_key(name: str) -> Column[str]:
-    """Return a primary key, or a part of one, that is a text."""
+    """Return a column of texts that is the primary key, or a part of it."""
     return Column(name, Text, primary_key=True)
 
 

@@ -276,10 +276,10 @@ STUCK_DELIVERY = text("state IN ('held', 'dead')")
 _IS_OPEN = "state IN ('held', 'ready', 'claimed', 'sending', 'unknown')"
 
 REFUSED_DELIVERY = text(f"refusal IN ('place', 'account') AND {_IS_OPEN}")
-"""What was refused and is yet to be sent: newer ones to the same place wait for it."""
+"""Deliveries that were refused and are yet to be sent: newer ones to the same place wait."""
 
 REFUSED_ACCOUNT = text(f"refusal = 'account' AND {_IS_OPEN}")
-"""What was refused for its account: newer ones of the same kind wait for it."""
+"""Deliveries that were refused for their account: newer ones of the same kind wait."""
 
 deliveries = dialect.table(
     "deliveries",
@@ -476,7 +476,7 @@ signups = dialect.table(
     dialect.text("token", index=True),
     dialect.moment("asked_at", index=True),
     dialect.moment("ends_at"),
-    sqlite_autoincrement=True,  # links are made of its numbers: none may come again
+    sqlite_autoincrement=True,  # links are made of its keys: no key may come again
 )
 
 request_counts = dialect.table(
