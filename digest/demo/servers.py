@@ -25,7 +25,7 @@ _RECORD = re.compile(
     r"<record>.*?<identifier>oai:arXiv\.org:(?P<id>.*?)<.*?<datestamp>(?P<day>.*?)<.*?</record>",
     re.DOTALL,
 )
-_PAGE = """\
+_ENVELOPE = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">
 <responseDate>{moment}</responseDate>
@@ -46,7 +46,10 @@ CHANNEL = {
 
 
 def find_port() -> int:
-    """Return a free port: the mail names the pages long before they are served."""
+    """Return a port that is free now, to be bound later.
+
+    The first mail names the pages by their port, long before they are served.
+    """
     with socket.create_server((LOOPBACK, 0)) as free:
         return int(free.getsockname()[1])
 
@@ -73,21 +76,22 @@ class DemoArxiv(DemoServer):
     """An arXiv of the papers in `papers.xml`; a record is public from its datestamp (UTC) on."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__("/oai", self._answer)
         self._clock = clock
         text = (files("digest.demo") / "papers.xml").read_text(encoding="utf-8")
         self._records: dict[str, list[_Record]] = {}
         for found in _RECORD.finditer(text):
             record = _Record(found["day"], found[0])
             self._records.setdefault(found["id"], []).append(record)
+        super().__init__("/oai", self._answer)  # last: it starts the server
 
     async def _answer(self, request: Request) -> Response:
         now = self._clock.now()
         token = request.query_params.get("resumptionToken", "")
         asked = token or request.query_params.get("from", "")
-        since, _, skip = asked.partition("+")
+        # A token is "<since>+<number of records already listed>".
+        since, _, already_listed = asked.partition("+")
         listed = self._list_changed(since, now.date().isoformat())
-        start = int(skip or 0)
+        start = int(already_listed or 0)
         end = start + PAGE_SIZE
         following = f"{since}+{end}" if len(listed) > end else ""
         page = "".join(record.text for record in listed[start:end])
@@ -95,7 +99,7 @@ class DemoArxiv(DemoServer):
         if page:
             more = f"<resumptionToken>{following}</resumptionToken>"
             listing = f"<ListRecords>{page}{more}</ListRecords>"
-        body = _PAGE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing)
+        body = _ENVELOPE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing)
         return Response(body, media_type="text/xml")
 
     def _list_changed(self, since: str, today: str) -> list[_Record]:
@@ -112,7 +116,7 @@ class DemoArxiv(DemoServer):
 class DemoMail:
     """A mail server on a free port, until it is closed.
 
-    `mails` are the bytes it took, oldest first.
+    `mails` are the messages that the server took, as bytes, oldest first.
     """
 
     def __init__(self) -> None:
@@ -123,7 +127,7 @@ class DemoMail:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"smtp://{LOOPBACK}:{self._controller.port}"
 
     async def handle_DATA(  # noqa: N802 - the name aiosmtpd looks for
@@ -138,13 +142,13 @@ class DemoSlack(DemoServer):
     """A Slack workspace; `posts` are the calls that posted a message, oldest first."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__("/api/{method}", self._answer)
         self.posts: list[dict[str, Any]] = []
         self._clock = clock
+        super().__init__("/api/{method}", self._answer)  # last: it starts the server
 
     @property
     def api_url(self) -> str:
-        """The Web API, ending in a slash as `slack_sdk` wants it."""
+        """The address of the Web API, with a slash at its end as `slack_sdk` wants it."""
         return f"{self.url}/api/"
 
     async def _answer(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Says what became of each expected announcement: checks, missing ids, entries set aside."""
+"""Says what became of each expected announcement, and counts missing ids and requests."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from digest.store import gaps, papers, queries, runs
 from digest.store.gaps import GapState
 from digest.store.gate import load_breaker
 
-_MARGIN = timedelta(days=5)
-"""Checks from so long before the first announcement shown say how far arXiv had come by then."""
+_LEAD = timedelta(days=5)
+"""Polls of so long before the first announcement shown say how far arXiv had come by then."""
 
 
 def is_checked(conn: Connection, source: str) -> bool:
@@ -28,7 +28,10 @@ def is_checked(conn: Connection, source: str) -> bool:
 
 
 def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) -> datetime:
-    """Return from when on the next check is worth a request (UTC); now where one is due."""
+    """Return from when on the next check is worth a request (UTC).
+
+    It is `now` if a check is due, but never before the pause that errors of arXiv brought is over.
+    """
     paused_for = timedelta(seconds=load_breaker(conn, clock).seconds)
     may_ask_at = now + paused_for
     if not is_checked(conn, source):
@@ -41,7 +44,10 @@ def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) 
 class Ledger:
     """What has been checked of the last days.
 
-    These are the announcements, newest first; the missing ids; and the requests of a day.
+    Attributes:
+        announcements: newest first.
+        gaps: how many ids are in each state.
+        requests: how many were made in the last 24 hours.
     """
 
     source: str
@@ -51,7 +57,7 @@ class Ledger:
 
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
-    """Say what was checked of the announcements of the last days."""
+    """Return what was checked of the announcements of the last days."""
     first_at = runs.load_cursor(conn, source).bootstrapped_at
     announcements = load_announcements(conn, source, now, first_at=first_at, days=days)
     return Ledger(
@@ -69,10 +75,10 @@ def load_announcements(
 
     See `assess_announcements`.
     """
-    since = now - timedelta(days=days) - _MARGIN
+    since = now - timedelta(days=days) - _LEAD
     return assess_announcements(
         polls=runs.load_polls_since(conn, source, since),
-        checks=runs.load_polls_since(conn, Source.GAPS, since),
+        gap_checks=runs.load_polls_since(conn, Source.GAPS, since),
         counts=papers.count_announced(conn, since.date(), now.date()),
         first_at=first_at,
         days=days,
@@ -84,7 +90,7 @@ class AnnouncementState(StrEnum):
     """What became of an announcement.
 
     `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was
-    due. `CAUGHT_UP`: it was complete only with checks made after the next announcement.
+    due. `CAUGHT_UP`: only checks after the next announcement made this one complete.
     """
 
     COMPLETE = "complete"
@@ -99,10 +105,16 @@ class AnnouncementState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnnouncementLine:
-    """One announcement (Eastern date), with the checks before the next one.
+    """One announcement, with the checks between it and the next one.
 
-    Of these it has how many were complete, how many failed, and the last (UTC). How many papers are
-    new in it is estimated from the order of ids if several announcements came at once.
+    Attributes:
+        announcement: the Eastern date.
+        new: how many papers are new in the announcement; an estimate from the order of ids if
+            several announcements came at once.
+        checks: how many of the checks were complete.
+        failed: how many of them were not.
+        checked_at: when the last of them ended (UTC); None if there was none.
+        failure: why the last poll failed, if the announcement was not checked completely.
     """
 
     announcement: date
@@ -116,7 +128,7 @@ class AnnouncementLine:
 
 def assess_announcements(
     polls: Sequence[PollSummary],
-    checks: Sequence[PollSummary],
+    gap_checks: Sequence[PollSummary],
     counts: Mapping[date, int],
     *,
     first_at: datetime | None,
@@ -125,15 +137,21 @@ def assess_announcements(
 ) -> list[AnnouncementLine]:
     """Say what became of each announcement of the last days, the newest first.
 
-    `first_at` is when the first complete check began (UTC); None if there was none yet.
+    Args:
+        polls: finished polls of the source that is checked.
+        gap_checks: finished polls that asked arXiv for missing ids.
+        counts: how many papers each announcement brought, by its date.
+        first_at: when the first complete check began (UTC); None if there was none yet.
     """
     lines: list[AnnouncementLine] = []
-    is_covered = False
+    is_later_complete = False
     announcements = list(announcements_between(now - timedelta(days=days), now))
     for announcement in reversed(announcements):
         new = counts.get(announcement, 0)
-        line = _assess_announcement(polls, checks, announcement, new, now, is_covered=is_covered)
-        is_covered = is_covered or line.state is AnnouncementState.COMPLETE
+        line = _assess_announcement(
+            polls, gap_checks, announcement, new, now, is_later_complete=is_later_complete
+        )
+        is_later_complete = is_later_complete or line.state is AnnouncementState.COMPLETE
         following = next_announcement(announcement_moment(announcement))
         if first_at is None or first_at >= announcement_moment(following):
             line = replace(line, state=AnnouncementState.BEFORE)
@@ -143,25 +161,25 @@ def assess_announcements(
 
 def _assess_announcement(
     polls: Sequence[PollSummary],
-    checks: Sequence[PollSummary],
+    gap_checks: Sequence[PollSummary],
     announcement: date,
     new: int,
     now: datetime,
     *,
-    is_covered: bool,
+    is_later_complete: bool,
 ) -> AnnouncementLine:
     sent = announcement_moment(announcement)
     following = announcement_moment(next_announcement(sent))
     until = min(now, following - timedelta(seconds=1))
     earlier = [poll for poll in polls if poll.finished_at <= until]
-    earlier_checks = [check for check in checks if check.finished_at <= until]
-    coverage = assess_coverage(earlier, until, checks=earlier_checks, new=new)
+    earlier_gap_checks = [check for check in gap_checks if check.finished_at <= until]
+    coverage = assess_coverage(earlier, until, checks=earlier_gap_checks, new=new)
     made = [poll for poll in earlier if sent <= poll.started_at]
     if coverage.is_complete:
         state = AnnouncementState.COMPLETE
-    elif is_covered and coverage.is_awaited and not new:
+    elif is_later_complete and coverage.is_awaited and not new:
         state = AnnouncementState.DEFERRED
-    elif is_covered:
+    elif is_later_complete:
         state = AnnouncementState.CAUGHT_UP
     elif is_late(coverage, until):
         state = AnnouncementState.LATE
@@ -171,7 +189,7 @@ def _assess_announcement(
         state = AnnouncementState.INCOMPLETE
     else:
         state = AnnouncementState.NOT_CHECKED
-    complete = [poll for poll in made if poll.is_complete]
+    complete_checks = [poll for poll in made if poll.is_complete]
     last = max(earlier, key=lambda poll: poll.finished_at, default=None)
     last_made_at = max((poll.finished_at for poll in made), default=None)
     has_failed = state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
@@ -179,8 +197,8 @@ def _assess_announcement(
         announcement=announcement,
         state=state,
         new=new,
-        checks=len(complete),
-        failed=len(made) - len(complete),
+        checks=len(complete_checks),
+        failed=len(made) - len(complete_checks),
         checked_at=last_made_at,
         failure=last.failure if last and has_failed else NOTHING,
     )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -70,11 +71,12 @@ _PATIENCE = 15.0
 
 _GIGABYTE = 1_000_000_000
 _LEAST_ROOM = _GIGABYTE // 20
+"""Fewer free bytes than this are a problem."""
 _LITTLE_ROOM = _GIGABYTE
+"""Fewer free bytes than this are a warning."""
 _CLOCK_TOLERANCE = timedelta(seconds=60)
-_FINE = 200
-_NEWEST = "2147483647"
-"""A version that no library at Zotero has reached: it answers that nothing is newer."""
+_NEWEST_VERSION = "2147483647"
+"""A version that no library at Zotero has reached: Zotero answers that nothing is newer."""
 
 _DNS_SECONDS = 8.0
 """For one question, all name servers of the machine together."""
@@ -83,8 +85,8 @@ _NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
 AskName = Callable[[str], list[str] | None]
 """Returns the TXT records of a name, None where there is no such name."""
 
-_KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
-_KINDS = {
+_DKIM_KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
+_TOKEN_KINDS = {
     "xoxb-": "a bot token",
     "xoxp-": "a token of a person",
     "xapp-": "a token of the whole app",
@@ -92,9 +94,12 @@ _KINDS = {
 
 
 class Scope(NamedTuple):
-    """A permission of the app: Slack's name for it, and for the same in private channels.
+    """A permission of the app in Slack.
 
-    `why` is what it is for.
+    Attributes:
+        name: of the permission at Slack.
+        private: the name of the same in private channels; "" if there is no other.
+        why: what the permission is for.
     """
 
     name: str
@@ -154,7 +159,7 @@ def _describe_unreadable(place: str, error: QueryError, *, share: bool) -> Findi
 def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
     """Open the database, and see that it is of this release and can be written.
 
-    See, too, that somebody works on it.
+    See, too, whether `digest serve` or runs do their work.
     """
     if config.store.git_branch:
         with opened_branch(config, clock, "doctor", create=True) as branch:
@@ -211,12 +216,15 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
 
 
 def _find_silence(
-    workers: Sequence[Worker], checked_at: datetime | None, clock: Clock
+    at_work: Sequence[Worker], checked_at: datetime | None, clock: Clock
 ) -> Iterator[Trouble]:
-    """Yield that nobody works here: each process is gone, or there is none and no run either."""
-    if workers:
-        if all(worker.is_gone for worker in workers):
-            silence = timedelta(seconds=min(worker.silent_for for worker in workers))
+    """Yield a trouble if nobody works here.
+
+    Either each process is gone, or there is none and the last complete check is long ago.
+    """
+    if at_work:
+        if all(worker.is_gone for worker in at_work):
+            silence = timedelta(seconds=min(worker.silent_for for worker in at_work))
             what = f"`digest serve` has given no sign of life for {write_age(silence)}"
             yield Trouble(what, RESTART)
     elif checked_at:
@@ -226,7 +234,7 @@ def _find_silence(
 
 
 def find_database_file(config: Config) -> Path | None:
-    """Return SQLite's file, be it there or not; None on PostgreSQL."""
+    """Return SQLite's file, whether it exists or not; None on PostgreSQL."""
     url = config.store.url
     if not url.startswith("sqlite:"):
         return None
@@ -273,7 +281,7 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
 
 def _check_library(config: Config, clock: Clock, source: str, *, at_zotero: bool) -> Finding:
     try:
-        reading = read_source(config, clock, source, _NEWEST)
+        reading = read_source(config, clock, source, _NEWEST_VERSION)
     except (ConfigurationError, OutsideError) as error:
         said = f"{source}: {error.message}" if at_zotero else error.message
         return Finding(Verdict.PROBLEM, "library", said, error.hint)
@@ -304,8 +312,8 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
             todo = "`digest templates list` shows the names that count."
         yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
     if not (problems or unused):
-        own = sum(entry.is_own for entry in list_templates(templates))
-        yield Finding(Verdict.OK, "templates", f"all can be used, {own} of them your own")
+        number_own = sum(entry.is_own for entry in list_templates(templates))
+        yield Finding(Verdict.OK, "templates", f"all can be used, {number_own} of them your own")
 
 
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
@@ -341,8 +349,10 @@ def inspect_domain(
 ) -> Iterator[Finding]:
     """Yield what the domain publishes for receivers of its mail, and what it should.
 
-    The selector names the DKIM key; "" if the provider tells it, who is known by the mail server.
-    Without a name server, those of this machine are asked.
+    Args:
+        selector: of the DKIM key. For "", that of the mail provider, if one is known.
+        mail_host: the mail server, by which the provider is found.
+        server: the name server to ask; None for those of this machine.
     """
     try:
         resolver = dns.resolver.Resolver(configure=server is None)
@@ -392,10 +402,10 @@ def _inspect_dkim(ask: AskName, domain: str, selector: str, provider: Provider |
 
 
 def _find_dmarc(ask: AskName, domain: str) -> list[str]:
-    """Return the policies of a domain; where it has none, those of the nearest one above count."""
+    """Return the policies of a domain; if it has none, those of the nearest domain above it."""
     labels = domain.split(".")
-    top_level = max(len(labels) - 1, 1)
-    for first in range(top_level):
+    names_asked = max(len(labels) - 1, 1)  # not the top-level domain
+    for first in range(names_asked):
         name = ".".join(["_dmarc", *labels[first:]])
         policies = _select(ask(name) or [], "v=DMARC1")
         if policies:
@@ -416,7 +426,7 @@ def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
 
 
 def _select(records: Sequence[str], version: str) -> list[str]:
-    """Return the records of a kind: its version comes first."""
+    """Return the records of one kind: those that begin with its version."""
     return [
         one
         for one in records
@@ -426,7 +436,7 @@ def _select(records: Sequence[str], version: str) -> list[str]:
 
 def check_dkim(records: Sequence[str], name: str) -> Finding:
     """Judge the TXT records where a DKIM key should stand."""
-    keys = [match[1] for match in map(_KEY.search, records) if match]
+    keys = [match[1] for match in map(_DKIM_KEY.search, records) if match]
     if any(keys):
         return Finding(Verdict.OK, "DKIM", "the key is published", more=name)
     if keys:
@@ -446,9 +456,10 @@ def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Findi
 
 
 def name_channels(config: Config) -> dict[Destination, str]:
-    """Return every channel of Slack's that is written to, with whose it is.
+    """Return each Slack channel that is written to, with the subscription that writes there.
 
-    So it can be told apart without its name.
+    If only alarms go there, that is "alarms". So a report can tell channels apart
+    without their names.
     """
     named = dict.fromkeys(config.alarms.to, "alarms")
     for one in config.subscriptions:
@@ -468,13 +479,13 @@ def inspect_slack(
 ) -> Iterator[Finding]:
     """Yield what Slack says of the token, its scopes and each channel.
 
-    It is asked about channels only if the token is good.
+    Slack is asked about channels only if the token is good.
     """
     kind = next(
-        (words for start, words in _KINDS.items() if token.startswith(start)),
+        (words for start, words in _TOKEN_KINDS.items() if token.startswith(start)),
         "a token of an unknown kind",
     )
-    if kind != _KINDS["xoxb-"]:
+    if kind != _TOKEN_KINDS["xoxb-"]:
         todo = "Copy the bot token under OAuth & Permissions: it starts with xoxb-."
         yield Finding(Verdict.PROBLEM, "Slack", f"the token is {kind}", todo)
         return
@@ -482,7 +493,7 @@ def inspect_slack(
     try:
         answer = client.call("auth.test", form={})
     except DeliveryError as error:
-        yield _explain("the token", error)
+        yield _judge_refusal("the token", error)
         return
     whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
     yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
@@ -493,7 +504,7 @@ def inspect_slack(
         try:
             yield _inspect_channel(client, destination, transport.resolve(destination), what)
         except DeliveryError as error:
-            yield _explain(what, error)
+            yield _judge_refusal(what, error)
 
 
 def _check_scopes(granted: Collection[str]) -> Finding:
@@ -528,7 +539,8 @@ def _inspect_channel(client: SlackClient, destination: Destination, id_: str, wh
     return Finding(Verdict.OK, "Slack", f"the app is in {what}", more=more)
 
 
-def _explain(what: str, error: DeliveryError) -> Finding:
+def _judge_refusal(what: str, error: DeliveryError) -> Finding:
+    """Return what Slack refused for good; raise the error again if it may pass."""
     if not error.permanent:
         raise error
     todo = error.hint or "Look into the app's settings at https://api.slack.com/apps."
@@ -536,12 +548,15 @@ def _explain(what: str, error: DeliveryError) -> Finding:
 
 
 def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:
-    """Ask arXiv, and hold this machine's clock against its own, unless it is simulated.
+    """See whether arXiv answers, and compare this machine's clock with arXiv's.
 
-    Whoever harvests needs the search, too: for first digests and for missing ids.
+    Clocks are not compared if `is_simulated`. An installation that harvests needs the search, too:
+    for first digests and for missing ids.
     """
     try:
-        fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
+        fetched = client.greet(source)
+        if source != "query":
+            client.greet("query")
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
         yield Finding(verdict, "arXiv", str(error.bare), error.hint)
@@ -581,7 +596,7 @@ def check_base_url(config: Config) -> Iterator[Finding]:
             " it passes all on to `web.bind`."
         )
         raise OutsideError(f"can't be reached: {error}", hint=error.hint or todo) from error
-    if status == _FINE:
+    if status == HTTPStatus.OK:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
         return
     said = f"/livez answers {status}, so something else is there"

@@ -1,4 +1,4 @@
-"""A query in words for people, what else these find, a short name for it, and a person in it."""
+"""A query in words for people, other words of one stem, a short name, and a guess at a person."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ _PLACES = {
 }
 _NOT = "not if "
 _MOST_LOOKED_AT = 8
-"""Conditions of a query whose other words are looked for."""
+"""For so many conditions of a query, other words of the same stem are looked for."""
 _MOST_NOTES = 2
 _MOST_NAMED = 2
 """Other words named in one note."""
 _FEW = 3
-"""Fewer papers than these deserve no note."""
+"""Fewer papers with other words deserve no note."""
 _RARE = 0.25
-"""A plural deserves a note only if a smaller part of the papers has the word as typed."""
+"""A plural deserves a note only if less than this part of the papers has the word as typed.
+
+The papers are those that the word finds by its stem.
+"""
 _WORDS_OF_A_NAME = 4
 _NAME = re.compile(r"(?:(?:^| +)(?!(?:AND|OR|NOT|ANDNOT)\b)[^\W\d_][\w.'’-]*){2,3}")
 
@@ -98,8 +101,8 @@ def note_other_words(node: Node, papers: PaperIndex, found: Iterable[int]) -> li
     `found` are the numbers of the papers that the query finds.
     """
     among = set(found)
-    wanted = dict.fromkeys(islice(_list_wanted(node), _MOST_LOOKED_AT))
-    notes = (_note_others(condition, papers, among) for condition in wanted)
+    affirmed = dict.fromkeys(islice(_list_affirmed(node), _MOST_LOOKED_AT))
+    notes = (_note_others(condition, papers, among) for condition in affirmed)
     return list(islice(filter(None, notes), _MOST_NOTES))
 
 
@@ -107,25 +110,26 @@ def _note_others(condition: Condition, papers: PaperIndex, among: set[int]) -> s
     words = papers.list_words(condition)
     if not words:
         return ""
-    own, *exact = [
+    typed, *exact_words = [
         intern_condition(condition.prefix, Shape.EXACT, word) for word in (condition.text, *words)
     ]
-    met, typed, *each = map(among.intersection, papers.find([condition, own, *exact]))
-    others = met - typed
-    if len(others) < _FEW or 2 * len(others) <= len(met):
+    numbers = papers.find([condition, typed, *exact_words])
+    by_stem, as_typed, *by_word = map(among.intersection, numbers)
+    others = by_stem - as_typed
+    if len(others) < _FEW or 2 * len(others) <= len(by_stem):
         return ""
-    number_of = {word: len(said & others) for word, said in zip(words, each, strict=True)}
-    said = [word for word in words if number_of[word]]
-    named = sorted(said, key=number_of.__getitem__, reverse=True)[:_MOST_NAMED]
+    number_of = {word: len(found & others) for word, found in zip(words, by_word, strict=True)}
+    bringing = [word for word in words if number_of[word]]
+    named = sorted(bringing, key=number_of.__getitem__, reverse=True)[:_MOST_NAMED]
     if not named:
         return ""
-    is_plural = named[0].rstrip("s") == own.text.rstrip("s")
-    if is_plural and len(typed) >= _RARE * len(met):
+    is_plural = named[0].rstrip("s") == typed.text.rstrip("s")
+    if is_plural and len(as_typed) >= _RARE * len(by_stem):
         return ""
     quoted = " and ".join(f'"{word}"' for word in named)
-    missing = f'{len(others):,} of {len(met):,} papers are without "{own.text}"'
+    missing = f'{len(others):,} of {len(by_stem):,} papers are without "{typed.text}"'
     term = _print_term(condition)
-    return f"{term} also finds {quoted}; {missing}, and {_print_term(own)} leaves them out"
+    return f"{term} also finds {quoted}; {missing}, and {_print_term(typed)} leaves them out"
 
 
 def _print_term(condition: Condition) -> str:
@@ -136,7 +140,7 @@ def name_query(node: Node) -> str:
     """Return a few words that a query is about: its words and people, else its categories."""
     categories: list[str] = []
     words: list[str] = []
-    for condition in _list_wanted(node):
+    for condition in _list_affirmed(node):
         if condition.prefix is Prefix.CATEGORY:
             categories.append(condition.text)
         elif condition.shape is not Shape.RANGE:
@@ -148,13 +152,14 @@ def name_query(node: Node) -> str:
     return " ".join(name[:_WORDS_OF_A_NAME])
 
 
-def _list_wanted(node: Node) -> Iterator[Condition]:
+def _list_affirmed(node: Node) -> Iterator[Condition]:
+    """Yield the conditions of a query that are not under a NOT."""
     match node:
         case Condition():
             yield node
         case And(operands) | Or(operands):
             for operand in operands:
-                yield from _list_wanted(operand)
+                yield from _list_affirmed(operand)
         case Not():
             return
 

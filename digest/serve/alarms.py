@@ -1,4 +1,4 @@
-"""Tells the operator of each fact once and when it is over, and pings while all is well.
+"""Sends each alarm once, and once more when it is over; pings while all is well.
 
 Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and
 marked as sent afterwards: if a process dies in between, it is sent again, rather than never.
@@ -34,9 +34,12 @@ _PING_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """What one check brought.
+    """What is wrong at one check, and what could not be sent.
 
-    `due` are the alarms to send now; all, if no address for alarms is configured.
+    Attributes:
+        alarms: everything that is wrong.
+        due: those of them that this check had to send; all, if `alarms.to` is empty.
+        failures: which messages and pings could not be sent, and why.
     """
 
     alarms: tuple[Alarm, ...] = ()
@@ -47,8 +50,8 @@ class WatchReport:
 def watch(site: Site, *, planning: str = "") -> WatchReport:
     """Check once whether everything that should have happened has, and send an alarm if not.
 
-    `planning` says what could not be planned just now; "" leaves that to what the processes at work
-    say.
+    `planning` says what could not be planned just now. If it is "", the alarm about overdue digests
+    names what the processes at work have stored.
     """
     now = site.clock.now()
     settings = site.config.alarms
@@ -89,17 +92,19 @@ def ping(config: Config) -> list[str]:
 
 
 def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[Said]:
-    """Send several alarms in one message; return at which addresses that failed, and why."""
+    """Send several alarms in one message; return which destinations did not take it, and why."""
     content = _describe(site, claimed)
-    states = [f"{one.name} {one.since} {one.ended_at} {one.sent_at}" for one in claimed]
+    states = [f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed]
+    name = " ".join(states)
     places = site.config.alarms.to
     failures = []
     for place in places:
         try:
-            _send(site, place, " ".join(states), now, content)
+            _send(site, place, name, now, content)
         except DigestError as error:
             failures.append(Said.of(Saying.ALARM_NOT_SENT, str(place), error.said))
-    if len(failures) < len(places):  # they count as sent once any destination took them
+    # The alarms count as sent once one destination took the message.
+    if len(failures) < len(places):
         with site.store.begin() as conn:
             for alarm in claimed:
                 alarms.mark_notified(conn, alarm, now)
@@ -108,7 +113,7 @@ def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> l
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What a message says: a headline, and heading and details of each alarm."""
+    """What a message says: its headline, and a heading and a detail for each alarm."""
 
     headline: str
     alarms: tuple[tuple[str, str], ...] = ()
@@ -123,27 +128,30 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> _Content:
     views += [(f"{alarm.name}: over", _describe_end(site, alarm)) for alarm in over]
     first = lasting[0] if lasting else claimed[0]
     more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
-    is_over = "" if lasting else "this problem is over: "
-    headline = f"Digest: {is_over}{_cut(first)}"
+    prefix = "" if lasting else "this problem is over: "
+    headline = f"Digest: {prefix}{_say_what(first)}"
     short = textwrap.shorten(headline, LONGEST_HEADLINE - len(more), placeholder=" …")
     return _Content(short + more, tuple(views))
 
 
 def _describe_end(site: Site, alarm: StoredAlarm) -> str:
-    """Say what was wrong, and how long it was."""
-    assert alarm.ended_at is not None  # noqa: S101 - its caller has looked
+    """Say what was wrong, from when, and until when."""
+    assert alarm.ended_at is not None  # noqa: S101 - it is called only for alarms that are over
     since = _write(site, alarm.since)
     until = _write(site, alarm.ended_at)
-    return f"It was: {_cut(alarm)}. It lasted from {since} to {until}."
+    return f"It was: {_say_what(alarm)}. It lasted from {since} to {until}."
 
 
-def _cut(alarm: StoredAlarm) -> str:
-    """Return what is or was wrong, without what to do about it."""
+def _say_what(alarm: StoredAlarm) -> str:
+    """Return what is or was wrong: a stored detail is the alarm's "what. remedy"."""
     return alarm.detail.partition(". ")[0]
 
 
 def _send(site: Site, to: Destination, name: str, now: datetime, content: _Content) -> Receipt:
-    """Send one message. Without alarms it is a test."""
+    """Send one message; one without alarms is a test.
+
+    `name` tells this message from others: its idempotency key is made of that.
+    """
     from digest.render.contexts import AlarmContext, AlarmView  # noqa: PLC0415 - few checks render
 
     context = AlarmContext(

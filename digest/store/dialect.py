@@ -2,8 +2,8 @@
 
 PostgreSQL ends statements, lock waits and forgotten transactions, and the kernels on both sides
 notice a peer that acknowledges nothing.
-Row locks need no word here: `with_for_update` says nothing on SQLite, whose writers come one at a
-time.
+Row locks need no code of ours: SQLAlchemy leaves `with_for_update` out on SQLite, where only one
+connection writes at a time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ POOL = 10
 """The most connections of a process: one for each job, the others for sending threads and pages."""
 
 POOL_WAIT = 30.0
-"""Seconds somebody waits for one of them to become free."""
+"""Seconds that a thread waits for one of these connections to become free."""
 
 CONNECTION: dict[str, str] = {
     "connect_timeout": "5",  # a host that is down, of several: the next is tried
@@ -87,10 +87,10 @@ See https://www.postgresql.org/docs/current/libpq-connect.html.
 """
 
 SESSION: dict[str, str] = {
-    "synchronous_commit": "on",  # what was sent and forgotten would be sent again
-    "statement_timeout": "30s",  # ours take milliseconds; over millions of rows, seconds
+    "synchronous_commit": "on",  # a message whose commit a crash undoes would be sent again
+    "statement_timeout": "30s",  # our statements take milliseconds; over millions of rows, seconds
     "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
-    # Matching a large batch thinks in between, but not so long.
+    # Matching a large batch computes between two statements, but for less than this.
     "idle_in_transaction_session_timeout": "120s",
     # The server's side: a client that is gone must not go on holding its locks.
     "tcp_keepalives_idle": "15",
@@ -103,8 +103,8 @@ SESSION: dict[str, str] = {
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
 
-Big = BigInteger().with_variant(Integer, "sqlite")
-"""64 bits on both: only `INTEGER` gives SQLite's keys their numbers by themselves."""
+_BIG_INTEGER = BigInteger().with_variant(Integer, "sqlite")
+"""An integer of 64 bits. SQLite numbers a key by itself only if its type is `INTEGER`."""
 
 
 class database_clock(FunctionElement[float]):  # noqa: N801 - reads as the SQL function it is
@@ -125,18 +125,15 @@ def _postgresql_clock(*_: object, **__: object) -> str:
 
 
 def later(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the greater of two values that are both there."""
+    """Return the greater of two values, neither of them NULL."""
     return case((one > other, one), else_=other)
 
 
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that can say what happens on a conflict.
-
-    It is in the words of this connection's database.
-    """
+    """Return an INSERT that can say what happens on a conflict, for this connection's database."""
     if conn.dialect.name == "sqlite":
         return sqlite.insert(table)
-    # A tenth of the start of a command on SQLite, which needs none of it.
+    # This import takes a tenth of a command's start, and SQLite does not need it.
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415
 
     return postgresql.insert(table)
@@ -148,16 +145,16 @@ def upsert(
     rows: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     changes: Mapping[str, Any],
 ) -> None:
-    """Insert one row or several; where one of the same primary key is there, change that."""
+    """Insert one row or several; a stored row of the same primary key is changed instead."""
     keys = [column.name for column in table.primary_key]
     insertion = dialect_insert(conn, table).values(rows)
     conn.execute(insertion.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 def make_storable(text: str) -> str:
-    """Return a text that others wrote as every database takes it.
+    """Return a text that others wrote in a form that every database takes.
 
-    It has no NUL, and no halves of characters.
+    NUL and halves of a surrogate pair are replaced by other characters.
     """
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
@@ -186,7 +183,8 @@ class Keys(TypeDecorator[Collection[int]]):
 
 
 class _is_among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL condition it is
-    type = NULLTYPE  # of a boolean SQLAlchemy asks SQLite whether it `= 1`, which no index answers
+    # Not Boolean: SQLAlchemy would write `(…) = 1` on SQLite, and no index serves that.
+    type = NULLTYPE
     inherit_cache = True
 
 
@@ -218,7 +216,7 @@ def _is_among_array(
 def lock_advisory(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
-    On SQLite the process that writes has its turn already.
+    On SQLite nothing is needed: only one connection writes at a time.
     """
     if conn.dialect.name == "postgresql":
         conn.execute(select(func.pg_advisory_xact_lock(key)))
@@ -236,7 +234,7 @@ def select_by(
 ) -> list[Row[Any]]:
     """Return the rows of a query in which a column has one of some values.
 
-    It doesn't matter how many values there are.
+    There may be any number of values.
     """
     rows: list[Row[Any]] = []
     for chunk in in_chunks(values):
@@ -301,7 +299,7 @@ def _connect(
     session = psycopg.connect(*arguments, **settings)
     encoding = session.info.parameter_status("server_encoding")
     name = session.info.dbname
-    if encoding not in (None, "UTF8"):  # something in between may keep it to itself
+    if encoding not in (None, "UTF8"):  # None: a pooler did not pass it on
         session.close()
         raise StoreError(
             f"the database {name} has the encoding {encoding}, and Digest needs UTF8",
@@ -337,7 +335,7 @@ metadata = MetaData(
 
 
 def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own
-    """Return a table of ours."""
+    """Return a table of this installation's database, listed in `metadata`."""
     return Table(name, metadata, *parts, **options)
 
 
@@ -382,21 +380,21 @@ class Sayings(TypeDecorator[Said]):
 
 
 def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
-    """Return the primary key `id`, numbered by the database; with `autoincrement=False` by us."""
-    return Column("id", Big, primary_key=True, **options)
+    """Return the primary key `id`. With `autoincrement=False` we number it, else the database."""
+    return Column("id", _BIG_INTEGER, primary_key=True, **options)
 
 
 def name_key(name: str) -> Column[str]:
-    """Return a primary key, or a part of one, that is a text."""
+    """Return a column of texts that is the primary key, or a part of it."""
     return Column(name, Text, primary_key=True)
 
 
 def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401
-    """Return a foreign key to another table's `id`."""
-    return Column(name, Big, ForeignKey(target), **{"nullable": False, **options})
+    """Return a column that names a row of another table by its `id`; not NULL by default."""
+    return Column(name, _BIG_INTEGER, ForeignKey(target), **{"nullable": False, **options})
 
 
-def _columns(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any type of a column
+def _column_maker(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any type of a column
     def make(name: str, **options: Any) -> Column[Any]:  # noqa: ANN401 - Column's own options
         return Column(name, kind, **{"nullable": False, **options})
 
@@ -404,26 +402,26 @@ def _columns(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any typ
 
 
 # What makes a column by its name, not NULL unless its options say so.
-text = _columns(Text)
-said = _columns(Sayings)
-flag = _columns(Boolean)
-blob = _columns(LargeBinary)
-json_columns = _columns(JSON)
-number = _columns(Integer)
+text = _column_maker(Text)
+said = _column_maker(Sayings)
+flag = _column_maker(Boolean)
+blob = _column_maker(LargeBinary)
+json_value = _column_maker(JSON)
+number = _column_maker(Integer)
 """Whole numbers that stay below two thousand million."""
 
-big = _columns(Big)
+big = _column_maker(_BIG_INTEGER)
 """Whole numbers that may grow for ever, such as another row's id."""
 
-moment = _columns(Moment)
+moment = _column_maker(Moment)
 """Moments of business time."""
 
-seconds = _columns(Double)
+seconds = _column_maker(Double)
 """Moments on the database's own clock, as seconds since 1970."""
 
 
 def day(name: str) -> Column[date]:
-    """Return a date, NULL if there is none."""
+    """Return a column of dates that may be NULL."""
     return Column(name, Date)
 
 

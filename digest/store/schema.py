@@ -35,12 +35,20 @@ forgotten = dialect.table(
     Column("month", Integer, primary_key=True, autoincrement=False),
     dialect.blob("papers"),
 )
+"""What stays of forgotten papers that have no row any more, packed by month.
+
+A paper that matched nothing is forgotten in two steps. First its text is deleted: its row stays in
+`papers`, where `forgotten_version`, `forgotten_hash` and `forgotten_at` say which text that was.
+Later its row is deleted: 4 bytes stay in `forgotten`, and `forgotten_days` counts the paper. If it
+comes again, it has a row with `forgotten_at` NULL, and the row counts.
+"""
 
 forgotten_days = dialect.table(
     "forgotten_days",
     Column("announcement", Date, primary_key=True),
     dialect.number("papers"),
 )
+"""How many papers of each announcement are in `forgotten` (Eastern dates)."""
 
 versions = dialect.table(
     "versions",
@@ -50,11 +58,11 @@ versions = dialect.table(
     dialect.text("content_hash"),
     dialect.text("title"),
     dialect.text("abstract"),
-    dialect.json_columns("authors"),
+    dialect.json_value("authors"),
     dialect.text("categories"),
     dialect.text("comment"),
     dialect.text("journal_ref"),
-    dialect.json_columns("dois"),
+    dialect.json_value("dois"),
     dialect.text("report_no"),
     dialect.text("license"),
     dialect.moment("published"),
@@ -188,6 +196,10 @@ job_turns = dialect.table(
     dialect.moment("ended_at", nullable=True),
     dialect.text("trouble"),
 )
+"""What each worker does: in a turn, a job does once what is due (see `workers.JobTurn`).
+
+A turn of a subscription is something else: see `OPEN_TURN`.
+"""
 
 alarms = dialect.table(
     "alarms",
@@ -248,7 +260,7 @@ matches = dialect.table(
     dialect.number("papers"),
     dialect.reference("digest_id", "digests.id", nullable=True),
     dialect.moment("matched_at"),
-    dialect.blob("brought"),
+    dialect.blob("brought"),  # what `changes` held at first: some may be taken out later
     Index(None, "subscription_id", "digest_id"),
     dialect.partial_index(
         "ix_matches_first_digests", "subscription_id", where=UNPLANNED_FIRST_DIGEST
@@ -264,10 +276,10 @@ STUCK_DELIVERY = text("state IN ('held', 'dead')")
 _IS_OPEN = "state IN ('held', 'ready', 'claimed', 'sending', 'unknown')"
 
 REFUSED_DELIVERY = text(f"refusal IN ('place', 'account') AND {_IS_OPEN}")
-"""What was refused and is yet to be sent: newer ones to the same place wait for it."""
+"""Deliveries that were refused and are yet to be sent: newer ones to the same place wait."""
 
 REFUSED_ACCOUNT = text(f"refusal = 'account' AND {_IS_OPEN}")
-"""What was refused for its account: newer ones of the same kind wait for it."""
+"""Deliveries that were refused for their account: newer ones of the same kind wait."""
 
 deliveries = dialect.table(
     "deliveries",
@@ -367,6 +379,7 @@ subscribers = dialect.table(
 
 PAUSED_SUBSCRIPTION = text("state = 'paused'")
 OPEN_TURN = text("awaits_after IS NOT NULL")
+"""A turn of a subscription has come, and is open until a check of arXiv after `awaits_after`."""
 
 subscriptions = dialect.table(
     "subscriptions",
@@ -388,10 +401,10 @@ subscriptions = dialect.table(
     dialect.text("group_by"),
     dialect.moment("next_due_at", nullable=True, index=True),
     dialect.text("last_slot"),
-    dialect.big("awaits_after", nullable=True),  # the last check when an open turn was decided over
+    dialect.big("awaits_after", nullable=True),  # the last poll run when the turn was left open
     dialect.text("unchecked", server_default=""),
     dialect.moment("last_planned_at", nullable=True),
-    dialect.big("plan_after"),
+    dialect.big("plan_after"),  # only matches of later match runs go into digests
     dialect.moment("paused_until", nullable=True),
     dialect.number("feed_generation"),
     dialect.moment("feed_revoked_at", nullable=True),
@@ -463,7 +476,7 @@ signups = dialect.table(
     dialect.text("token", index=True),
     dialect.moment("asked_at", index=True),
     dialect.moment("ends_at"),
-    sqlite_autoincrement=True,  # links are made of its numbers: none may come again
+    sqlite_autoincrement=True,  # links are made of its keys: no key may come again
 )
 
 request_counts = dialect.table(
@@ -499,7 +512,7 @@ libraries = dialect.table(
     dialect.moment("read_at", nullable=True),
     dialect.moment("asked_at", nullable=True),
     dialect.text("trouble"),
-    dialect.json_columns("troubles"),
+    dialect.json_value("troubles"),
 )
 
 library_papers = dialect.table(
@@ -527,3 +540,7 @@ near_days = dialect.table(
     dialect.reference("subscription_id", "subscriptions.id", primary_key=True),
     dialect.big("least"),
 )
+"""The smallest nearness in the top tenth of each announcement, for each subscription.
+
+Nearness is to the papers of the subscription's library.
+"""

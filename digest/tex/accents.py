@@ -1,4 +1,4 @@
-"""What accents print: on a letter, in formulas on each of a few, or spelled out."""
+"""What accents print: on a letter, on each of a few letters of a formula, or spelled out."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _LETTER_COMMAND = re.compile(
 )
 _NAME_BEFORE_UMLAUT = re.compile(r"(?<![^\s(~{-])[A-Z][bcdfghj-np-tvwxz]{0,4}\Z")
 """`Schr\\" odinger` is a name, and `G\\" odel`; `Planck\\" era` ends a quotation."""
-_LONGEST_BEFORE_UMLAUT = 6
+_UMLAUT_WINDOW = 6
+"""Characters before `\\"` that are searched for such a name: five letters, and what precedes."""
 _NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
 _LINES = frozenset({"overline", "underline", "underbar"})
-_SHORT = 3
-_SHORT_UNDER_LINE = 8
-"""Letters that each get the accent; more are put in parentheses."""
+_MOST_LETTERS = 3
+"""So many letters may each get the accent; more are put in parentheses: `hat(abcd)`."""
+_MOST_LETTERS_WITH_LINE = 8
+"""The same for a line over or under the letters."""
 _SPOKEN = {
     "widehat": "hat",
     "Hat": "hat",
@@ -33,6 +35,7 @@ _SPOKEN = {
     "widecheck": "check",
     "overrightarrow": "vec",
 }
+"""What an accent is called where it is spelled out, if not by the name of its command."""
 
 
 def read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -59,10 +62,11 @@ def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool
         return True
     # `R\' enyi` is an accent; `plane\" potential` is a quotation mark that some program escaped.
     if name != '"':
+        # If Unicode has the accented letter as one character, some language writes it.
         return len(compose(opening, TEXT_ACCENTS[name])) == 1
     if opening not in "aou":
         return False
-    first = max(token.start - _LONGEST_BEFORE_UMLAUT, 0)
+    first = max(token.start - _UMLAUT_WINDOW, 0)
     return _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
 
 
@@ -99,12 +103,13 @@ def _accented(
 
 
 def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read an accent of a formula: on its letter, on each of a few, or spelled out: `hat(f∗g)`."""
+    """Read an accent of a formula: on one letter, on each of a few, or spelled out: `hat(f∗g)`."""
     name = reader.text[token.start + 1 : token.end]
     argument = reader.read_argument(setting)
-    while argument == []:  # `\not\! E`: what moves the letter prints nothing itself
+    # [] is an argument that prints nothing: in `\not\! E`, the `\!` only moves the letter.
+    while argument == []:
         argument = reader.read_argument(setting)
-    if not argument:
+    if argument is None:
         return [reader.typed(token, setting.tags)]
     pieces = arrange(argument)
     bases = [piece for piece in pieces if piece.role is not Role.SCRIPT]
@@ -118,7 +123,7 @@ def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> li
             start=token.start, end=bases[-1].end, kind=PieceKind.SYMBOL, text=accented, inside=()
         )
         return [base, *scripts]
-    longest = _SHORT_UNDER_LINE if name in _LINES else _SHORT
+    longest = _MOST_LETTERS_WITH_LINE if name in _LINES else _MOST_LETTERS
     is_short = 1 < len(letters) <= longest and "".join(letters).isalnum()
     if is_short and not scripts:
         accented = "".join([compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text)])

@@ -17,11 +17,14 @@ from digest.tex.reader import parse_tex
 from digest.tex.tokens import DROPPED, PieceKind, Segment, Tags, TexPiece
 
 _NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
+"""A text without any of these is printed as it is typed, white space apart."""
 _KEPT_TEXTS = 1_024
 """Texts kept as they are shown: one paper is shown in several media and to many readers."""
 
 _WHITE = re.compile(r"[^\S\u00a0]+")
-_ODD_WHITE = re.compile(r"[^\S\u00a0 ]|  ")
+"""White space that is folded in HTML: all but no-break spaces."""
+_NEEDS_FOLDING = re.compile(r"[^\S\u00a0 ]|  ")
+"""White space that is more than a single blank."""
 _ELEMENTS = {PieceKind.SUPERSCRIPT: "sup", PieceKind.SUBSCRIPT: "sub"}
 
 
@@ -51,13 +54,13 @@ class _Marks:
     def touch(self, start: int, end: int) -> bool:
         """Whether a highlight covers a part of `start` to `end`.
 
-        If they are equal: whether it surrounds the place.
+        If these are equal: whether a highlight surrounds that place.
         """
         last = bisect_left(self.starts, end) - 1
         return last >= 0 and self.ends[last] > start
 
     def edges_within(self, start: int, end: int) -> list[int]:
-        """Edges of highlights between `start` and `end`, and these two."""
+        """Return the edges of highlights between `start` and `end`, and these two."""
         edges: set[int] = set()
         for places in (self.starts, self.ends):
             first = bisect_right(places, start)
@@ -86,12 +89,12 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
     """Write as `to_plain` does, and cut at the edges of highlights.
 
     Args:
-        spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One
-            that covers a part of what is converted as a whole marks all of it.
+        spans: highlighted ranges of code points of `text`, in any order, overlapping or not. A
+            range that covers a part of a piece which TeX converts marks the whole piece.
 
     Returns:
-        Segments, marked and not in turn, each in normal form C; joined and in that form they are
-        `to_plain(text)`.
+        Segments, marked and not in turn, each in normal form C. Joined, and put in that form
+        again, they are `to_plain(text)`.
     """
     marks = _Marks(spans)
     if not marks.starts:
@@ -108,8 +111,9 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
 def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
     """Write TeX-flavoured text as an HTML fragment, in which all is escaped but our own elements.
 
-    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded to
-    a blank, or to a line feed if it contains one (between the paragraphs of an abstract).
+    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space that holds a
+    line feed is folded to one (between the paragraphs of an abstract), other white space to a
+    blank.
     """
     if not spans and not _NEEDS_READING.search(text):
         return _write_text(text).strip()
@@ -129,7 +133,7 @@ def _cut(pieces: Sequence[TexPiece], marks: _Marks) -> Iterator[_Cut]:
 
 
 def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:
-    """Fold white space; a blank is highlighted with the text it follows and precedes."""
+    """Fold white space; a blank is marked if the first of the white space in its place is."""
     blank: Segment | None = None
     has_begun = False
     for cut in cuts:
@@ -186,9 +190,10 @@ def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
 
 
 def _write_text(text: str) -> str:
-    if _ODD_WHITE.search(text):
+    if _NEEDS_FOLDING.search(text):
         text = _WHITE.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
-    # Normal form C before there is markup: it would fuse a `>` of ours with a stroke after it.
+    # Normal form C before there is markup: later, a `>` of ours and a combining stroke after it
+    # would become one character.
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     return escape(text)

@@ -169,4 +169,4 @@ def find_host(url: str) -> str:
 
 
 def _derive_token(shell: Shell, path: str, day: date) -> str:
-    return secrets.derive_token(shell.secret(), "form", path, day.isoformat())
+    return secrets.derive_token(shell.load_secret(), "form", path, day.isoformat())

@@ -76,7 +76,9 @@ def _load_link(request: Request, conn: Connection, token: str) -> tuple[StoredSi
 
 
 def _make_key(shell: Shell, person: Person, expiry: str) -> str:
-    mac = secrets.derive_token(shell.secret(), "private", str(person.id), person.address, expiry)
+    mac = secrets.derive_token(
+        shell.load_secret(), "private", str(person.id), person.address, expiry
+    )
     return f"{expiry}.{mac}.{person.address}"
 
 

@@ -78,7 +78,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
         render_digest=lru_cache(PAGES)(partial(archive.render_digest, site)),
         pulse=pulse,
         pages=pages,
-        secret=cache(partial(_load_secret, site)),
+        load_secret=cache(partial(_load_secret, site)),
     )
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=pages.fail)

@@ -1,4 +1,4 @@
-"""What endpoints share: the installation, its pages, feeds, trials and searches."""
+"""What every endpoint needs of the server, and the pages that say what is wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.web")
 
 RETRY_AFTER = "30"
-"""Seconds: the database is away, and most often back soon."""
+"""Seconds to wait before asking again: a database that is away is most often back soon."""
 
 _WORDS = {
     400: ("This request can't be understood.", ""),
@@ -48,17 +48,18 @@ _WORDS = {
     500: ("Something went wrong here.", "The error was recorded. Try again later."),
     503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
 }
+"""What is wrong and what to do, by the status of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What endpoints share.
+    """What every endpoint needs of the server: kept in `app.state`, returned by `shell_of`.
 
     Attributes:
-        render_digest: returns the page of a digest, by its number, with links, and with titles of
-            its reader's library if nobody else reads it; the last ones are kept.
-        pulse: signs of life of the jobs; None if this process has none.
-        secret: returns what the installation's tokens are derived from.
+        render_digest: `(number, links, is_own)` -> the page of the digest, cached. `is_own`: show
+            titles of the reader's library, because nobody else reads the digest.
+        pulse: signs of life of the jobs; None if this process has no jobs.
+        load_secret: returns the secret that the installation's tokens are derived from.
     """
 
     site: Site
@@ -68,14 +69,14 @@ class Shell:
     render_digest: Callable[[int, Links, bool], bytes]
     pulse: Pulse | None
     pages: Pages
-    secret: Callable[[], str]
+    load_secret: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
     """Answers made from the templates of `web/`.
 
-    `home`: the first page; "" if there is no public address.
+    `home`: the address of the first page; "" if there is no public address.
     """
 
     renderer: Renderer
@@ -94,7 +95,7 @@ class Pages:
     ) -> Response:
         """Answer with a small page that says what is wrong.
 
-        Without a message it has the words for the status.
+        Without a message, the page has the words of `_WORDS` for the status.
         """
         if not message:
             message, hint = _WORDS.get(status, ("This is not possible.", ""))
@@ -108,6 +109,6 @@ class Pages:
 
 
 def shell_of(request: Request) -> Shell:
-    """Return what this application's endpoints share."""
+    """Return what every endpoint needs of the server that got this request."""
     shell: Shell = request.app.state.shell
     return shell

@@ -162,7 +162,7 @@ def _ask(request: Request, kind: RequestKind, address: str, choices: SignupReque
     if not config.mail.from_address:
         return shell.pages.fail(404)
     network = name_network(request, config)
-    maker = LinkMaker(config, shell.secret())
+    maker = LinkMaker(config, shell.load_secret())
     with shell.site.store.begin() as conn:
         free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
     if free_at is not None:
@@ -242,7 +242,7 @@ def answer_request(request: Request) -> Response:
         if answer == "not-me":
             refuse_letters(conn, signup, at=now)
             return _show(request, "refused.html", signup, [])
-        maker = LinkMaker(config, shell.secret())
+        maker = LinkMaker(config, shell.load_secret())
         found = confirm_signup(conn, config, maker, signup, at=now)
         mine = remember_preferences(conn, maker, signup.destination, at=now)
         names = [one.name for one in found.memberships if one.unsubscribed_at is None]
