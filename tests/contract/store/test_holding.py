@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
-from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.messages import Delivery, DeliveryPlan, DeliveryState, Receipt
 from digest.store import Store
 from digest.store.alarms import load_held_deliveries
 from digest.store.attempts import (
@@ -115,17 +115,21 @@ def plan(
     at: datetime = MORNING,
     subscription: str = "team",
 ) -> None:
-    """Plan a digest of one of two subscriptions that go everywhere, for some of its destinations."""
+    """Plan a digest of one of two subscriptions that go everywhere, for some destinations."""
     slot = f"{at:%Y-%m-%d %H:%M}"
-    ids = subscribe(
-        store, *(make_subscription(one, destinations=EVERYWHERE) for one in ("team", "other"))
-    )
-    (change,) = store_papers(store, [make_paper(next_number(store))])
-    run_id = store_match(store, {ids[subscription]: (change.id,)})
-    plans = [one for way in ways for one in make_plans(way, parts, key=f"{subscription}-{slot}")]
+    team = make_subscription("team", destinations=EVERYWHERE)
+    other = make_subscription("other", destinations=EVERYWHERE)
+    subscription_id = subscribe(store, team, other)[subscription]
+    paper = make_paper(next_number(store))
+    (change,) = store_papers(store, [paper])
+    run_id = store_match(store, {subscription_id: (change.id,)})
+    key = f"{subscription}-{slot}"
+    plans: list[DeliveryPlan] = []
+    for way in ways:
+        plans += make_plans(way, parts, key=key)
     digest = make_digest([change], slot=slot, subscription=subscription)
     with store.begin() as conn:
-        save_digest(conn, ids[subscription], digest, plans, consumed=[run_id], at=at)
+        save_digest(conn, subscription_id, digest, plans, consumed=[run_id], at=at)
 
 
 def plan_days(store: Store, *days: int, to: Destination = SLACK, parts: int = 1) -> None:

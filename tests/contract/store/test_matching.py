@@ -1,4 +1,4 @@
-"""What is found is matched once, whoever else matches or edits saved queries while the answer is worked out."""
+"""What is found is matched once, even if others match or edit saved queries at the same time."""
 
 from __future__ import annotations
 
@@ -70,8 +70,11 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
 def list_told(store: Store) -> list[int]:
     """Return the changes that were matched for any subscription, as often as they were."""
     with store.read() as conn:
-        rows = conn.execute(select(matches.c.changes).order_by(matches.c.match_run_id)).scalars()
-        return [id_ for packed in rows for id_ in unpack(packed)]
+        in_order = select(matches.c.changes).order_by(matches.c.match_run_id)
+        matched: list[int] = []
+        for packed in conn.execute(in_order).scalars():
+            matched += unpack(packed)
+        return matched
 
 
 def test_who_finds_everything_matched_meanwhile_keeps_nothing(

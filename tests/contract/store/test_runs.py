@@ -44,7 +44,13 @@ ASKED: dict[str, Any] = {
 }
 
 
-def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: Any) -> int:  # noqa: ANN401 - start_run's own
+def start(
+    store: Store,
+    source: str = "harvest",
+    *,
+    at: datetime = NOW,
+    **more: Any,  # noqa: ANN401 - what `start_run` takes
+) -> int:
     with store.begin() as conn:
         return start_run(conn, source=source, at=at, **more)
 
