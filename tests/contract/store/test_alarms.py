@@ -57,7 +57,7 @@ def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
         return claim_alarms(conn, found, at)
 
 
-def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
+def report(store: Store, *found: Alarm, at: datetime) -> list[str]:
     """Keep what is amiss, and tell it; return the names."""
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
@@ -70,29 +70,29 @@ def write_name(alarm: StoredAlarm) -> str:
     return f"{alarm.name} over" if alarm.ended_at else alarm.name
 
 
-def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> None:
-    assert sorted(tell(store, LATE, STUCK, at=NOW)) == ["announcement", "outbox"]
-    assert tell(store, LATE, STUCK, at=NOW + 3 * DAY) == []
-    assert tell(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
-    assert tell(store, STUCK, at=NOW + 5 * DAY) == []
+def test_an_alarm_is_reported_once_and_once_more_when_it_is_over(store: Store) -> None:
+    assert sorted(report(store, LATE, STUCK, at=NOW)) == ["announcement", "outbox"]
+    assert report(store, LATE, STUCK, at=NOW + 3 * DAY) == []
+    assert report(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
+    assert report(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
         (stored,) = load_stored_alarms(conn)
     assert stored.name == "outbox"
 
 
-def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
+def test_what_one_process_reports_no_other_reports_until_that_had_its_time(store: Store) -> None:
     assert len(keep(store, LATE, at=NOW)) == 1
     assert keep(store, LATE, at=NOW + MINUTE) == []
     assert len(keep(store, LATE, at=NOW + CLAIM)) == 1, "it failed, or died"
 
 
-def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
+def test_what_is_over_before_it_was_reported_is_forgotten(store: Store) -> None:
     keep(store, LATE, at=NOW)
     assert keep(store, at=NOW + HOUR) == []
 
 
-def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
-    tell(store, LATE, at=NOW)
+def test_what_comes_back_before_its_end_was_reported_goes_on(store: Store) -> None:
+    report(store, LATE, at=NOW)
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
@@ -101,16 +101,18 @@ def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
     assert stored.since == NOW
 
 
-def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
+def test_messages_that_fail_later_are_reported_after_an_hour_and_their_end_is_not(
+    store: Store,
+) -> None:
     def fail(at: datetime) -> Alarm:
         return Alarm(AlarmName.FAILED, "the delivery failed", "Look.", at)
 
-    assert tell(store, fail(NOW), at=NOW) == ["failed"]
-    assert tell(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
-    assert tell(store, fail(NOW + MINUTE), at=NOW + 2 * HOUR) == ["failed"]
-    assert tell(store, fail(NOW + MINUTE), at=NOW + DAY) == []
-    assert tell(store, at=NOW + 2 * DAY) == []
-    assert tell(store, fail(NOW + 3 * DAY), at=NOW + 3 * DAY) == ["failed"]
+    assert report(store, fail(NOW), at=NOW) == ["failed"]
+    assert report(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
+    assert report(store, fail(NOW + MINUTE), at=NOW + 2 * HOUR) == ["failed"]
+    assert report(store, fail(NOW + MINUTE), at=NOW + DAY) == []
+    assert report(store, at=NOW + 2 * DAY) == []
+    assert report(store, fail(NOW + 3 * DAY), at=NOW + 3 * DAY) == ["failed"]
 
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
@@ -142,7 +144,7 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     assert waiting == Overdue(1, place, NOW - HOUR, held, "reason 1")
 
 
-def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
+def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
         (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
@@ -223,7 +225,7 @@ def test_papers_that_came_too_late_for_their_announcement_are_owed_by_the_next_o
     assert find_overdue(store, next_morning) == Overdue(1, "team", next_evening)
 
 
-def test_what_is_told_at_once_is_overdue_by_the_moment_it_was_made_due(store: Store) -> None:
+def test_what_is_sent_at_once_is_overdue_from_the_moment_it_was_made_due(store: Store) -> None:
     announce(store, cadence="at once")
     assert find_overdue(store, EVENING) is None
     assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)

@@ -87,7 +87,7 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
     assert asked.gap.asked_at == NOW + DAY
 
 
-def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
+def test_numbers_are_listed_of_the_latest_two_months(store: Store) -> None:
     for id_ in ("2609.00001", "2610.00007", "2611.15001", "2611.15002", "hep-th/9901001"):
         store_paper(store, id_)
     with store.read() as conn:

@@ -245,7 +245,7 @@ def test_what_every_tick_asks_for_is_found_by_an_index(
     assert not any("TEMP B-TREE" in step for step in steps)
 
 
-def test_what_was_told_elsewhere_is_parted_from_what_was_not(
+def test_what_was_sent_elsewhere_is_split_from_what_was_not(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
@@ -273,7 +273,7 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
     assert {row.matched_at for row in every.values()} == {NOW}
 
 
-def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
+def test_what_is_dropped_waits_no_longer_and_what_was_sent_stays(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]

@@ -132,7 +132,7 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     ]
 
 
-def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store) -> None:
+def test_a_part_names_the_one_before_it_that_will_not_go_by_itself(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     delivery = claim(store)
     for state in DeliveryState:

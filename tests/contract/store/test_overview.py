@@ -50,7 +50,7 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     assert standing.oldest_due == MORNING - DAY
 
 
-def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(
+def test_a_subscriptions_line_has_its_last_digest_its_next_turn_and_its_days(
     store: Store,
 ) -> None:
     planned = store_digest(store, MAIL, SLACK)

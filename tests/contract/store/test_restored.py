@@ -80,10 +80,9 @@ def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> N
 def test_what_was_held_for_the_operator_stays_held(store: Store) -> None:
     fill(store)
     held = count_states(store, DeliveryState.HELD)
+    fifth = update(deliveries).where(deliveries.c.id == 5)
     with store.begin() as conn:
-        conn.execute(
-            update(deliveries).where(deliveries.c.id == 5).values(state="held", ended_at=None)
-        )
+        conn.execute(fifth.values(state="held", ended_at=None))
         mark_taken_as_sent(conn, LATER, LATER)
     assert count_states(store, DeliveryState.HELD) == held + 1
 
@@ -100,10 +99,8 @@ def test_papers_in_the_backup_and_papers_found_only_later_count_as_sent_and_keep
         assert record_all_as_sent(conn, "harvest", LATER) == 1
         assert record_all_as_sent(conn, "harvest", LATER) == 0
         assert load_pending_matches(conn, key) == []
-        assert {*load_seen_versions(conn, key, [first.paper_key, second.paper_key])} == {
-            first.paper_key,
-            second.paper_key,
-        }
+        both = [first.paper_key, second.paper_key]
+        assert load_seen_versions(conn, key, both).keys() == {*both}
         kept = load_summaries(conn, subscription_ids=[key], limit=9)
         assert [one.occasion for one in kept] == [Occasion.ALREADY_SENT] * 2
         assert conn.execute(select(deliveries)).all() == []
