@@ -103,23 +103,12 @@ def list_replies(world: World) -> list[str]:
 PLACES = (
     *("not_in_channel", "is_archived", "channel_not_found", "restricted_action", "no_permission"),
     *("restricted_action_read_only_channel", "channel_is_limited_access", "messages_tab_disabled"),
-    *(
-        "team_access_not_granted",
-        "access_denied",
-        "team_not_found",
-        "user_not_found",
-        "cannot_dm_bot",
-    ),
+    *("team_access_not_granted", "access_denied", "team_not_found", "user_not_found"),
+    "cannot_dm_bot",
 )
 ACCOUNTS = (
-    *(
-        "token_revoked",
-        "token_expired",
-        "account_inactive",
-        "invalid_auth",
-        "not_authed",
-        "missing_scope",
-    ),
+    *("token_revoked", "token_expired", "account_inactive", "invalid_auth", "not_authed"),
+    "missing_scope",
     *("not_allowed_token_type", "accesslimited", "ekm_access_denied", "enterprise_is_restricted"),
     *("two_factor_setup_required", "app_access_restricted", "metadata_must_be_sent_from_app"),
 )
@@ -358,27 +347,24 @@ def test_a_refusal_of_all_readers_alike_is_held_for_each_and_given_up_after_seve
 
 
 @pytest.mark.parametrize(
-    ("step", "reply"),
+    "reply",
     [
         (
-            "END",
-            (
-                "554 Message rejected: Email address is not verified. "
-                "The following identities failed the check"
-            ),
+            "554 Message rejected: Email address is not verified. "
+            "The following identities failed the check"
         ),
-        ("END", "554 Transaction failed: Sending paused for this account."),
-        ("END", "554 5.2.252 SendAsDenied; me@example.org not allowed to send as you@example.org"),
-        ("END", "554 5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException.MapiException"),
-        ("END", "554 5.2.0 STOREDRV.Submission.Exception:OutboundSpamException; Failed to process"),
-        ("END", "550 5.7.1 [OVH] Account has been blocked for spam"),
+        "554 Transaction failed: Sending paused for this account.",
+        "554 5.2.252 SendAsDenied; me@example.org not allowed to send as you@example.org",
+        "554 5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException.MapiException",
+        "554 5.2.0 STOREDRV.Submission.Exception:OutboundSpamException; Failed to process",
+        "550 5.7.1 [OVH] Account has been blocked for spam",
     ],
 )
 def test_a_sender_that_is_refused_after_the_data_is_held_with_one_reader_too_and_sent_once_mended(
-    days: World, step: str, reply: str
+    days: World, reply: str
 ) -> None:
     write(days, READERS[0])
-    days.mail.script.reply(step, reply)
+    days.mail.script.reply("END", reply)
     live(days, MORNINGS[0])
     assert held(days) == {(READERS[0], Refusal.PLACE)}
     live(days, MORNINGS[1])
