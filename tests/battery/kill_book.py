@@ -99,7 +99,7 @@ class Book:
                     row.destination,
                     row.state,
                     row.attempts,
-                    row.last_error,
+                    str(row.last_error),
                 )
                 for row in conn.execute(found)
             ]
@@ -112,7 +112,7 @@ class Book:
         found = select(attempts.c.outcome, attempts.c.detail).where(attempts.c.delivery_id > after)
         with self._store.read() as conn:
             return Counter(
-                "found" if row.detail.startswith("found") else str(row.outcome)
+                "found" if str(row.detail).startswith("found") else str(row.outcome)
                 for row in conn.execute(found)
             )
 

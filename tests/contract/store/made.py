@@ -19,10 +19,13 @@ from digest.model.messages import (
     DeliveryPlan,
     Digest,
     DigestEntry,
+    FirstReason,
     Form,
     Group,
     Message,
+    NearLibrary,
     Occasion,
+    WhyFirst,
 )
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import FILE, Subscription
@@ -35,7 +38,7 @@ from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
-from digest.store.subscriptions import sync_subscriptions
+from digest.store.sync import sync_subscriptions
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 MORNING = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -170,13 +173,16 @@ def store_match(
         return run_id
 
 
+BY_AUTHOR = FirstReason(WhyFirst.AUTHORS, ("A. Lindquell",))
+
+
 def make_digest(
     changes: Sequence[StoredChange], *, slot: str = "2026-11-20", subscription: str = "team"
 ) -> Digest:
     """Return a digest of changes, with something in every field."""
     entries = tuple(make_entry(change) for change in changes)
     count = len(entries)
-    group = Group("New", count, Form.TWO_SENTENCES, reasons=("by A. Lindquell",) * count)
+    group = Group("New", count, Form.TWO_SENTENCES, reasons=((BY_AUTHOR,),) * count)
     coverage = Coverage(
         NOW.date(),
         is_complete=True,
@@ -213,6 +219,7 @@ def make_entry(change: StoredChange) -> DigestEntry:
         reasons=(reason,),
         announced=change.announced,
         change_id=change.id,
+        near=NearLibrary("Tails of queues"),
     )
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.alarms import (
     CLAIM,
@@ -127,7 +128,7 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             values = {
                 "state": state,
                 "created_at": NOW - number * HOUR,
-                "last_error": f"reason {number}",
+                "last_error": Said.plain(f"reason {number}"),
                 "ended_at": NOW if state in ("sent", "dead") else None,
             }
             delivery = update(deliveries).where(deliveries.c.id == ids[number])
@@ -140,15 +141,15 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
         assert load_failed_deliveries(conn, NOW) is None
     place = str(SLACK)
     assert overdue == Overdue(1, place, NOW, ready)
-    assert failed == Overdue(1, place, NOW, dead, "reason 3")
-    assert waiting == Overdue(1, place, NOW - HOUR, held, "reason 1")
+    assert failed == Overdue(1, place, NOW, dead, Said.plain("reason 3"))
+    assert waiting == Overdue(1, place, NOW - HOUR, held, Said.plain("reason 1"))
 
 
 def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
         (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        assert mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
+        assert mark_unsent(conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING)
     with store.read() as conn:
         assert load_overdue_deliveries(conn, MORNING + HOUR) is None
         assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None

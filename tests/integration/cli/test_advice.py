@@ -45,7 +45,7 @@ _COPIED = (
 )
 SECOND_PART = f"""INSERT INTO deliveries
 (part, parts, idempotency_key, attempts, state, last_error, ended_at, {_COPIED})
-SELECT 1, 2, 'other', 0, state, 'part 1 was not sent: ' || last_error, ended_at, {_COPIED}
+SELECT 1, 2, 'other', 0, state, '["earlier part","1",' || last_error || ']', ended_at, {_COPIED}
 FROM deliveries WHERE id = 13"""
 
 
