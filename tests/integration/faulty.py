@@ -15,8 +15,9 @@ from digest.model.clock import ManualClock
 from digest.poll.coverage import load_coverage
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
+from digest.store import runs
 from digest.store.gate import Breaker, load_breaker
-from digest.store.runs import PollRun, load_last_runs
+from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
 from tests.command_line import run_digest
@@ -151,7 +152,7 @@ class World:
 
     def last_run(self, source: str = "") -> PollRun:
         with self.reading() as conn:
-            return load_last_runs(conn, source or self.source, 1)[0]
+            return runs.load_last(conn, source or self.source, 1)[0]
 
     def cursors(self) -> list[tuple[object, ...]]:
         """Return how far each source has been looked through."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from digest.model.clock import ManualClock
 from digest.serve.steps import PassReport, run_pass
-from digest.store.runs import PollRun, load_last_runs
+from digest.store import runs
+from digest.store.runs import PollRun
 from tests.acceptance.made import START, made_up, told_ids
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
@@ -65,7 +66,7 @@ class World:
     def runs(self, source: str) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
         with self._kept.open(self.folder, self.clock).store.read() as conn:
-            return load_last_runs(conn, source, 100)
+            return runs.load_last(conn, source, 100)
 
 
 @contextmanager

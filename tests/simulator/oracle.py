@@ -20,10 +20,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Row
 
 from digest.model.announcements import StoredChange, announcement_moment
-from digest.store.backups import load_violations
-from digest.store.changes import load_changes
+from digest.store import backups, changes, overview
 from digest.store.dialect import unpack
-from digest.store.overview import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.mail import ReceivedMail
 from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask
@@ -91,7 +89,7 @@ class Watch:
         if self.life.arxiv.violations:
             fail("arXiv's pace is kept", f"{self.life.arxiv.violations}")
         with self.life.site.store.read() as conn:
-            for violation in load_violations(conn):
+            for violation in backups.load_violations(conn):
                 fail("the database's own rules", f"{violation.name} ({violation.count})")
             self._look_at_steps(conn)
             self._look_at_papers(conn)
@@ -286,8 +284,8 @@ class Watch:
                     f"run {run.id} from {run.from_change}, not {self._matched}",
                 )
             self._matched = run.to_change
-            changes = load_changes(conn, range(run.from_change + 1, run.to_change + 1))
-            for change in changes.values():
+            found = changes.load(conn, range(run.from_change + 1, run.to_change + 1))
+            for change in found.values():
                 if (kinds := self._expect_kinds(change)) and str(change.kind) not in kinds:
                     fail(
                         "a change is called what it is",
@@ -302,7 +300,7 @@ class Watch:
                 row.id: outcome
                 for row in revisions
                 if row.ended_at is None
-                if any(outcome := compare(TEXTS[row.text], changes, row.active_from_change))
+                if any(outcome := compare(TEXTS[row.text], found, row.active_from_change))
             }
             if kept != expected:
                 fail(
@@ -315,7 +313,7 @@ class Watch:
                 if row.ended_at is None
             }
             wishes = file.wishes | self._find_missing(conn, read_moment(run.matched_at), file)
-            self._look_at_matches(conn, run.id, wishes, by_name, changes)
+            self._look_at_matches(conn, run.id, wishes, by_name, found)
 
     def _find_missing(self, conn: Connection, at: datetime, file: File) -> dict[str, Wish]:
         """Return the subscriptions that the file has named no more for a while.
@@ -446,8 +444,8 @@ class Watch:
                 "a turn that closed unchecked is told in one digest", f"{name}, {row.slot}: {wrong}"
             )
         told = Counter(entry["change"] for entry in content["entries"])
-        changes = load_changes(conn, change_ids)
-        newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
+        found = changes.load(conn, change_ids)
+        newest = {change.paper_key: id_ for id_, change in sorted(found.items())}
         if told != Counter(newest.values()):
             fail(
                 "a digest tells what was matched for it, once",
@@ -506,7 +504,7 @@ class Watch:
     def _look_at_open_turns(self, conn: Connection, began: datetime, file: File) -> None:
         """A turn that is open sends what has come; what waits is named as waiting."""
         pending: Counter[str] = Counter(row.name for row in self._load_pending(conn))
-        named = load_waiting(conn).keys()
+        named = overview.load_waiting(conn).keys()
         for row in ask(
             conn, "SELECT id, name, last_slot FROM subscriptions WHERE state = 'active'"
         ):
@@ -656,11 +654,11 @@ class Watch:
     @staticmethod
     def _date_papers(conn: Connection, rows: list[Any]) -> dict[str, datetime]:
         """Return when each matched paper last changed in a way that is told, by its id."""
-        changes = load_changes(conn, {id_ for row in rows for id_ in unpack(row.changes)})
+        found = changes.load(conn, {id_ for row in rows for id_ in unpack(row.changes)})
         dated: dict[str, datetime] = {}
         for row in rows:
             for id_ in unpack(row.changes):
-                dated[str(changes[id_].paper.id)] = read_moment(row.matched_at)
+                dated[str(found[id_].paper.id)] = read_moment(row.matched_at)
         return dated
 
 

@@ -59,8 +59,7 @@ from digest.plan.links import make_links
 from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store import Store
-from digest.store.backups import load_violations
+from digest.store import Store, backups, subscribers
 from digest.store.dialect import metadata
 from digest.store.schema import (
     digests,
@@ -70,8 +69,8 @@ from digest.store.schema import (
     signups,
     subscriptions,
 )
-from digest.store.subscribers import save_resubscription, save_unsubscription
-from digest.store.subscriptions import load_subscriptions, save_least
+from digest.store.subscriptions import load as load_subscriptions
+from digest.store.subscriptions import save_least
 from tests.fakes.config_file import write_config
 from tests.threads import do_together
 
@@ -216,7 +215,7 @@ def office(url: str, tmp_path: Path) -> Iterator[Office]:
     office = Office(tmp_path, url)
     yield office
     with office.store.read() as conn:
-        assert load_violations(conn) == []
+        assert backups.load_violations(conn) == []
     assert office.site is not None
     office.site.close()
 
@@ -449,7 +448,9 @@ def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
         number = next(numbers)
         with office.store.begin() as conn:
             if number % 2:
-                save_unsubscription(conn, f"mailto:{ADA}", name, how="one-click", at=office.now)
+                subscribers.save_unsubscription(
+                    conn, f"mailto:{ADA}", name, how="one-click", at=office.now
+                )
             else:
                 found = load_preferences(conn, ADA)
                 assert found is not None
@@ -458,7 +459,7 @@ def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
     for _ in range(3):
         assert in_threads(6, change) == [None] * 6
         with office.store.begin() as conn:
-            save_resubscription(conn, f"mailto:{ADA}", name, how="page", at=office.now)
+            subscribers.save_resubscription(conn, f"mailto:{ADA}", name, how="page", at=office.now)
 
 
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:
@@ -495,7 +496,7 @@ def test_an_undone_leave_brings_back_the_next_turn(office: Office, which: str) -
     assert turn is not None
     with office.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        save_unsubscription(conn, f"mailto:{ADA}", left, how="page", at=office.now)
+        subscribers.save_unsubscription(conn, f"mailto:{ADA}", left, how="page", at=office.now)
     assert office.load().dues[own.id].next_due_at is None
     with office.store.begin() as conn:
         undo_unsubscription(conn, office.load(), own.name, at=office.now)
@@ -507,7 +508,9 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
     own = office.subscribe(replace(QUERIES, joins=("team",)))
     name = own.memberships[0].name
     with office.store.begin() as conn:
-        save_unsubscription(conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now)
+        subscribers.save_unsubscription(
+            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now
+        )
     assert office.readers(name, "team", "other") == [[], ["team@example.org"], []]
     found = office.subscribe(SignupRequest(joins=("team",)))
     assert [one.name for one in found.memberships if one.unsubscribed_at is None] == ["team"]

@@ -15,8 +15,7 @@ from digest.config import load_config
 from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
-from digest.store import Store, open_store
-from digest.store.subscriptions import load_subscriptions, pause_subscription
+from digest.store import Store, open_store, subscriptions
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
@@ -148,5 +147,5 @@ def live_through(folder: Path) -> None:
                 run_pass(site)
                 if moment == PAUSED_SINCE:
                     with site.store.begin() as conn:
-                        (due,) = load_subscriptions(conn, names=["perf-mail"])
-                        pause_subscription(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
+                        (due,) = subscriptions.load(conn, names=["perf-mail"])
+                        subscriptions.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))

@@ -24,8 +24,8 @@ from sqlalchemy import select
 import digest.deliver
 import digest.web
 from digest.model.destinations import Destination
-from digest.store import schema
-from digest.store.outbox import KEPT_DAYS, delete_expired
+from digest.store import outbox, schema
+from digest.store.outbox import KEPT_DAYS
 from digest.web import create_app
 from digest.web.guards import BODY_LIMIT
 from tests.integration.web.conftest import ORIGIN, Desk, read_fields
@@ -196,7 +196,7 @@ def write_row(row: Iterable[object]) -> bytes:
 
 def test_the_database_holds_no_token_once_the_mails_themselves_are_deleted(desk: Desk) -> None:
     kept = timedelta(days=KEPT_DAYS["rendered bytes"], hours=1)
-    delete_expired(desk.site.store, desk.world.clock.now() + kept)
+    outbox.delete_expired(desk.site.store, desk.world.clock.now() + kept)
     with desk.site.store.read() as conn:
         tables = [
             conn.execute(select(table)).all() for table in schema.papers.metadata.sorted_tables

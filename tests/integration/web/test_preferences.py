@@ -11,7 +11,7 @@ import pytest
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
 from digest.people.preferences import erase_person, export_records
-from digest.store.digests import load_frozen
+from digest.store import digests
 from digest.web import preferences
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
@@ -485,7 +485,7 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
     with open_house(tmp_path, to=to, extra=extra) as house:
         text = read_text(house.world.mail.mails[0].message)
         with house.site.store.read() as conn:
-            ((row, _),) = load_frozen(conn, TEAM)
+            ((row, _),) = digests.load_frozen(conn, TEAM)
         token = house.world.links(house.site).web_token(TEAM, row.slot)
         page = house.open(f"{house.path(READER)}/d/{token}")
         assert page.status == (200 if has_page else 404)
