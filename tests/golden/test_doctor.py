@@ -9,7 +9,11 @@ import pytest
 
 from tests.golden.conftest import Golden
 from tests.integration.cli.clinic import DOMAIN, Clinic
-from tests.integration.cli.conftest import Shell, _logging_as_it_was, digest  # noqa: F401 - fixtures, found by name
+from tests.integration.cli.conftest import (
+    Shell,
+    _logging_as_it_was,  # noqa: F401 - fixtures are found by their names here
+    digest,  # noqa: F401
+)
 from tests.integration.cli.test_doctor import clinic  # noqa: F401 - the same
 
 _OF_THIS_MACHINE = ((r"[\d.,]+ GB free", "84.00 GB free"), (r"127\.0\.0\.1:\d+", "127.0.0.1:1234"))
@@ -43,7 +47,11 @@ def test_all_well_in_full_with_a_test_message(
     show(golden, "doctor", re.sub(r"(?<=250 ).*|p=MII\w+", "…", text))
 
 
-def test_trouble(clinic: Clinic, digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixtures
+def test_trouble(
+    clinic: Clinic,  # noqa: F811 - the fixture
+    digest: Shell,  # noqa: F811 - the same
+    golden: Golden,
+) -> None:
     clinic.edit('gpu = "ti:hiddenquery OR abs:hiddenword"', 'gpu = "ti:(hiddenquery OR"')
     clinic.mail.login = ("login@hidden-institute.net", "another")
     clinic.dns.records = {DOMAIN: ["no SPF here"]}

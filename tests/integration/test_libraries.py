@@ -1,4 +1,4 @@
-"""Libraries are read when they change, completed from what is stored and from arXiv, and never end a run."""
+"""Libraries are read when they change, completed from the store and arXiv, and never end a run."""
 
 from __future__ import annotations
 
@@ -86,10 +86,9 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
     world: World,
 ) -> None:
     world.look()
-    held = {
-        one.paper.title: (str(one.paper.arxiv_id), one.paper.abstract)
-        for one in read_stored(world).papers
-    }
+    held = {}
+    for one in read_stored(world).papers:
+        held[one.paper.title] = (str(one.paper.arxiv_id), one.paper.abstract)
     assert held == {
         "Made-up paper 1": ("2602.00001", "We measure tail latency."),
         "Known by DOI": ("2602.00004", "We measure tail latency."),
@@ -135,14 +134,12 @@ def test_a_library_is_read_again_only_when_its_bytes_change(world: World) -> Non
     (world.folder / "lab.bib").write_text("@article{only, title = {The only one}}\n")
     assert world.look().libraries.read == [first.source]
     second = read_stored(world)
-    assert ([one.paper.title for one in second.papers], second.read_at) == (
-        ["The only one"],
-        world.clock.now(),
-    )
+    assert [one.paper.title for one in second.papers] == ["The only one"]
+    assert second.read_at == world.clock.now()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\0\1\2", b"<html>Sign in</html>"])
-def test_a_library_that_cannot_be_read_keeps_its_state_and_is_told_once(
+def test_a_library_that_cannot_be_read_keeps_its_state_and_is_reported_once(
     world: World, content: bytes | None
 ) -> None:
     world.look()
@@ -185,9 +182,8 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
         world.clock.advance(timedelta(days=days))
         begun = world.clock.now()
         submitted = begun - timedelta(days=4)
-        world.arxiv.add(
-            *(made_up(day, submitted, id=f"2602.{day:05d}") for day in range(100, 100 + more))
-        )
+        for number in range(100, 100 + more):
+            world.arxiv.add(made_up(number, submitted, id=f"2602.{number:05d}"))
         world.look(anyway=True)
         with world.reading() as conn:
             row = load_counts(conn)
@@ -271,10 +267,9 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
     headers = (("Last-Modified-Version", "9"), ("Total-Results", total))
     listed = [{"key": "A", **collection}], [{"key": "K", "itemType": "book", "title": "T", **item}]
     with Zotero() as zotero:
-        zotero.orders = [
-            answer_json([{"key": one["key"], "data": one} for one in some], headers=headers)
-            for some in listed
-        ]
+        for some in listed:
+            rows = [{"key": one["key"], "data": one} for one in some]
+            zotero.orders.append(answer_json(rows, headers=headers))
         source = "zotero:1" if said.startswith("its") else "zotero:1/B"
         name_libraries(world, source, "lab.bib", zotero=zotero.url)
         (trouble,) = world.look().libraries.troubles
@@ -283,7 +278,9 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
 
 LIMITS = {
     "has more than 20,000 entries": "2101.00001\n" * 20_001,
-    "more than 10 times its size": f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}",
+    "more than 10 times its size": (
+        f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}"
+    ),
     "could not be read in 3 seconds": "2101.00001 " * 1_800_000,
     "has more than 20 MB": None,
 }
@@ -366,8 +363,8 @@ def test_other_threads_go_on_while_a_file_is_read() -> None:
 
 
 def test_a_library_whose_words_take_too_long_is_left_before_a_pass_reads_them() -> None:
-    titles = "\n".join(
-        f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(18_000)
-    )
+    dollars = "$" * 999
+    entries = [f"@misc{{k{number}, title = {{{dollars}{number}}}}}" for number in range(18_000)]
+    titles = "\n".join(entries)
     with pytest.raises(ConfigurationError, match=r"^lab\.bib could not be read in 2 seconds"):
         read_apart("lab.bib", titles.encode(), 2.0)

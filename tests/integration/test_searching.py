@@ -37,36 +37,39 @@ def test_each_query_is_asked_for_as_it_is_whenever_a_check_is_due(world: World) 
     id_ = world.come_out(101)
     told = world.run_on(3, 0)
     before = len(world.asked())
-    told += [one for hour in range(1, 24) for one in world.run_on(3, hour)]
+    for hour in range(1, 24):
+        told += world.run_on(3, hour)
     assert told == [id_]
     assert len(world.asked()) - before == len(FEW) * len(POLL_TIMES)
 
 
-def test_what_was_held_for_weeks_is_told_by_the_wide_looks(
+def test_what_was_held_for_weeks_is_found_by_the_wide_searches(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PAGE", "WIDE_PAGE"):
         monkeypatch.setattr(search, name, SMALLEST_PAGE)
     for number in range(60):
-        world.arxiv.add(
-            made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}")
-        )
+        submitted = START - timedelta(days=5, hours=4 * number)
+        world.arxiv.add(made_up(number, submitted, id=f"2602.{number:05d}"))
     world.write(FEW)
     world.run()
     assert world.run_on(3) == []
-    held = made_up(77, START - timedelta(days=20), announced=datetime(2026, 3, 5, 1, tzinfo=UTC))
+    announced = datetime(2026, 3, 5, 1, tzinfo=UTC)
+    held = made_up(77, START - timedelta(days=20), announced=announced)
     world.arxiv.add(held)
-    told = [(day, id_) for day in range(4, 14) for id_ in world.run_on(day)]
+    told = []
+    for day in range(4, 14):
+        told += [(day, id_) for id_ in world.run_on(day)]
     assert told == [(10, held.id)], "35 days are looked through once a week"
 
 
-def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_older(
+def test_a_new_query_brings_what_comes_out_from_then_on_and_nothing_older(
     world: World,
 ) -> None:
-    old = [
-        made_up(50 + n, START - timedelta(days=2, hours=n), categories=("math.NA",))
-        for n in range(20)
-    ]
+    old = []
+    for n in range(20):
+        submitted = START - timedelta(days=2, hours=n)
+        old.append(made_up(50 + n, submitted, categories=("math.NA",)))
     world.arxiv.add(*old)
     world.write(FEW)
     world.run()
@@ -78,7 +81,7 @@ def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_o
     assert world.run_on(5) == [id_]
 
 
-def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(
+def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_sent(
     world: World,
 ) -> None:
     world.write(FEW)
@@ -91,10 +94,10 @@ def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(
 
 
 def test_the_first_digest_of_a_query_shows_its_newest_papers_however_old(world: World) -> None:
-    old = [
-        made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",))
-        for n in range(9)
-    ]
+    old = []
+    for n in range(9):
+        submitted = START - timedelta(days=300 + n)
+        old.append(made_up(n, submitted, id=f"2501.{n:05d}", categories=("cs.NI",)))
     world.arxiv.add(*old)
     world.write({"net": "cat:cs.NI"}, look_back=7)
     assert sorted(told_ids(world.run())) == sorted(paper.id for paper in old)
@@ -111,10 +114,10 @@ def test_that_arxiv_has_nothing_for_a_query_is_asked_once_more(world: World) -> 
 def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rare = [
-        made_up(n, START - timedelta(days=40 + n), id=f"2601.{n:05d}", categories=("cs.NI",))
-        for n in range(9)
-    ]
+    rare = []
+    for n in range(9):
+        submitted = START - timedelta(days=40 + n)
+        rare.append(made_up(n, submitted, id=f"2601.{n:05d}", categories=("cs.NI",)))
     world.arxiv.add(*rare)
     serve = world.arxiv._serve
 

@@ -34,7 +34,8 @@ from tests.contract.store.made import (
 def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
     key = subscribe(store, make_subscription())["team"]
     found = store_papers(store, [make_paper(1), make_paper(2)])
-    run_id = store_match(store, {key: tuple(change.id for change in found)})
+    change_ids = tuple(change.id for change in found)
+    run_id = store_match(store, {key: change_ids})
     digest = make_digest(found)
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
@@ -51,15 +52,18 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
     (second,) = store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT)
     (third,) = store_papers(store, [make_paper(1, version=3)], kind=Kind.REPLACEMENT)
     run_id = store_match(store, {key: (second.id,)})
-    texts = [StoredText(change.paper, change.text_key) for change in (first, second, third)]
+    first_text, second_text, third_text = (
+        StoredText(change.paper, change.text_key) for change in (first, second, third)
+    )
     digest = make_digest([second])
-    sequel = Sequel(Kind.REPLACEMENT, NOW.date(), texts[1], texts[2])
-    entry = replace(digest.entries[0], before=texts[0], sequel=sequel)
+    sequel = Sequel(Kind.REPLACEMENT, NOW.date(), second_text, third_text)
+    entry = replace(digest.entries[0], before=first_text, sequel=sequel)
     digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY)
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
-        assert digests.load(conn, digest_id) == replace(digest, id=digest_id)
+        loaded = digests.load(conn, digest_id)
+    assert loaded == replace(digest, id=digest_id)
     assert second.previous_key == first.text_key, "what was stored before is known by its key"
 
 
@@ -67,7 +71,8 @@ def test_a_digest_stays_as_it_was_when_its_papers_change(store: Store) -> None:
     planned = store_digest(store)
     with store.read() as conn:
         before = digests.load(conn, planned.digest_id)
-    store_papers(store, [replace(before.entries[0].paper, title="Edited")])
+    edited = replace(before.entries[0].paper, title="Edited")
+    store_papers(store, [edited])
     with store.read() as conn:
         assert digests.load(conn, planned.digest_id) == before
 
@@ -88,58 +93,54 @@ def test_a_digest_its_deliveries_and_its_matches_are_one_decision(store: Store) 
 
 def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
+    key = planned.subscription_id
     (change,) = store_papers(store, [make_paper(77)])
-    run_id = store_match(store, {planned.subscription_id: (change.id,)})
+    run_id = store_match(store, {key: (change.id,)})
     again = make_digest([change], slot="2026-11-20")
+    plans = plan(key="again")
+    turn = TurnState(MORNING + DAY, "2026-11-20")
     with store.begin() as conn:
-        assert (
-            save_digest(
-                conn,
-                planned.subscription_id,
-                again,
-                plan(key="again"),
-                consumed=[run_id],
-                at=MORNING,
-            )
-            is None
-        )
-        subscriptions.store_slots(
-            conn, {planned.subscription_id: TurnState(MORNING + DAY, "2026-11-20")}
-        )
+        digest_id = save_digest(conn, key, again, plans, consumed=[run_id], at=MORNING)
+        assert digest_id is None
+        subscriptions.store_slots(conn, {key: turn})
     with store.read() as conn:
-        assert [
-            row.match_run_id for row in matches.load_pending(conn, planned.subscription_id)
-        ] == [run_id]
-        assert len(conn.execute(select(deliveries)).all()) == 1
-        assert subscriptions.load(conn)[0].next_due_at == MORNING + DAY
+        (pending,) = matches.load_pending(conn, key)
+        (subscription,) = subscriptions.load(conn)
+    assert pending.match_run_id == run_id
+    assert subscription.next_due_at == MORNING + DAY
+    assert count_deliveries(store) == 1
+
+
+def count_deliveries(store: Store) -> int:
+    with store.read() as conn:
+        return len(conn.execute(select(deliveries)).all())
 
 
 def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
     with store.read() as conn:
         (row,) = matches.load_for_feed(conn, planned.subscription_id, span=9 * DAY, at_least=1)
-        digest = replace(digests.load(conn, planned.digest_id), slot="2026-11-21")
+        first = digests.load(conn, planned.digest_id)
+    second = replace(first, slot="2026-11-21")
+    plans = plan(key="x")
+    taken = [row.match_run_id]
     with pytest.raises(StoreBusy), store.begin() as conn:
-        save_digest(
-            conn,
-            planned.subscription_id,
-            digest,
-            plan(key="x"),
-            consumed=[row.match_run_id],
-            at=MORNING,
-        )
+        save_digest(conn, planned.subscription_id, second, plans, consumed=taken, at=MORNING)
     with store.read() as conn:
-        assert conn.execute(select(digests_table.c.slot)).scalars().all() == ["2026-11-20"]
-        assert len(conn.execute(select(deliveries)).all()) == 1
+        slots = conn.execute(select(digests_table.c.slot)).scalars().all()
+    assert slots == ["2026-11-20"]
+    assert count_deliveries(store) == 1
 
 
 def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) -> None:
     key = subscribe(store, make_subscription())["team"]
+    quiet = make_digest([])
     with store.begin() as conn:
-        digest_id = save_digest(conn, key, make_digest([]), plan(), consumed=[], at=MORNING)
+        digest_id = save_digest(conn, key, quiet, plan(), consumed=[], at=MORNING)
         assert digest_id is not None
-        assert digests.load(conn, digest_id).entries == ()
-        assert len(conn.execute(select(deliveries)).all()) == 1
+        loaded = digests.load(conn, digest_id)
+    assert loaded.entries == ()
+    assert count_deliveries(store) == 1
 
 
 def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its_papers(
@@ -147,19 +148,17 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
 ) -> None:
     planned = store_digest(store)
     key = planned.subscription_id
+    next_morning = MORNING + DAY
+    quiet = replace(make_digest([], slot="2026-11-21"), planned_at=next_morning)
+    plans = plan(key="quiet")
     with store.begin() as conn:
-        digest = replace(make_digest([], slot="2026-11-21"), planned_at=MORNING + DAY)
-        save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
+        save_digest(conn, key, quiet, plans, consumed=[], at=next_morning)
     with store.read() as conn:
-        had = digests.load_earlier(conn, {key: MORNING, 999: NOW})
-        assert [(one.planned_at, one.papers) for one in had[key]] == [
-            (MORNING, 1),
-            (MORNING + DAY, 0),
-        ]
-        assert {one.coverage.announcement for one in had[key]} == {NOW.date()}
-        assert [
-            one.papers for one in digests.load_earlier(conn, {key: MORNING + DAY, 999: NOW})[key]
-        ] == [0]
+        both = digests.load_earlier(conn, {key: MORNING, 999: NOW})[key]
+        (last,) = digests.load_earlier(conn, {key: next_morning, 999: NOW})[key]
+        assert [(one.planned_at, one.papers) for one in both] == [(MORNING, 1), (next_morning, 0)]
+        assert {one.coverage.announcement for one in both} == {NOW.date()}
+        assert last.papers == 0
         assert digests.load_earlier(conn, {key: MORNING + 2 * DAY}) == {}
         assert digests.load_earlier(conn, {}) == {}
 
@@ -170,10 +169,8 @@ def test_digests_are_listed_newest_first(store: Store) -> None:
     with store.read() as conn:
         listed = digests.load_summaries(conn)
         assert digests.load_summaries(conn, subscription_ids=[]) == []
-        assert (
-            digests.load_summaries(conn, subscription_ids=[first.subscription_id], limit=1)
-            == listed[:1]
-        )
+        of_team = digests.load_summaries(conn, subscription_ids=[first.subscription_id], limit=1)
+    assert of_team == listed[:1]
     assert [found.id for found in listed] == [second.digest_id, first.digest_id]
     assert listed[1] == DigestSummary(
         first.digest_id,

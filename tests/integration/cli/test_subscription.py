@@ -39,7 +39,7 @@ def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: She
     assert (said["digests"][0]["id"], said["digests"][0]["papers"]) == (8, 9)
 
 
-def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(
+def test_a_paused_subscription_collects_and_sends_all_of_it_when_resumed(
     world: World, digest: Shell
 ) -> None:
     assert (
@@ -123,7 +123,7 @@ def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_wai
     assert mails_to(world, "reader@digest.example") == before + 1
 
 
-def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(
+def test_a_run_that_always_meets_quiet_hours_says_to_whom_it_sends_nothing(
     world: World, digest: Shell
 ) -> None:
     world.edit_config('name = "gpu-mail"\n', 'name = "gpu-mail"\nquiet_hours = "09:10-09:05"\n')
@@ -172,10 +172,10 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
     world: World, digest: Shell, shared: str
 ) -> None:
     world.mail.script.clear()
-    both = '["mailto:second@digest.example", "mailto:old@digest.example"]'  # it may have another digest of its own
-    world.edit_config(
-        f"to = {shared}", f"to = {shared if 'old' in shared else both}\nshared = true"
-    )
+    # The old address may have another digest of its own.
+    both = '["mailto:second@digest.example", "mailto:old@digest.example"]'
+    places = shared if "old" in shared else both
+    world.edit_config(f"to = {shared}", f"to = {places}\nshared = true")
     world.edit_config("[slack]", 'unsubscribe = "ops@digest.example"\n[slack]')
     digest("delivery", "retry", "13")
     with world.open_store().begin() as conn:  # it is written anew
@@ -183,7 +183,8 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
     digest("run")
     mail = world.mail.mails[-1].message
     assert (mail["To"], mail["Reply-To"]) == ("old@digest.example", "ops@digest.example")
-    assert not [name for name in mail.keys() if name.startswith("List-Unsubscribe")]  # noqa: SIM118 - no mapping
+    headers = mail.keys()
+    assert not [name for name in headers if name.startswith("List-Unsubscribe")]
     for part in ("plain", "html"):
         body = mail.get_body((part,))
         assert body is not None

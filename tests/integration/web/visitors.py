@@ -78,7 +78,8 @@ class Page:
         for part in root.iter("input", "option", "button"):
             name = part.get("name", "")
             value = part.get("value", "")
-            owner = found[part.get("form", "") or next(part.iterancestors("form")).get("id", "")]
+            form_id = part.get("form", "") or next(part.iterancestors("form")).get("id", "")
+            owner = found[form_id]
             if part.tag == "button":
                 owner.buttons.append(Button(name, value, part.get("formmethod", "")))
             elif part.tag == "option" and "selected" in part.attrib:
@@ -93,11 +94,12 @@ class Page:
 
     def has(self, action: str, value: str | None = None) -> bool:
         """Whether a form can be sent, by a button of some value where given."""
-        found = [form for form in self.forms if ("action", action) in form.fields]
-        return any(
-            form.buttons if value is None else [b for b in form.buttons if b.value == value]
-            for form in found
-        )
+        for form in self.forms:
+            if ("action", action) in form.fields:
+                values = [button.value for button in form.buttons]
+                if value in values or (value is None and values):
+                    return True
+        return False
 
     def press(self, action: str, value: str | None = None, **changes: str | list[str]) -> Page:
         """Send a form, with some fields filled in otherwise, by its button with some value."""
@@ -120,7 +122,7 @@ class Page:
 
 @dataclass
 class House:
-    """An installation where people subscribe by themselves, served, with a clock that tests move."""
+    """A served installation where people subscribe by themselves; tests move its clock."""
 
     world: World
     site: Site
@@ -142,8 +144,10 @@ class House:
 
     def path(self, address: str = ME) -> str:
         with self.site.store.begin() as conn:
+            links = self.world.links(self.site)
             place = Destination(DestinationKind.MAIL, address)
-            return f"/p/{remember_preferences(conn, self.world.links(self.site), place, at=self.world.clock.now())}"
+            token = remember_preferences(conn, links, place, at=self.world.clock.now())
+        return f"/p/{token}"
 
     def open(self, path: str) -> Page:
         return Page(self.http, self.http.get(path))
@@ -184,7 +188,10 @@ def open_house(
     to: tuple[str, ...] = TO,
     extra: str = "",
 ) -> Iterator[House]:
-    """Open an installation whose first digest was sent, from a copy of its database where there is one."""
+    """Open an installation whose first digest was sent.
+
+    Where there is a copy of its database, it starts from that.
+    """
     with live_in(folder) as world:
         world.write_config(to=to, extra=extra)
         path = folder / "digest.toml"
