@@ -110,7 +110,7 @@ class Dialogue:
                 sender = ask("From which address?", read_mail_address, known.address)
                 return replace(known, sender=sender)
             case Question.PASSWORD:
-                called = (known.provider or OWN).secret
+                called = (known.provider or OWN).credential_label
                 return replace(known, password_file=self._ask_secret(called, PASSWORD_FILE))
             case Question.TOKEN:
                 return replace(known, token_file=self._ask_token())
@@ -233,9 +233,9 @@ def _ask_server(known: Answers) -> Answers:
     if provider is OWN:
         return replace(known, provider=OWN, smtp=_ask_own_server())
     region = _ask_region(provider.server) if provider.has_regions else ""
-    _say(f"{provider.secret}: {provider.page}")
+    _say(f"{provider.credential_label}: {provider.page}")
     if not provider.is_account:
-        login = ask(f"{provider.login}?", str.strip)
+        login = ask(f"{provider.login_label}?", str.strip)
     elif provider is usual:
         login = known.address
     else:

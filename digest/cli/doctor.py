@@ -35,8 +35,8 @@ from digest.inspect.findings import (
     Find,
     Finding,
     Verdict,
-    conceal,
-    hide,
+    hide_private,
+    hide_secrets,
     list_private,
     list_secrets,
     run_checks,
@@ -146,25 +146,25 @@ def command(
     set_up_logging(ctx)
     config, about_config = _read(ctx, share=share)
     found = list[Finding]()
-    tests = extra if send else None
+    send_to = extra if send else None
     with showing_progress() as tell:
-        for finding in _examine(ctx, config, about_config, quick=quick, tests=tests):
-            tell(f"{finding.check}: {finding.verdict}", 0)
+        for finding in _examine(ctx, config, about_config, quick=quick, send_to=send_to):
+            tell(f"{finding.check}: {finding.verdict}", 0)  # a check counts no rows
             found.append(finding)
-    found = _conceal_all(found, config, share=share)
+    found = _hide_all(found, config, share=share)
     worst = max((one.verdict for one in found), key=list(Verdict).index)
     return Report(worst, tuple(found), share)
 
 
-def _conceal_all(found: Sequence[Finding], config: Config | None, *, share: bool) -> list[Finding]:
+def _hide_all(found: Sequence[Finding], config: Config | None, *, share: bool) -> list[Finding]:
     """Take secrets out of findings, and what is private if they are for strangers."""
     if share:
         private = {} if config is None else list_private(config)
-        return [hide(one, private) for one in found]
+        return [hide_private(one, private) for one in found]
     if config is None:
         return list(found)
     secrets = list_secrets(config)
-    return [conceal(one, secrets) for one in found]
+    return [hide_secrets(one, secrets) for one in found]
 
 
 def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Finding]]:
@@ -204,11 +204,12 @@ def _examine(
     about_config: Sequence[Finding],
     *,
     quick: bool,
-    tests: Sequence[Destination] | None,
+    send_to: Sequence[Destination] | None,
 ) -> Iterator[Finding]:
     """Yield what every check finds.
 
-    `tests` are more places for test messages, None if none are sent.
+    `send_to` are more places for test messages, besides those of the configuration. None if no
+    test message is sent.
     """
     yield from about_config
     if config is None:
@@ -226,9 +227,9 @@ def _examine(
     if not quick:
         checks |= _list_network_checks(config, clock)
     yield from run_checks(checks, _SECONDS)
-    if tests is not None:
+    if send_to is not None:
         with opened(ctx) as site:
-            yield from _send_tests(site, tests)
+            yield from _send_tests(site, send_to)
 
 
 def _list_network_checks(config: Config, clock: Clock) -> dict[str, Find]:
@@ -245,7 +246,10 @@ def _list_network_checks(config: Config, clock: Clock) -> dict[str, Find]:
 
 
 def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
-    """Ask arXiv through the installation's gate, or this account's if there is no database yet."""
+    """Ask arXiv through the installation's gate.
+
+    This account's is used if the database is on a branch, or can't be opened.
+    """
     try:
         store = None if config.store.git_branch else open_store(config.store.url)
     except StoreError:

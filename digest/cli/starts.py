@@ -34,24 +34,37 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _PACKAGE = re.compile(r"https://[^\s#]+\.whl|git\+https://[^\s#]+@[0-9a-f]{40}")
+"""A place that others can install from: a wheel, or a commit of a repository."""
+
 SITE = "file:site/"
 """The folder that a workflow publishes."""
 
 SECRETS = "secrets.env"
+"""The file that holds what a workflow's secrets are to be; it stays here."""
+
 NEW = ".new"
-"""What the name of a file ends in that is to replace another."""
+"""The suffix of a new digest.toml, beside the one that it is to replace."""
 
 _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
+"""A mail address in a digest.toml: in quotes, alone or after its kind."""
+
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
+"""A value that a shell reads as it is, without quotes."""
+
 _ODD = re.compile(r"[^\w@+,./-]")
+"""A character that a unit of systemd or a crontab may read as more than itself."""
+
 _ON_MACHINE = {"store.git_branch": None}
+"""What digest.toml must say on a machine of one's own: the database is on no branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a start may need to know: a file, its text, what that answers, how it is read.
+    """What a start may need to know.
 
-    `package` is where Digest is installed from, as pip takes it; "" for no place.
+    `text` is what the digest.toml at `target` holds, or will hold; `answers` and `config` are what
+    it says. `package` is where Digest is installed from, as pip takes it; "" for no place.
+    `draw_bytes` returns as many random bytes as are asked for.
     """
 
     target: Path
@@ -68,10 +81,10 @@ class Facts:
 class Machine:
     """What templates see of a machine of one's own.
 
-    `missing` is what is still to be written of `secrets`.
-    `has_history`: there is a database beside digest.toml. `is_beside`: digest.toml was there
-    before. The words of `command` call this very program. Account and numbers are those of
-    who calls; as root, new ones.
+    `secrets` are the files of secrets by their variables; `missing` are those of them that are
+    still to be written. `has_history`: the database is a file that exists, or it is on a branch.
+    `is_beside`: digest.toml was there before. The words of `command` call this very program.
+    `user`, `uid` and `gid` are the caller's; if root calls, those of a new account.
     """
 
     command: str
@@ -109,15 +122,15 @@ class Start:
 
     `files` are those it writes, if they are not empty, with their templates in `start/`;
     `steps` is the template of what to do next. `check` refuses, before anything is asked, what
-    can't be done with this target and package. `settings` is what digest.toml says besides;
-    None for what it must not say. If it `hides`, no file but `SECRETS` holds an address or
-    a secret.
+    can't be done with this target and package. `make_context` returns what the templates see.
+    `settings` is what digest.toml says besides; None for what it must not say. If it `hides`, no
+    file but `SECRETS` holds an address or a secret.
     """
 
     files: Mapping[str, str]
     steps: str
     check: Callable[[Path, str], None]
-    see: Callable[[Facts], DataclassInstance]
+    make_context: Callable[[Facts], DataclassInstance]
     settings: Mapping[str, object] = field(default_factory=dict)
     hides: bool = False
 
@@ -125,20 +138,20 @@ class Start:
 def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
     """Return the files of a start, by their paths; what to do next; what digest.toml must say."""
     templates = Templates((), find_shipped_templates())
-    seen = start.see(facts)
+    context = start.make_context(facts)
     files = {}
     for path, name in start.files.items():
-        written = templates.render(f"start/{name}", seen)
+        written = templates.render(f"start/{name}", context)
         if written.strip():
             files[path] = written.rstrip() + "\n"
     text = write_settings(facts.text, start.settings)
     text = _hide_private(facts, text) if start.hides else _fill_in(facts.config.given, text)
-    steps = templates.render(f"start/{start.steps}", seen)
+    steps = templates.render(f"start/{start.steps}", context)
     return files, steps, text
 
 
 def _hide_private(facts: Facts, text: str) -> str:
-    """Write names of variables in place of addresses; refuse a text that still tells a secret."""
+    """Write names of variables in place of addresses; refuse a text that still holds a secret."""
     text, _ = hide_addresses(facts.answers, text, facts.config.given)
     private = [*list_secrets(facts.config), *_ADDRESS.findall(text)]
     for one in private:
@@ -155,7 +168,8 @@ def _hide_private(facts: Facts, text: str) -> str:
 def _fill_in(given: Mapping[str, str], text: str) -> str:
     """Write the values of variables in place of their names.
 
-    Nobody else reads the file here, and a service knows no variables of a shell.
+    On a machine of one's own nobody else reads the file, and a service knows no variables of a
+    shell.
     """
     if not given:
         return text
@@ -205,7 +219,7 @@ def _require_package(package: str, what: str) -> None:
         )
 
 
-def _see_github(facts: Facts) -> WorkflowContext:
+def _make_workflow_context(facts: Facts) -> WorkflowContext:
     answers = facts.answers
     config = facts.config
     for one in answers.to:
@@ -241,12 +255,13 @@ def _is_outside(path: str) -> bool:
 
 
 def _list_workflow_secrets(facts: Facts) -> dict[str, str]:
-    """Return what a workflow's variables hold, by name; "" where somebody still has to say it."""
+    """Return what a workflow's variables hold, by name; "" for a value that is not known here."""
     answers = facts.answers
     config = facts.config
     state_key = b64encode(facts.draw_bytes(STATE_KEY_BYTES))
     _, addresses = hide_addresses(answers, facts.text, config.given)
     secrets = {"DIGEST_STORE_STATE_KEY": state_key.decode(), **addresses}
+    # A file of "" means that no secret is needed; None, that one is needed but is in no file.
     if answers.password_file != "":
         secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
     if answers.token_file != "":
@@ -259,10 +274,10 @@ def _list_workflow_secrets(facts: Facts) -> dict[str, str]:
 
 
 def _list_ignored(config: Config) -> Iterator[str]:
-    """Yield the files that digest.toml names, as .gitignore has them: these stay here."""
-    named = {str(see_from(config.folder, one)) for one in config.origins.values()}
-    named.discard("digest.toml")
-    for one in sorted(named):
+    """Yield the files that settings were read from, as .gitignore has them: these stay here."""
+    origins = {str(see_from(config.folder, one)) for one in config.origins.values()}
+    origins.discard("digest.toml")
+    for one in sorted(origins):
         path = config.folder / one
         if path.is_file() and not one.startswith("/"):
             # A sign that means more than itself to git has a backslash before it.
@@ -321,17 +336,17 @@ def _find_program() -> list[str]:
     return [str(found.absolute())]
 
 
-def _see_container(facts: Facts) -> Machine:
+def _make_container_context(facts: Facts) -> Machine:
     answers = facts.answers
-    named = [*_list_files(answers), *answers.library]
-    named += filter(None, (answers.password_file, answers.token_file))
-    for one in named:
+    paths = [*_list_files(answers), *answers.library]
+    paths += filter(None, (answers.password_file, answers.token_file))
+    for one in paths:
         if _is_outside(one):
             raise UsageError(
                 f"{one} is outside the folder, and a container sees that alone",
                 hint="Move it there.",
             )
-    return _see_server(facts)
+    return _make_machine_context(facts)
 
 
 def _list_files(answers: Answers) -> list[str]:
@@ -339,13 +354,13 @@ def _list_files(answers: Answers) -> list[str]:
     return [one.address for one in answers.to if one.traits.is_path]
 
 
-def _see_server(facts: Facts) -> Machine:
+def _make_machine_context(facts: Facts) -> Machine:
     answers = facts.answers
     package = facts.package
     store = facts.config.store
     target = facts.target.absolute()
     secrets = _list_server_secrets(answers)
-    usual = {name: _name_setting(name) for name, file in secrets.items() if file is None}
+    missing = {name: _name_file(name) for name, file in secrets.items() if file is None}
     database = store.url.removeprefix("sqlite:///")
     if "://" in package:
         requirement = f"{SECOND_NAME}[postgres] @ {package}"
@@ -364,8 +379,8 @@ def _see_server(facts: Facts) -> Machine:
         host=facts.config.web.host,
         smtp=answers.smtp,
         requirement=requirement,
-        secrets={name: file or usual[name] for name, file in secrets.items()},
-        missing=usual,
+        secrets={name: file or missing[name] for name, file in secrets.items()},
+        missing=missing,
         writes=_list_written_folders(answers, database, target.parent),
         database=database,
         has_history=Path(database).exists() or bool(store.git_branch),
@@ -374,7 +389,7 @@ def _see_server(facts: Facts) -> Machine:
 
 
 def _choose_account() -> Account:
-    """Return the account that Digest shall run as: of who calls; as root, a new one."""
+    """Return the account that Digest shall run as: the caller's, or a new one if root calls."""
     uid = os.getuid()
     if not uid:
         return _NEW_OWNER
@@ -384,6 +399,7 @@ def _choose_account() -> Account:
 def _list_server_secrets(answers: Answers) -> dict[str, str | None]:
     """Return the files of secrets, by their variables; None for one that is still to be written."""
     secrets: dict[str, str | None] = {}
+    # A file of "" means that no secret is needed; None, that one is needed but is in no file.
     if answers.password_file != "":
         secrets["DIGEST_MAIL_PASSWORD"] = answers.password_file
     if answers.token_file != "":
@@ -393,8 +409,8 @@ def _list_server_secrets(answers: Answers) -> dict[str, str | None]:
     return secrets
 
 
-def _name_setting(variable: str) -> str:
-    """Write DIGEST_MAIL_PASSWORD as mail.password: a file that is to hold it is called so."""
+def _name_file(variable: str) -> str:
+    """Return the file that a variable's value goes into: mail.password, of DIGEST_MAIL_PASSWORD."""
     name = variable.removeprefix("DIGEST_")
     return name.lower().replace("_", ".", 1)
 
@@ -419,7 +435,7 @@ STARTS = {
         },
         steps="github.txt",
         check=_check_github,
-        see=_see_github,
+        make_context=_make_workflow_context,
         settings={
             "store.url": None,
             "store.git_branch": "digest-state",
@@ -436,20 +452,20 @@ STARTS = {
         steps="compose.txt",
         settings=_ON_MACHINE,
         check=lambda _, package: _require_package(package, "an image"),
-        see=_see_container,
+        make_context=_make_container_context,
     ),
     "systemd": Start(
         files={"digest.service": "service.txt", "digest.timer": "timer.txt"},
         steps="systemd.txt",
         settings=_ON_MACHINE,
         check=_check_systemd,
-        see=_see_server,
+        make_context=_make_machine_context,
     ),
     "cron": Start(
         files={},
         steps="cron.txt",
         settings=_ON_MACHINE,
         check=_check_machine,
-        see=_see_server,
+        make_context=_make_machine_context,
     ),
 }

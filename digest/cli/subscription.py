@@ -46,7 +46,7 @@ from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Destina
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
 OPERATOR = "operator"
-"""Kept with the consent if the operator did it for a reader."""
+"""How a reader unsubscribed or resubscribed, if the operator did it for them."""
 
 _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 """What is said of digests that do not show abstracts as usual."""
@@ -104,15 +104,16 @@ def describe_next_digest(
     if all(place.is_pulled for place in places):
         return "read when fetched"
     due_at = line.next_due_at
-    is_due = due_at is not None and due_at <= here.now
-    if line.is_greeted or is_due:
-        turn = FIRST_DIGEST_NEXT if line.is_greeted else "due, with the next run"
-        return f"{turn}{waits}"
-    write = write or here.write
-    comes = write(due_at) if due_at else "as papers come"
-    if line.awaits_check:
-        check = "with the next complete check"
-        comes = f"{comes}, or {check}" if line.waiting else check
+    if line.is_greeted:
+        comes = FIRST_DIGEST_NEXT
+    elif due_at is not None and due_at <= here.now:
+        comes = "due, with the next run"
+    else:
+        write = write or here.write
+        comes = write(due_at) if due_at else "as papers come"
+        if line.awaits_check:
+            check = "with the next complete check"
+            comes = f"{comes}, or {check}" if line.waiting else check
     return f"{comes}{waits}"
 
 
@@ -207,7 +208,7 @@ def _describe_place(here: Here, place: DestinationStatus) -> str:
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown
-    if place.reason == REFUSED:
+    if place.reason == REFUSED:  # by its mail server; the reader never unsubscribed
         word = "paused"
     elif place.state is DestinationState.UNSUBSCRIBED:
         word = "unsubscribed"
@@ -226,8 +227,8 @@ def _describe_place(here: Here, place: DestinationStatus) -> str:
 def show(ctx: click.Context, name: str) -> SubscriptionDetail:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as bench, bench.store.read() as conn:
-        due = require_subscription(bench.config, conn, name, include_ended=True)
-        return load_detail(conn, bench.config, bench.clock, bench.here, due)
+        stored = require_subscription(bench.config, conn, name, include_ended=True)
+        return load_detail(conn, bench.config, bench.clock, bench.here, stored)
 
 
 @command.command()
@@ -249,19 +250,19 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
     else New York. 2026-11-30T09:00Z is UTC.
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
-        due = require_subscription(bench.config, conn, name)
-        wanted = due.subscription
-        if not wanted.has_digests:
+        stored = require_subscription(bench.config, conn, name)
+        settings = stored.subscription
+        if not settings.has_digests:
             raise UsageError(
                 f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
         end = None
         if until:
-            end = read_pause_end(until, choose_zone(wanted.cadence, wanted.quiet_hours))
+            end = read_pause_end(until, choose_zone(settings.cadence, settings.quiet_hours))
             if end <= bench.here.now:
                 raise UsageError(f"{until} is over already.", hint="Write a later date.")
-        pause_digests(conn, due, end, at=bench.here.now)
+        pause_digests(conn, stored, end, at=bench.here.now)
     paused = f"{name} is paused{bench.here.write_until(end)}."
     say(f"{paused} What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
@@ -273,10 +274,10 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
 def resume(ctx: click.Context, name: str) -> None:
     """End the pause of NAME; what waits comes with its next digest."""
     with opened_store(ctx) as bench, bench.store.begin() as conn:
-        due = require_subscription(bench.config, conn, name)
-        resume_digests(conn, due, at=bench.here.now)
+        stored = require_subscription(bench.config, conn, name)
+        resume_digests(conn, stored, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
-    if due.state == SubscriptionState.PAUSED:
+    if stored.state == SubscriptionState.PAUSED:
         say(f"{name} goes on. {coming}")
     else:
         say(f"{name} is not paused.")
@@ -298,11 +299,11 @@ def first(ctx: click.Context, name: str) -> None:
     At most 15 papers come.
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
-        due = require_subscription(bench.config, conn, name)
-        if not due.subscription.look_back:
+        stored = require_subscription(bench.config, conn, name)
+        if not stored.subscription.look_back:
             hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
             raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
-        matches.owe_first_digest(conn, due.id)
+        matches.owe_first_digest(conn, stored.id)
     say(
         f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks."
     )
@@ -318,11 +319,11 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
-    left = EVERYTHING if everything else name
+    scope = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        is_first = unsubscribe_from(conn, destination, left, how=OPERATOR, at=bench.here.now)
-    if not is_first:
+        is_new = unsubscribe_from(conn, destination, scope, how=OPERATOR, at=bench.here.now)
+    if not is_new:
         what = "everything" if everything else name
         say(f"{destination} is unsubscribed from {what} already.")
         return
@@ -349,17 +350,19 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     It starts with the papers from now on: what matched before is not sent. The NAME "(letters)"
     stands for mails with a link: an address that said "This was not me" gets none.
     """
-    joined = EVERYTHING if everything else name
+    scope = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        still_left = resubscribe_to(conn, destination, joined, how=OPERATOR, at=bench.here.now)
+        still_unsubscribed = resubscribe_to(
+            conn, destination, scope, how=OPERATOR, at=bench.here.now
+        )
         coming = ""
-        if name not in (LETTERS, *still_left):
+        if name not in (LETTERS, *still_unsubscribed):
             coming = _describe_next(conn, bench, name)
     what = "everything" if everything else name
-    but = f" but for {', '.join(still_left)}" if still_left else ""
-    say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())
-    for one in still_left:
+    except_for = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
+    say(f"{destination} is subscribed to {what} again{except_for}. {coming}".rstrip())
+    for one in still_unsubscribed:
         _say_resubscribe(f"{one} {shlex.quote(address)}")
 
 
@@ -478,7 +481,10 @@ def remove(ctx: click.Context, name: str) -> FileChange | Erasure:
 
 
 def _erase(ctx: click.Context, address: str) -> Erasure:
-    """Delete all that is stored about an address, if somebody who can answer says so."""
+    """Delete all that is stored about an address, with --yes or if a person agrees.
+
+    With --dry-run it is only counted.
+    """
     with opened_store(ctx) as bench:
         with bench.store.read() as conn:
             found = _export(conn, address)

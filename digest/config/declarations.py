@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-_METADATA = "setting"
+_METADATA = "setting"  # the key of a field's metadata
 
 
 class Secrecy(StrEnum):
@@ -27,10 +27,13 @@ class Setting:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never
             sees "" where that is the default: "" is for "not set".
         default: as it would be written; None if it must be written.
-        name: its key within its table, if it is not the field's name.
+        help: what it means, for the manual and for messages.
+        name: its key within its table; "" in a declaration for the field's own name.
         resolve: makes the value absolute, given the configuration's folder.
-        needs: of an address, the key of the secret without which nothing is asked there.
         is_environment_only: it cannot be written in `digest.toml`.
+        needs: for an address that is asked only with a secret, the key of that secret; else "".
+        table: the table of `digest.toml` that has it; "" for what is above all tables.
+        field: the field that declares it; "" if none does.
     """
 
     read: Callable[[object], Any]
@@ -50,13 +53,14 @@ class Setting:
         return f"{self.table}.{self.name}" if self.table else self.name
 
     @property
-    def takes_file(self) -> bool:
-        """Whether a variable may name a file that holds it."""
+    def is_secret(self) -> bool:
+        """Whether it is a secret, or holds one: then a file of its own may hold it."""
         return self.secrecy is not Secrecy.OPEN
 
     def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
         """Return the value that is meant; "" is for "not set" where that is the default."""
-        value = "" if written == self.default == "" else self.read(written)
+        is_unset = written == "" and self.default == ""
+        value = "" if is_unset else self.read(written)
         return self.resolve(value, folder) if self.resolve else value
 
 
@@ -75,7 +79,7 @@ def declare(
 ) -> Any:  # noqa: ANN401 - the same
     """Declare a field that holds a setting; it takes what `Setting` takes."""
     setting = Setting(read, default, help_, **more)
-    return field(repr=not setting.takes_file, metadata={_METADATA: setting})
+    return field(repr=not setting.is_secret, metadata={_METADATA: setting})
 
 
 def list_settings(table: str, owner: type) -> tuple[Setting, ...]:

@@ -137,7 +137,7 @@ class ConfigDraft:
         file_keys = {}
         for setting in settings:
             file_key = f"{setting.name}{_FILE_KEY}"
-            if setting.takes_file and file_key not in others:
+            if setting.is_secret and file_key not in others:
                 file_keys[file_key] = setting.name
         in_file = [setting.name for setting in settings if not setting.is_environment_only]
         self._judge_keys(key, table, [*in_file, *others, *file_keys], file_keys)
@@ -219,7 +219,7 @@ class ConfigDraft:
         """Return what a variable or a file of its own says; else what is written."""
         self.origins.setdefault(key, DEFAULT_ORIGIN)
         variable = variable_of(key)
-        given = self._find_in_variables(key, variable, takes_file=setting.takes_file)
+        given = self._find_in_variables(key, variable, takes_file=setting.is_secret)
         if given is not None:
             return parse_variable(given, setting.default)
         if file is not None and key not in self.wrong:
@@ -234,7 +234,7 @@ class ConfigDraft:
         if setting.secrecy is Secrecy.INSIDE:
             is_secret = mask_password(str(value)) != value
         else:
-            is_secret = setting.takes_file
+            is_secret = setting.is_secret
         if is_secret:
             variable = variable_of(key)
             where = f"{variable} or {variable}{FILE_SUFFIX}"

@@ -152,7 +152,7 @@ def _run(name: str, find: Find) -> list[Finding]:
     return found
 
 
-def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
+def hide_private(finding: Finding, private: Mapping[str, str]) -> Finding:
     """Return a finding without what should not be shared: addresses, channels, query texts.
 
     Of what to do about it, only these go (see `list_private`): its own words and examples stay.
@@ -172,7 +172,7 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     )
 
 
-def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
+def hide_secrets(finding: Finding, secrets: Mapping[str, str]) -> Finding:
     """Return a finding without secrets; see `list_secrets`."""
     shapes = (_TOKEN,)
     return replace(

@@ -18,10 +18,10 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long a digest waits for an announcement that is not complete, if nothing else is said."""
+"""How long a digest waits for an incomplete announcement, if its phrase names no latest time."""
 
 LONGEST_WAIT = timedelta(hours=12)
-"""The most that can be said: the wait of one day must be over well before the next day's begins."""
+"""The longest wait a phrase may name: it must be over well before the next day's begins."""
 
 _TIME = r"(\d{1,2})[:.](\d{2})"
 _ZONE = r"([A-Za-z0-9_+/-]+)"
@@ -34,23 +34,26 @@ _CLOCK_PHRASE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _FORTNIGHT_PHRASE = re.compile(
-    r"(?:on\s+)?(?:every\s+)?(?:second|other)\s+([a-z]+?)(?:\s+from\s+([^\s,]+))?", re.IGNORECASE
+    r"(?:on\s+)?(?:every\s+)?(?:second|other)\s+(?P<day>[a-z]+?)(?:\s+from\s+(?P<first>[^\s,]+))?",
+    re.IGNORECASE,
 )
 _SPOKEN_TIME = re.compile(
     r"\b(?:at|before|latest)\s+(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?(?![\w:.])", re.IGNORECASE
 )
-_HALF_DAY = 12
+_HALF_DAY = 12  # hours
 _QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
 
 FIRST_FORTNIGHT = date(1970, 1, 5)
-"""The Monday from which every second week is counted, if a phrase names no date of its own."""
+"""The Monday from which every second week is counted, if a phrase names no date."""
 
 LAST_YEAR = 2999
-"""The last year a pause may end in: for turns after it there must be dates."""
+"""The last year a pause may end in: the turns after it need dates, too, and 9999 has the last."""
 
 _MACHINES_OWN = frozenset({"localtime", "posixrules", "Factory"})
+"""Names of zones that mean another place on every machine, or none."""
+
 _OTHER_COUNTS = ("posix/", "right/")
-"""Folders of copies, `right/` with leap seconds counted: no zones of their own."""
+"""Folders that hold all zones again, `right/` with leap seconds counted."""
 
 _DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
 _DAYS_HINT = (
@@ -77,8 +80,8 @@ class Cadence:
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
-        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the
-            latest.
+        wait: how long after `at`, on the wall clock, it waits at most for an incomplete
+            announcement.
         fortnight: the Monday of a week in which it is due, if it is due in every second week only.
     """
 
@@ -117,9 +120,13 @@ class Cadence:
         if late_hour is not None:
             latest = _read_time(late_hour, late_minute, phrase)
             wait = _read_wait(at, latest, phrase)
-        second = _FORTNIGHT_PHRASE.fullmatch(days)
-        weekdays = _read_days(second[1] if second else days, phrase)
-        fortnight = _read_fortnight(weekdays, second[2], phrase) if second else None
+        fortnight = None
+        fortnightly = _FORTNIGHT_PHRASE.fullmatch(days)
+        if fortnightly:
+            weekdays = _read_days(fortnightly["day"], phrase)
+            fortnight = _read_fortnight(weekdays, fortnightly["first"], phrase)
+        else:
+            weekdays = _read_days(days, phrase)
         if not (zone or late_zone):
             raise ConfigurationError(
                 f"{phrase!r} does not name a time zone",
@@ -130,7 +137,7 @@ class Cadence:
 
     @property
     def latest(self) -> time:
-        """The wall-clock time when it waits no longer; the next day's if it is not after `at`."""
+        """The wall-clock time when it waits no longer; the next day's if it is before `at`."""
         return (datetime.combine(date.min, self.at) + self.wait).time()
 
     def has_day(self, day: date) -> bool:
@@ -250,7 +257,7 @@ def _read_time(hour: str, minute: str, phrase: str) -> time:
 
 
 def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
-    """Return how long it is from one time to the other, past midnight if that comes first."""
+    """Return how long it is from `at` to `latest`, which is the next day's if it is before `at`."""
     ahead = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute)
     wait = ahead % _DAY
     if wait > LONGEST_WAIT:
@@ -278,7 +285,7 @@ def _read_zone(zone: str, phrase: str) -> str:
 
 
 def _suggest_time(phrase: str) -> str:
-    """Return how the time of a phrase is written that is an hour alone, or 8 pm; "" for none."""
+    """Return a hint how to write the time, if a phrase says "at 8" or "at 8 pm"; "" else."""
     for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
         hour = int(hour_written)
         if half:
@@ -350,8 +357,8 @@ def _suggest_day(word: str) -> str:
 def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     """Return the UTC moment of a wall-clock time on a local date; None if the date does not exist.
 
-    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as
-    the process does, as what zoneinfo has read of a zone does.
+    The last answers are kept: a hundred thousand subscriptions share a few times a day. An answer
+    never gets old, since zoneinfo reads a zone only once in a process.
     """
     place = ZoneInfo(zone)
     local = datetime.combine(day, at)
@@ -359,12 +366,13 @@ def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     while moment.astimezone(place).replace(tzinfo=None) != local:
         local += timedelta(minutes=1)  # clocks are put forward over it
         moment = local.replace(tzinfo=place).astimezone(UTC)
-    last_before = (moment - timedelta(seconds=1)).astimezone(place).date()
-    return moment if day in (local.date(), last_before) else None
+    # A gap may push the time into the next date. The day exists if the second before was on it.
+    date_before = (moment - timedelta(seconds=1)).astimezone(place).date()
+    return moment if day in (local.date(), date_before) else None
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
-    """Return the first moment from one on (UTC) outside the quiet hours: that one, or their end."""
+    """Return a moment (UTC) if it is outside the quiet hours, else the first one after them."""
     if quiet is None:
         return moment
     zone = quiet.zone or cadence.zone
@@ -373,13 +381,16 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
         begin = resolve_local(day, quiet.begin, zone)
         end = _resolve_end(quiet, day, zone)
         if begin is not None and begin <= moment < end:
-            # If clocks are put forward over its end, the next quiet time begins at once.
+            # If clocks are put forward over its end, the next quiet time may begin at once.
             return leave_quiet(cadence, quiet, end)
     return moment
 
 
 def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:
-    """Return when the quiet time of a local date ends; a date that never was is passed over."""
+    """Return when the quiet time that begins on a local date ends.
+
+    A zone that crossed the date line skipped a date. If the end is on it, it is a date later.
+    """
     last = day if quiet.begin < quiet.end else day + _DAY
     end = resolve_local(last, quiet.end, zone)
     while end is None:

@@ -64,30 +64,31 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     _add(root, "rights", f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}")
     if feed.notice:
         _add_notice(root, feed)
-    for entry in feed.entries:
-        _add_entry(root, templates, feed, entry)
+    for item in feed.entries:
+        _add_entry(root, templates, feed, item)
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return _spell_empty_elements(document) + b"\n"
 
 
 def _spell_empty_elements(document: bytes) -> bytes:
-    """Keep the spelling of elements without text: a feed that did not change has the same bytes.
+    """Write an empty element without a blank, as `<link/>`; an empty summary as two tags.
 
-    No text holds a bare `>`.
+    Feeds were always spelt so, and a feed that did not change must have the same bytes. Only tags
+    are changed: `ElementTree` writes `&gt;` for each `>` in a text or an attribute.
     """
     short = document.replace(b" />", b"/>")
     return short.replace(b'<summary type="text"/>', b'<summary type="text"></summary>')
 
 
-def _add_entry(root: Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
-    paper = entry.entry.paper
-    view = PaperView(entry.entry, number=1)
+def _add_entry(root: Element, templates: Templates, feed: Feed, item: FeedEntry) -> None:
+    paper = item.entry.paper
+    view = PaperView(item.entry, number=1)
     element = _add(root, "entry")
-    _add(element, "id", entry.id)
+    _add(element, "id", item.id)
     _add(element, "title", view.full_title or view.id, type="text")
-    _add(element, "updated", write_moment(entry.updated))
-    _add(element, "published", write_moment(entry.published))
+    _add(element, "updated", write_moment(item.updated))
+    _add(element, "published", write_moment(item.published))
     _add_link(element, view.url, rel="alternate", type="text/html")
     _add_link(element, view.pdf_url, rel="related", type="application/pdf")
     if feed.refs_url:
@@ -131,7 +132,7 @@ def _add_link(parent: Element, href: str, **attributes: str) -> None:
 
 
 def _add(parent: Element, name: str, text: str = "", **attributes: str) -> Element:
-    """Add an element, and return it to have a text or other elements in it."""
+    """Add an element with a text to its parent, and return it."""
     element = SubElement(parent, name, attributes)
     element.text = text
     return element
@@ -148,14 +149,14 @@ def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
 
 
 def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
-    """Return an entry's content as HTML on its own."""
+    """Return an entry's content as HTML, for a place outside of a page."""
     context = FeedEntryContext(paper, feed.refs_url)
     html = templates.render("feed/entry.html", context)
     return clean_markup(html).strip()
 
 
 def write_subtitle(feed: Feed) -> str:
-    """Say what was checked late in the last week, and how many papers a feed leaves out."""
+    """Say what was checked late in the last week, and how many papers a feed has if not all."""
     said = say_unchecked(feed.unchecked)
     held = len(feed.entries)
     if held < feed.papers:
@@ -165,7 +166,7 @@ def write_subtitle(feed: Feed) -> str:
 
 
 def name_notice(feed: Feed) -> str:
-    """Return the permanent id of a feed's notice: another sentence is another entry."""
+    """Return the permanent id of a feed's notice; a notice in other words has another one."""
     notice = clean_text(feed.notice).encode("utf-8")
     fingerprint = hashlib.sha256(notice).hexdigest()[:12]
     return f"{feed.id}:notice:{fingerprint}"
@@ -173,7 +174,7 @@ def name_notice(feed: Feed) -> str:
 
 def write_json_feed(templates: Templates, feed: Feed) -> bytes:
     """Write a feed as JSON Feed in UTF-8, the same bytes as long as the feed is the same."""
-    items = [_write_item(templates, feed, entry) for entry in feed.entries]
+    items = [_write_item(templates, feed, item) for item in feed.entries]
     if feed.notice:
         items.insert(0, _write_notice_item(feed))
     description = f"{write_subtitle(feed)} {ACKNOWLEDGEMENT} {NOT_REVIEWED}"
@@ -191,40 +192,40 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
     return f"{written}\n".encode()
 
 
-def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str, Any]:
-    paper = entry.entry.paper
-    view = PaperView(entry.entry, number=1)
+def _write_item(templates: Templates, feed: Feed, item: FeedEntry) -> dict[str, Any]:
+    paper = item.entry.paper
+    view = PaperView(item.entry, number=1)
     authors = []
     for author in paper.authors:
         name = show_plain(author.name)
         authors.append({"name": name or UNKNOWN})
     tags = [clean_text(category) for category in paper.categories]
-    item = {
-        "id": entry.id,
+    members = {
+        "id": item.id,
         "url": view.url,
         "title": view.full_title or view.id,
         "content_html": write_content(templates, feed, view),
         "summary": shorten(view.abstract, _LONGEST_SUMMARY),
-        "date_published": write_moment(entry.published),
-        "date_modified": write_moment(entry.updated),
+        "date_published": write_moment(item.published),
+        "date_modified": write_moment(item.updated),
         "authors": authors,
         "tags": tags,
     }
-    return _drop_empty(item)
+    return _drop_empty(members)
 
 
 def _write_notice_item(feed: Feed) -> dict[str, Any]:
     notice = escape(clean_text(feed.notice))
-    item = {
+    members = {
         "id": name_notice(feed),
         "url": feed.home_url,
         "title": NOTICE_TITLE,
         "content_html": f"<p>{notice}</p>",
         "date_modified": write_moment(feed.updated),
     }
-    return _drop_empty(item)
+    return _drop_empty(members)
 
 
 def _drop_empty(members: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is not known; the format asks for `items` even if there are none."""
+    """Leave out members that are empty; the format asks for `items` even if there are none."""
     return {name: value for name, value in members.items() if value or name == "items"}

@@ -133,8 +133,10 @@ _MATCH = 0.3  # what a match adds to a score
 _CUT = -0.4  # what a cut at the end adds, if only one sentence is shown
 _WORST_SECOND = 2.5  # how far below the best score a second sentence may be
 _LEAST_NEW = 0.3  # the share of its words that must be new
-_LEAST_NAMED = 2  # how many words of the title a sentence must have if it leans on another one
-_LATE = 40  # from this letter on, a long sentence is cut in front
+_LEAST_OF_TITLE = 2  # with so many words of the title, a sentence that leans is clear by itself
+_FIRST_CUT = 40  # from this letter on, a long sentence may be cut in front
+_SUBJECT_ROOM = 40  # so many letters are read from the finding on: its subject may begin there
+_LEAST_REST = 40  # letters: a rest that is no longer says too little
 _LEAST_DROPPED = 12  # letters: a cut takes two words at least, as one alone could have stayed
 _LEAST_TIDY = 0.7  # a tidy cut keeps this share of what is allowed
 _LONGEST_SHORT_FORM = 12
@@ -157,7 +159,7 @@ for _signal, _phrases in PHRASES.items():
         _SIGNALS.setdefault(_phrase, []).append(_signal)
 
 _FINDING_SIGNALS = ("we find", "finds that", "results find")
-_OWN_SIGNALS = ("we", "this paper")
+_WE_SIGNALS = ("we", "this paper")
 _FINDING_KINDS = ("{find}", "{get}")
 _FORMULA_SIGNS = frozenset("=<>^≤≥±%")
 
@@ -173,14 +175,16 @@ _OTHERS = re.compile(
     r"\b(?:[A-Z][a-zé]+(?<!s)(?<!We)(?<!It)|et al\.?|the authors|who) "
     r"(?:asked|concluded|conjectured|found|gave|introduced|posed|proved|showed|suggested)\b"
 )
-"""What others did, so no finding of this paper."""
+"""Words that tell what others did: no finding of this paper."""
 
 _CONTENT = re.compile(r"[^\W\d_]{4,}|[A-Z]{2,3}")
+"""A word that may say what a paper is about: a longer one, or capitals as "GPU"."""
+
 _EMPTY = re.compile(
     "about|been|between|from|have|into|some|such|tha[nt]|the(?:ir|se|y)|th(?:is|ose|rough)"
     "|using|wh?ere|with"
 )
-"""Words that say nothing about what a paper is about."""
+"""A longer word that says nothing about that."""
 
 _ENDING = re.compile(
     r"""
@@ -218,6 +222,8 @@ _SHORT_FORM = re.compile(
     """,
     re.VERBOSE,
 )
+"""A short form: its full stop ends a sentence only if a word of `_BEGINNING` follows."""
+
 _BEGINNING = re.compile(
     r"""
     (?:
@@ -229,28 +235,33 @@ _BEGINNING = re.compile(
     """,
     re.VERBOSE,
 )
+"""A word that begins a sentence, and no name."""
+
 _NUMBERED = re.compile(
     r"(?i)\b(?:alg|app|chap|cor|def|dim|eqn?s?|ex|figs?|lem|nos?|pp?|prop|refs?|sect?s?|tab|thm|vol"
     r"|jan|feb|mar|apr|aug|sept|oct|nov|dec)\.\Z"
 )
+"""What is a short form only before a `_NUMBER`, as in "Fig. 2" and "App. C"."""
+
 _NUMBER = re.compile(r"[\d(\[]|[B-Z]\b|[IVX]+\b")
+"""The beginning of a number: a figure, a bracket, a capital or a Roman numeral."""
+
 _HEADING = re.compile(
     r"(?i)\W{0,9}(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?"
     r"|background|context)\W{0,9}"
 )
-"""Text up to a full stop that ends no sentence: a short form, a heading, or an entry's number.
-
-A short form before a word of `_BEGINNING` ends one; some are short forms only before a number.
-"""
+"""A heading of a part, or an entry's number: the full stop after it ends no sentence."""
 
 _FINDING = re.compile(
     rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b"
 )
+"""What says that something was found, if its verb is of `_FINDING_KINDS`: "we find", "show how"."""
+
 _SUBJECT = re.compile(
     r"(?i)\b(?:and |but |here ){0,3}(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b"
     r"|\band (?=\w+ (?:how|that)\b)"
 )
-"""What says that something was found, and by whom: a sentence may be cut before that."""
+"""Who found something, as "we": a long sentence may be cut before that."""
 
 _UNTIDY = re.compile(
     r"\(?(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|were|wh\w+"
@@ -258,9 +269,9 @@ _UNTIDY = re.compile(
 )
 """A word that belongs to the next one, as a number to its unit: no text breaks off after it."""
 
+# A no-break space keeps the ellipsis out of a line of its own.
 _BEFORE = "…\u00a0"
 _AFTER = "\u00a0…"
-"""A no-break space keeps the ellipsis out of a line of its own."""
 
 
 class Range(NamedTuple):
@@ -274,7 +285,7 @@ class _Sentence(NamedTuple):
     place: Range
     score: float
     words: frozenset[str]
-    leans: bool  # on a sentence that may not be shown
+    needs_context: bool  # it leans on a sentence that may not be shown, or says what others did
 
 
 def choose_snippet(
@@ -307,7 +318,7 @@ def choose_snippet(
         if sentences == 1 and cut.end < sentence.place.end:
             score += _CUT
         scores.append(score)
-    clear = [at for at, one in enumerate(read) if not one.leans]
+    clear = [at for at, one in enumerate(read) if not one.needs_context]
     best = max(clear or range(len(read)), key=lambda at: scores[at])
     chosen = [best]
     if sentences > 1:
@@ -323,7 +334,7 @@ def _find_second(read: Sequence[_Sentence], scores: Sequence[float], best: int) 
     """Return the sentence that adds most to the best one; none if all repeat it or say little."""
     adding = []
     for at, sentence in enumerate(read):
-        is_clear = not sentence.leans or at == best + 1
+        is_clear = not sentence.needs_context or at == best + 1
         new = sentence.words - read[best].words
         if is_clear and new and len(new) >= _LEAST_NEW * len(sentence.words):
             adding.append(at)
@@ -356,11 +367,12 @@ def split_sentences(plain: str) -> tuple[Range, ...]:
 def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, float]]:
     """Return the signals of each sentence of an abstract in plain text.
 
-    A signal's strength is about 0 to 1.
+    A signal's strength is 0 to 1. That of "length" is a logarithm: below 0 for a short
+    sentence, above 1 for a very long one.
     """
-    named = _find_words(title)
+    title_words = _find_words(title)
     words = [_find_words(sentence) for sentence in sentences]
-    shares = [len(named & one) / max(1, len(named)) for one in words]
+    shares = [len(title_words & one) / max(1, len(title_words)) for one in words]
     largest_share = max(shares, default=0) or 1
     last = len(sentences) - 1
     has_found = False
@@ -369,8 +381,8 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
     for at, sentence in enumerate(sentences):
         phrases = _find_phrases(sentence)
         finds = not phrases.isdisjoint(_FINDING_SIGNALS)
-        says_we = not phrases.isdisjoint(_OWN_SIGNALS)
-        new_words = words[at] - named
+        says_we = not phrases.isdisjoint(_WE_SIGNALS)
+        new_words = words[at] - title_words
         likeness = _measure_likeness(words[at], words)
         signals: dict[str, float] = dict.fromkeys(phrases, 1)
         signals |= _measure_sentence(sentence, at, last)
@@ -408,7 +420,10 @@ def _measure_sentence(sentence: str, at: int, last: int) -> dict[str, float]:
 
 
 def _measure_likeness(words: frozenset[str], all_words: Iterable[frozenset[str]]) -> float:
-    """Return how many words a sentence shares with the others, each by the shorter of the two."""
+    """Return how like a sentence is to the others: the sum of the shares of words in common.
+
+    Each share is of the words of the shorter sentence of the two.
+    """
     shares = []
     for other in all_words:
         if other is not words:
@@ -424,17 +439,21 @@ def _leans(phrases: set[str]) -> bool:
 
 @lru_cache(_KEPT_ABSTRACTS)
 def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
-    """Read an abstract; one paper is shown in several media and to many readers."""
-    named = _find_words(title)
+    """Return the sentences of an abstract.
+
+    The last answers are kept, as one paper is shown in several media and to many readers.
+    """
+    title_words = _find_words(title)
     places = split_sentences(plain)[:_MOST_READ]
     texts = [plain[place.start : place.end] for place in places]
     read: list[_Sentence] = []
     for place, text, signals in zip(places, texts, measure_sentences(title, texts), strict=True):
         words = _find_words(text)
         score = sum(WEIGHTS.get(name, 0) * strength for name, strength in signals.items())
-        has_few_names = len(words & named) < _LEAST_NAMED
-        leans = bool(signals["leans"] and has_few_names) or _OTHERS.search(text) is not None
-        read.append(_Sentence(place, score, words, leans))
+        has_little_of_title = len(words & title_words) < _LEAST_OF_TITLE
+        leans = bool(signals["leans"]) and has_little_of_title
+        needs_context = leans or _OTHERS.search(text) is not None
+        read.append(_Sentence(place, score, words, needs_context))
     return tuple(read)
 
 
@@ -471,7 +490,7 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
     if subjects:
         fitting = [start for start in subjects if end - start <= room]
         begin = fitting[0] if fitting else subjects[-1]
-        if end - begin <= _LATE:  # too little without what it ends
+        if end - begin <= _LEAST_REST:
             begin = plain.find(" ", end - room, begin) + 1 or begin
         if end - begin <= room:
             return Range(begin, end)
@@ -483,7 +502,7 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
 def _find_subjects(plain: str, sentence: Range) -> list[int]:
     """Return the places before its finding where a long sentence may begin."""
     finding = _find_finding(plain, sentence)
-    subjects = _SUBJECT.finditer(plain, sentence.start + _LATE, finding + _LATE)
+    subjects = _SUBJECT.finditer(plain, sentence.start + _FIRST_CUT, finding + _SUBJECT_ROOM)
     return [subject.start() for subject in subjects if subject.start() <= finding]
 
 

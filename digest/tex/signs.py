@@ -23,13 +23,20 @@ _PRINTED = {
     "}": ("}", Role.CLOSE),
     "|": ("‖", Role.BAR),
 }
+r"""What `\%` and its like print, and as what."""
+
 _BLANKS = frozenset(",;:>")
+r"""Control symbols that leave a space, as `\,`."""
+
 _NOTHING = frozenset("!/-@")
+"""Control symbols that print nothing: they adjust spaces, or allow a hyphen."""
 
 _DASHES = {"--": "–", "---": "—"}
 _LONGEST_ADDRESS = 200
-_TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
-"""What comes before a tie if a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
+"""So far back, in characters, the beginning of an address on the web is looked for."""
+
+_BEFORE_NUMBER = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
+"""What a tie has before it if a number follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
 
 
 def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -60,7 +67,8 @@ def read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexP
 
 
 def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    closing = reader.partners.get(reader.at - 1, reader.end)
+    opening = reader.at - 1
+    closing = reader.partners.get(opening, reader.end)
     if closing >= reader.end:
         return [reader.typed(token, setting.tags)]
     pieces = reader.read_formula(closing, setting, token.start, reader.tokens[closing].end)
@@ -108,6 +116,7 @@ def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece
 
 
 def _is_tie(text: str, place: int) -> bool:
+    """Whether the `~` at a place of the text is TeX's blank."""
     before = text[place - 1 : place]
     after = text[place + 1 : place + 2]
     if not before or before in " \t\n(<>=/~|[":
@@ -115,14 +124,15 @@ def _is_tie(text: str, place: int) -> bool:
     if not after or after in " \t\n" or _is_in_address(text, place):
         return False
     if after.isdigit() or after in "+-.":
-        return _TIE.match(text, place) is not None
+        return _BEFORE_NUMBER.match(text, place) is not None
     if after != "(" or not before.isalpha():
         return True
-    is_order_of_growth = not text[place - 2 : place - 1].isalpha()  # `O~(n)`
-    return not is_order_of_growth
+    # A word has two letters at least. In `O~(n)`, "~" is a tilde over the letter before it.
+    return text[place - 2 : place - 1].isalpha()
 
 
 def _is_in_address(text: str, place: int) -> bool:
+    """Whether the sign at a place of the text is in an address, such as `https://…/~name`."""
     last_blank = text.rfind(" ", 0, place)
     last_line = text.rfind("\n", 0, place)
     beginning = max(last_blank, last_line, place - _LONGEST_ADDRESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 
 from sqlalchemy import Connection
@@ -15,19 +16,20 @@ from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
 from digest.model.subscriptions import Archive, DueSubscription, Subscription
 from digest.people.preferences import read_text
-from digest.plan.links import make_links, make_refs_url
+from digest.plan.links import LinkMaker, make_links, make_refs_url
 from digest.render.contexts import ArchiveContext
 from digest.render.digests import view_query
 from digest.render.text import clean_text
 from digest.site import Site
 from digest.store import digests, subscriptions, tokens
+from digest.store.frozen import Frozen
 from digest.store.tokens import TokenPurpose
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached
 from digest.web.shell import shell_of
 
 _MOST_DIGITS = 18
-"""Of a number that databases take."""
+"""The most digits of a digest's number in an address: every database takes such a number."""
 
 
 def show_digest(request: Request) -> Response:
@@ -42,9 +44,9 @@ def show_digest(request: Request) -> Response:
         if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
-        dues = subscriptions.load(conn, names=[found.subscription], include_ended=True)
-    is_own = all(config.find_reader(due.subscription) is not None for due in dues)
-    return HTMLResponse(shell.render_digest(found.digest_id, links, is_own))
+        stored = subscriptions.load(conn, names=[found.subscription], include_ended=True)
+    has_one_reader = not stored or config.find_reader(stored[0].subscription) is not None
+    return HTMLResponse(shell.render_digest(found.digest_id, links, has_one_reader))
 
 
 def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links:
@@ -52,30 +54,39 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     maker = make_links(conn, site.config)
     archive = maker.archive_token(name)
     is_kept = tokens.load(conn, secrets.token_hash(archive)) is not None
-    earlier = digests.load_frozen(conn, name, before=digest_id)
-    later = digests.load_frozen(conn, name, after=digest_id)
+    earlier = digests.load_frozen(conn, name, before=digest_id, limit=1)
+    later = digests.load_frozen(conn, name, after=digest_id, limit=1)
     return Links(
         home=site.config.web.base_url,
         refs=make_refs_url(site.config),
         archive=f"../a/{archive}" if is_kept else "",
-        earlier="".join(maker.web_token(name, row.slot) for row, _ in earlier),
-        later="".join(maker.web_token(name, row.slot) for row, _ in later),
+        earlier=_lead_to(maker, name, earlier),
+        later=_lead_to(maker, name, later),
     )
+
+
+def _lead_to(maker: LinkMaker, name: str, found: Sequence[Frozen]) -> str:
+    """Return the address of the one digest that was found; "" if there is none."""
+    if not found:
+        return ""
+    row, _ = found[0]
+    return maker.web_token(name, row.slot)
 
 
 def render_digest(
     site: Site,
     digest_id: int,
     links: Links,
-    is_own: bool,  # noqa: FBT001 - for a cache
+    has_one_reader: bool,  # noqa: FBT001 - given by place, as to any Callable
 ) -> bytes:
     """Render the page of a digest.
 
-    It is the same for ever, except where it leads, and to whom its list is open now.
+    It is the same for ever, except where it leads. Titles of its reader's library are on it only
+    while it has one reader.
     """
     with site.store.read() as conn:
         digest = digests.load(conn, digest_id)
-    if not is_own:
+    if not has_one_reader:
         digest = digest.hide_library()
     return site.renderer.render_page(digest, links).encode()
 
@@ -93,20 +104,20 @@ def show_archive(request: Request) -> Response:
         found = tokens.load(conn, secrets.token_hash(request.path_params["token"]))
         if found is None or found.purpose is not TokenPurpose.ARCHIVE:
             return shell.pages.fail(404)
-        known = subscriptions.load(conn, names=[found.subscription], include_ended=True)
-        if not known:
+        stored = subscriptions.load(conn, names=[found.subscription], include_ended=True)
+        if not stored:
             return shell.pages.fail(404)
-        context = _list_past(conn, shell.site, known[0], search, int(before))
+        context = _make_archive_context(conn, shell.site, stored[0], search, int(before))
     answer = shell.pages.show("archive.html", context)
     if context.is_public and not search:
         answer.headers["X-Robots-Tag"] = "all"
     return answer
 
 
-def _list_past(
-    conn: Connection, site: Site, due: DueSubscription, search: str, before: int
+def _make_archive_context(
+    conn: Connection, site: Site, stored: DueSubscription, search: str, before: int
 ) -> ArchiveContext:
-    name = due.subscription.name
+    name = stored.subscription.name
     maker = make_links(conn, site.config)
     query = None
     problem = None
@@ -114,16 +125,16 @@ def _list_past(
         query = read_text(search) if search else None
     except QueryError as error:
         problem = error
-    asked = {}
+    parameters = {}
     if query is None:
         past, go_on = list_past(conn, maker, name, before)
     else:
         past, go_on = search_past(conn, maker, name, query, before)
-        asked["q"] = search
-    following = urlencode({**asked, "before": go_on})
+        parameters["q"] = search
+    following = urlencode({**parameters, "before": go_on})
     return ArchiveContext(
-        title=clean_text(due.subscription.title),
-        queries=tuple(view_query(one.name, one.text) for one in due.revisions),
+        title=clean_text(stored.subscription.title),
+        queries=tuple(view_query(one.name, one.text) for one in stored.revisions),
         past=tuple(past),
         search=search,
         problem=problem,
@@ -139,10 +150,7 @@ def _list_public(site: Site) -> list[Subscription]:
 
 
 def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str], ...]:
-    """Return the title and the address of each archive that everybody may find.
-
-    It holds a digest already.
-    """
+    """Return the title and the address of each public archive that holds a digest already."""
     maker = make_links(conn, site.config)
     base = site.config.web.base_url.rstrip("/")
     archives = []

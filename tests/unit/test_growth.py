@@ -17,7 +17,7 @@ from digest.arxiv.documents import fold_paragraphs, is_withdrawal_comment
 from digest.cli.output import fold, settle, table
 from digest.deliver.rules import refuses_us
 from digest.deliver.transports.smtp_connection import Stage, classify_reply
-from digest.inspect.findings import Finding, Verdict, hide
+from digest.inspect.findings import Finding, Verdict, hide_private
 from digest.inspect.trial import view_problem
 from digest.model.errors import QueryError
 from digest.model.secrets import redact
@@ -87,7 +87,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "a table": lambda text: table(("a", "b"), [(text, text)], empty=""),
     "sentences of a screen": lambda text: fold(settle(text), 80),
     "a log line": redact,
-    "a finding": lambda text: hide(Finding(Verdict.OK, "configuration", text, text), {"gpu": "…"}),
+    "a finding": lambda text: hide_private(
+        Finding(Verdict.OK, "configuration", text, text), {"gpu": "…"}
+    ),
     "a refusal": lambda text: (
         refuses_us(550, text, has_read=False),
         classify_reply(Stage.RECIPIENT, 550, text),

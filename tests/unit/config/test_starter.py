@@ -72,7 +72,7 @@ def test_every_provider_says_what_it_takes_and_where_to_get_it(provider: Provide
     known = log_in(mail, provider, "me@example.org", "eu-west-1")
     assert read_smtp_url(known.smtp) == known.smtp
     assert provider.page.startswith("https://")
-    assert provider.secret
+    assert provider.credential_label
     assert provider.notes
 
 

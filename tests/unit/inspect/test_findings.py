@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.inspect.doctor import compare_clocks
-from digest.inspect.findings import Finding, Verdict, hide, run_checks
+from digest.inspect.findings import Finding, Verdict, hide_private, run_checks
 
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
 
@@ -74,9 +74,9 @@ def test_a_clock_is_right_within_a_minute_of_arxivs(off: int, words: str) -> Non
     ],
 )
 def test_addresses_channels_tokens_and_queries_are_left_out(said: str, shown: str) -> None:
-    assert hide(Finding(Verdict.OK, "x", said, more=said), {"ti:gpu": "<query>"}) == Finding(
-        Verdict.OK, "x", shown
-    )
+    assert hide_private(
+        Finding(Verdict.OK, "x", said, more=said), {"ti:gpu": "<query>"}
+    ) == Finding(Verdict.OK, "x", shown)
 
 
 def test_what_to_do_keeps_its_own_words_and_examples() -> None:
@@ -85,7 +85,9 @@ def test_what_to_do_keeps_its_own_words_and_examples() -> None:
         "`to` takes slack:#papers, too, and 10.0.0.5."
     )
     assert (
-        hide(Finding(Verdict.PROBLEM, "configuration", "x", todo), {"ti:new": "<query>"}).todo
+        hide_private(
+            Finding(Verdict.PROBLEM, "configuration", "x", todo), {"ti:new": "<query>"}
+        ).todo
         == todo
     )
 
@@ -107,7 +109,7 @@ def test_what_to_do_keeps_its_own_words_and_examples() -> None:
 def test_values_of_the_file_are_left_out_of_what_to_do_and_of_a_databases_words(
     check: str, said: str, todo: str, shown: str
 ) -> None:
-    hidden = hide(Finding(Verdict.PROBLEM, check, said, todo), {})
+    hidden = hide_private(Finding(Verdict.PROBLEM, check, said, todo), {})
     assert hidden.todo == shown
     assert not re.search(r"ada|db|10\.", hidden.said)
 
@@ -115,4 +117,4 @@ def test_values_of_the_file_are_left_out_of_what_to_do_and_of_a_databases_words(
 def test_values_of_the_file_are_left_out_of_its_mistakes() -> None:
     said = "mail.smtp: 'smtp:/x' can't be read; see https://x.net/a, slack:#b and \"c\""
     shown = "mail.smtp: '…' can't be read; see https://…, … and \"…\""
-    assert hide(Finding(Verdict.PROBLEM, "configuration", said), {}).said == shown
+    assert hide_private(Finding(Verdict.PROBLEM, "configuration", said), {}).said == shown
