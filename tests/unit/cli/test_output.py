@@ -18,11 +18,11 @@ from digest.cli.output import (
     Block,
     Part,
     clean,
+    echo_parts,
     fold,
     labelled,
     mark_ours,
     settle,
-    show,
     style,
     table,
 )
@@ -126,7 +126,7 @@ def list_parts(text: str) -> list[Part]:
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_each_part_of_a_screen_is_cleaned(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show(list_parts(text))
+    echo_parts(list_parts(text))
     shown = capsys.readouterr()
     assert is_clean(STYLED.sub("", shown.out + shown.err))
     assert "label" in shown.out
