@@ -140,14 +140,14 @@ class Dialogue:
             _say(f"Read as: {describe_query(query.tree)}.", *notes)
             echo("  Asking arXiv …")
             self._say_what_comes(query)
-            other = ask(
+            another = ask(
                 "Enter keeps it. Or type another.",
                 lambda text: read_followed(text) if text else None,
                 "",
             )
-            if other is None:
+            if another is None:
                 return query.expression
-            query = other
+            query = another
 
     def _say_what_comes(self, query: Query) -> None:
         """Say how many papers a query brings, or that arXiv does not answer."""
@@ -163,8 +163,8 @@ class Dialogue:
             _say(f"It brings {describe_found(found)}. {newest}")
             _say(*(f"Note: {note}." for note in note_found(query, found)))
         except ArxivError as error:
-            said = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
-            _say(f"{said.message}.", "So what it brings is not known yet. You can go on.")
+            shown = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
+            _say(f"{shown.message}.", "So what it brings is not known yet. You can go on.")
 
     def _ask_token(self) -> str:
         _say(

@@ -40,7 +40,7 @@ _NOT_OURS = re.compile(
 )
 
 LARGEST_ID = 2**63 - 1
-"""What a database takes for an id."""
+"""The largest id that a database takes."""
 
 _WIDEST = 110
 """Columns of a digest: longer lines are hard to read."""
@@ -171,9 +171,10 @@ def list_fields(value: object) -> dict[str, Any]:
 
 
 def _to_plain(value: object) -> object:
-    """Return what JSON knows.
+    """Return a value in the types that JSON has.
 
-    A dataclass becomes its fields, unless it can be written, as ids can; a date is in ISO 8601.
+    A dataclass becomes its fields, but one that has a text of its own, such as an id, becomes that
+    text. A date is in ISO 8601.
     """
     if value is None or isinstance(value, str | int | float):
         return value
@@ -186,8 +187,8 @@ def _to_plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     is_record = is_dataclass(value) and not isinstance(value, type)
-    can_be_written = type(value).__str__ is not object.__str__
-    if is_record and not can_be_written:
+    has_text = type(value).__str__ is not object.__str__
+    if is_record and not has_text:
         return _to_plain(list_fields(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -226,7 +227,10 @@ class _Column:
 
     @property
     def least_width(self) -> int:
-        """Columns of the terminal that it needs: those of its longest cell, or word if it folds."""
+        """Columns of the terminal that it needs at least.
+
+        These are those of its longest cell, or of its longest word if its cells are folded.
+        """
         texts = self._list_texts()
         if self.is_short:
             return max(map(len, texts))
@@ -350,7 +354,7 @@ def fold(text: str, width: int) -> list[str]:
 def cut(text: str, width: int) -> str:
     """Fold a text's white space and cut it to a number of letters; … shows the cut.
 
-    It is cut between words if it can be.
+    The cut is between two words, unless that takes away too much.
     """
     folded = " ".join(text.split())
     if len(folded) <= width:
@@ -369,17 +373,14 @@ def find_columns() -> int:
 
 
 def find_width() -> int:
-    """Return how many columns a digest may take.
-
-    These are those of the terminal, up to a width that reads well.
-    """
+    """Return how many columns a digest may take: the terminal's, or `_WIDEST` if it has more."""
     return min(find_columns(), _WIDEST)
 
 
 def shows_colors() -> bool:
     """Whether the output is a terminal that shows colours and links, as rich judges it.
 
-    NO_COLOR wants neither.
+    With NO_COLOR it shows neither.
     """
     from rich.console import Console  # noqa: PLC0415 - see above
 
@@ -390,7 +391,7 @@ def shows_colors() -> bool:
 
 @contextmanager
 def writing_files() -> Iterator[None]:
-    """Say which file can't be written, and what to do about it."""
+    """Turn a failure to write into an error that names the file and says what to do."""
     try:
         yield
     except OSError as error:
@@ -402,7 +403,10 @@ def writing_files() -> Iterator[None]:
 
 @contextmanager
 def showing_progress() -> Iterator[Callable[[str, int], None]]:
-    """Give a function to call with what is done and how much of it; the line is gone at the end."""
+    """Give a function that shows what is done, and through how many rows, on a line of its own.
+
+    The line is gone at the end.
+    """
     from rich.console import Console  # noqa: PLC0415 - see above
 
     with Console(stderr=True, quiet=wants_json()).status("") as status:
@@ -415,10 +419,10 @@ def showing_progress() -> Iterator[Callable[[str, int], None]]:
 
 
 class ProgressLines:
-    """Tells the verbs as lines: one for each that ended, with how long it took.
+    """Prints a line for each verb that has ended, with how long it took.
 
     On a terminal the present verb has a line of its own that is written over. Elsewhere only what
-    has ended is printed, so that a log stays readable. With `--json` nothing is.
+    has ended is printed, so that a log stays readable. With `--json` nothing is printed.
     """
 
     def __init__(self, *, to_stderr: bool = True, quiet: bool | None = None) -> None:
@@ -437,11 +441,11 @@ class ProgressLines:
         self._overwrite(what)
 
     def update(self, text: str) -> None:
-        """Say how far it has come."""
+        """Say how far the present verb has come."""
         self._overwrite(f"{self._what} · {text}" if self._what else text)
 
     def end(self, verb: str, summary: str) -> None:
-        """Say what it ended with."""
+        """Say what a verb ended with."""
         if self._quiet:
             return
         seconds = f"{monotonic() - self._started:6.1f} s"
@@ -530,11 +534,11 @@ def _find_mask(option: str | None) -> Callable[[str], str] | None:
         settings = config.open_config_or_defaults(option)
     except ConfigurationError as error:
         path = config.find_config(option, environ)
-        file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
-        if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
+        text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        if "git_branch" not in text and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
         given = [
             value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")
         ]
-        return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
+        return build_mask(list_unread(f"{error.message} {error.hint}", text, given))
     return build_mask(list_public_log(settings)) if settings.store.git_branch else None
