@@ -22,13 +22,13 @@ Entry = tuple[str, Mapping[str, object], str]
 Id = TypeVar("Id")
 
 NO_PAPERS = frozenset(("annotation", "attachment", "note"))
-"""Items of Zotero's that are no papers."""
+"""Types of items in Zotero that are no papers."""
 
 MOST_ENTRIES = 20_000
 """Entries a file may have; macros of BibTeX count, too."""
 
 _LONGEST = 20_000
-"""Characters of a field that count: no abstract is longer."""
+"""Characters of a field that are read: no abstract is longer."""
 
 _LONGEST_TITLE = 1_000
 _TITLES = (

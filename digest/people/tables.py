@@ -237,13 +237,13 @@ def save_membership(
         **joined,
     }
     places = subscription_destinations.c
-    is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
+    is_different = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
     insertion = dialect_insert(conn, subscription_destinations).values(row)
     conn.execute(
         insertion.on_conflict_do_update(
             index_elements=["subscription_id", "destination"],
             set_=joined,
-            where=is_away,
+            where=is_different,
         )
     )
 

@@ -273,13 +273,13 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
 def _describe(due: DueSubscription, now: datetime) -> ComingView:
     subscription = due.subscription
     when = str(subscription.cadence)
-    following = ""
+    next_digest = ""
     if due.state == SubscriptionState.PAUSED:
         when += ", but paused now"
     elif due.next_due_at:
         zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
-        following = write_with_zone(due.next_due_at, zone, now)
-    return ComingView(subscription.title, when, following)
+        next_digest = write_with_zone(due.next_due_at, zone, now)
+    return ComingView(subscription.title, when, next_digest)
 
 
 def _show(
