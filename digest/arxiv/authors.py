@@ -20,7 +20,10 @@ from digest.model.papers import Author
 from digest.tex import to_plain
 
 SHARED_LIMIT = 100
-"""At most that many names before an affiliation share it; with more it is one name's own."""
+"""Fewer names than this before an affiliation share it; else it is only the last one's."""
+
+_LONGEST_RANGE = 100
+"""Footnote marks that a range such as 1-3 adds at most to its first one."""
 
 _TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
 _ENDER = re.compile(r"[,;]")
@@ -48,7 +51,7 @@ _REMARK = re.compile(
 )
 _ET_AL = re.compile(r"(?:\A|\s)et\.?\s+al\b\.?\s*\Z|\A\s*(?:\d+\s+)?others\s*\Z", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:[JS]r|I{2,3}|IV|Ph\.?\s?D|M\.?\s?D)\.?")
-_MARKS = re.compile(
+_ONLY_MARKS = re.compile(
     r"""
     \s*(?:\d{1,3}|[A-Za-z]|[*†‡§¶]{1,3})                                    # 1, a, †
     (?:(?:\s*[,;&+-]\s*|\s+and\s+|\s+)(?:\d{1,3}|[A-Za-z]))*\s*             # 1 and 2, 1-3, a;b
@@ -125,15 +128,15 @@ def read_name(text: str) -> str:
 
 def _close_parentheses(line: str) -> str:
     """Close each open parenthesis before the next comma or semicolon, or at the end."""
-    opened: list[int] = []
+    unclosed: list[int] = []
     for token in _TOKEN.finditer(line):
         if token[0] == "(":
-            opened.append(token.start())
-        elif token[0] == ")" and opened:
-            opened.pop()
+            unclosed.append(token.start())
+        elif token[0] == ")" and unclosed:
+            unclosed.pop()
     pieces: list[str] = []
     done = 0
-    for start in opened:
+    for start in unclosed:
         ender = _ENDER.search(line, max(start, done))
         end = ender.start() if ender else len(line)
         pieces += [line[done:end], ")"]
@@ -154,7 +157,7 @@ def _read_segments(line: str) -> tuple[list[_Segment], dict[str, str]]:
         elif token.kind is _Kind.GROUP and _is_note(token.text):
             notes |= _read_notes(token.text)
         elif token.kind is _Kind.GROUP:
-            if not current.name and not current.groups and _MARKS.fullmatch(token.text):
+            if not current.name and not current.groups and _ONLY_MARKS.fullmatch(token.text):
                 first_mark = token
             current.groups.append(token.text)
         elif first_mark is not None:
@@ -177,7 +180,7 @@ def _split_tokens(line: str) -> Iterator[_Token]:
         elif mark == ")":
             depth -= 1
         if depth < 0:
-            depth = 0  # closed without being opened: not worth a word
+            depth = 0  # a ")" that closes nothing is dropped
         elif depth == 0 and mark == ")":
             yield _Token(_Kind.GROUP, "".join(buffer).strip(), start)
             buffer = []
@@ -255,7 +258,7 @@ def _join_authors(segments: Sequence[_Segment], notes: dict[str, str]) -> Iterat
 
 
 def _share(affiliations: tuple[str, ...], authors: Sequence[Author]) -> Iterator[Author]:
-    """Give affiliations to the authors before, but to no collaboration, nor to too many."""
+    """Yield authors with these affiliations; a collaboration gets none, nor do too many authors."""
     are_few = len(authors) < SHARED_LIMIT
     for author in authors:
         if are_few and not _COLLABORATION.search(author.name):
@@ -303,18 +306,21 @@ def _read_author(segment: _Segment, notes: dict[str, str]) -> tuple[Author | Non
 
 def _resolve_marks(group: str, notes: dict[str, str]) -> list[str] | None:
     """Return what the marks in a parenthesis are for; None if it holds words, not marks."""
-    if not _MARKS.fullmatch(group):
+    if not _ONLY_MARKS.fullmatch(group):
         return None
     marks: list[str] = []
     for match in _MARK.finditer(group):
         if match["low"]:
             low = int(match["low"])
-            high = min(int(match["high"]), low + SHARED_LIMIT)
+            high = min(int(match["high"]), low + _LONGEST_RANGE)
             marks += map(str, range(low, high + 1))
         else:
             marks.append(match[0])
     known = [notes[mark] for mark in marks if mark in notes]
-    return known if known or not group.strip().isalpha() else None
+    is_letter = group.strip().isalpha()
+    if is_letter and not known:  # a letter that no list explains is a word
+        return None
+    return known
 
 
 def _read_collaboration(group: str) -> str:

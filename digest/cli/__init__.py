@@ -104,12 +104,12 @@ def _word_misuse(error: click.ClickException) -> UsageError:
 
 def show_error(error: DigestError) -> None:
     """Write what is wrong and what to do next on standard error."""
-    from digest.cli.output import echo, say, style  # noqa: PLC0415 - the same
+    from digest.cli.output import echo, echo_folded, style  # noqa: PLC0415 - the same
 
     label = style("error:", fg="red", bold=True)
-    say(f"{label} {error.message}", err=True)
+    echo_folded(f"{label} {error.message}", err=True)
     if isinstance(error, QueryError) and error.text:
         echo(error.pointer(), err=True)
     if error.hint:
         label = style("hint:", bold=True)
-        say(f"{label}  {quote_as_called(error.hint)}", err=True)
+        echo_folded(f"{label}  {quote_as_called(error.hint)}", err=True)

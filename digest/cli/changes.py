@@ -18,11 +18,11 @@ from digest.cli.context import load, opened_store
 from digest.cli.output import (
     Aside,
     Part,
+    echo_parts,
     json_option,
     list_fields,
     print_json,
     settle,
-    show,
     style,
     wants_json,
 )
@@ -68,7 +68,7 @@ def saves(
             change = answer if isinstance(answer, FileChange) else getattr(answer, "change", None)
             said = {} if answer is change else list_fields(answer)
             if not as_json:
-                show(screen(answer))
+                echo_parts(screen(answer))
             if change is not None:
                 is_written = _save(change)
                 said["path"] = change.file.path
@@ -76,7 +76,7 @@ def saves(
                 said["diff"] = change.diff
                 said["remarks"] = change.remarks
                 if not as_json:
-                    show(_report(change, is_written=is_written))
+                    echo_parts(_report(change, is_written=is_written))
             if as_json:
                 said.pop("change", None)
                 print_json(said)
@@ -137,7 +137,7 @@ def plan_change(
 def _save(change: FileChange) -> bool:
     """Show a change, and write it if that is wanted; return whether it was."""
     if not wants_json():
-        show(_show(change))
+        echo_parts(_show(change))
     question = f"Write this into {change.file.path.name}?"
     is_wanted = bool(change.diff) and agrees(question, usually=not change.is_removal)
     if is_wanted:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, find_here, load, opened, opened_store
-from digest.cli.output import Part, answers, echo, say, showing_progress, table
+from digest.cli.output import Part, answers, echo, echo_folded, showing_progress, table
 from digest.config import read_environment
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.here import Here
@@ -323,11 +323,13 @@ def rotate_key(ctx: click.Context) -> None:
         site.branch.rotate_key(key)
         shown = b64encode(key).decode()
         echo(f"New key: {shown}", err=True)
-    say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
-    say(
+    echo_folded(
+        f"The state on the branch {site.config.store.git_branch} is encrypted with the new key."
+    )
+    echo_folded(
         "Write it into secrets.env, "
         "and set the secret DIGEST_STORE_STATE_KEY to it before the next run."
     )
-    say(
+    echo_folded(
         "Who has the old key can still read what was on the branch before, in a clone or at GitHub."
     )

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
-from digest.cli.output import LARGEST_ID, Part, answers, cut, labelled, say, table
+from digest.cli.output import LARGEST_ID, Part, answers, cut, echo_folded, labelled, table
 from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
@@ -289,18 +289,20 @@ def retry(
             _say_nothing_to_send(conn, bench.here, state)
         if left:
             named = name_deliveries(left)
-            say(f"{named} may have arrived and was not sent: `digest delivery show {left[0]}`")
+            echo_folded(
+                f"{named} may have arrived and was not sent: `digest delivery show {left[0]}`"
+            )
         searched, sent = _retry_all(conn, chosen, bench.here.now, anyway=anyway)
     when = "by the next `digest run`, or at once if `digest serve` runs"
     for id_ in searched:
-        say(
+        echo_folded(
             f"{name_deliveries([id_])} may have arrived. "
             f"It is searched for there, and sent only if it is missing, {when}. "
             f"To send it without: `digest delivery retry --anyway {id_}`"
         )
     if sent:
         named = name_deliveries(sent)
-        say(f"{named} will be tried {when}. What was refused there before is tried first.")
+        echo_folded(f"{named} will be tried {when}. What was refused there before is tried first.")
 
 
 def _choose_unsent(conn: Connection, state: DeliveryState) -> list[int]:
@@ -315,10 +317,10 @@ def _choose_unsent(conn: Connection, state: DeliveryState) -> list[int]:
 
 def _say_nothing_to_send(conn: Connection, here: Here, state: DeliveryState) -> None:
     """Say that nothing is in a state, and what is in the others."""
-    say(f"{_NOTHING[state]}.")
+    echo_folded(f"{_NOTHING[state]}.")
     others = [other for other in _NOTHING if other is not state]
     for trouble in find_stuck(conn, others, here):
-        say(f"{trouble.what}. {trouble.remedy}")
+        echo_folded(f"{trouble.what}. {trouble.remedy}")
 
 
 def _retry_all(
@@ -354,7 +356,9 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
         for id_ in sorted(set(delivery_ids)):
             if not attempts.mark_arrived(conn, id_, bench.here.now):
                 refuse(conn, id_, "marked as sent")
-    say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits after it goes on.")
+    echo_folded(
+        f"{name_deliveries(delivery_ids)} will not be sent again. What waits after it goes on."
+    )
 
 
 @command.command()
@@ -372,7 +376,7 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
                 continue  # not sent anyway, such as a part after another one that is named
             if not attempts.cancel(conn, id_, bench.here.now):
                 refuse(conn, id_, "canceled")
-    say(f"{name_deliveries(delivery_ids)} will not be sent.")
+    echo_folded(f"{name_deliveries(delivery_ids)} will not be sent.")
 
 
 def read_head(message: Message) -> list[str]:

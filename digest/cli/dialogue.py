@@ -55,7 +55,10 @@ _LONGEST_TITLE = 80
 
 
 def read_defaults(environ: Mapping[str, str]) -> Config:
-    """Return what counts without a file: a password for mail still lacks its server."""
+    """Return what counts without a file.
+
+    Variables for mail are left out: a password without its server would be refused.
+    """
     others = {name: text for name, text in environ.items() if not name.startswith("DIGEST_MAIL_")}
     return load_config(None, others)
 
@@ -64,7 +67,9 @@ def read_defaults(environ: Mapping[str, str]) -> Config:
 class Dialogue:
     """One dialogue.
 
-    `secrets` is given what was typed unseen, by the file it is kept in unless all is in one.
+    `secrets` gets each secret that was typed, by the name of its file. `hides` is set for a start
+    in a workflow, whose repository may be public: all secrets go into one file, `SECRETS`, and no
+    destination on this machine is offered. `send_tests` raises what a test fails with.
     """
 
     folder: Path
@@ -84,7 +89,10 @@ class Dialogue:
         return known
 
     def test(self, known: Answers) -> Answers:
-        """Send a test until it arrives or is given up; return the answers, mended where needed."""
+        """Send a test until one arrives or somebody gives up; return the answers as they are then.
+
+        After a test that fails somebody may change an answer.
+        """
         while True:
             try:
                 self.send_tests(known)
@@ -92,18 +100,18 @@ class Dialogue:
                 _say(style(f"✗ {error.message}", fg="red"), error.hint)
             else:
                 return known
-            mended = {**_list_mended(known), "nothing: keep it as it is": None}
-            changed = mended[_choose("What do you want to change?", list(mended))]
-            if changed is None:
+            retries = {**_list_retries(known), "nothing: keep it as it is": None}
+            emptied = retries[_choose("What do you want to change?", list(retries))]
+            if emptied is None:
                 return known
-            known = self.ask(changed)
+            known = self.ask(emptied)
 
     def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: PLR0911 - one each
         match question:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
             case Question.TO:
-                return replace(known, to=(_ask_destination(is_sent=self.hides),))
+                return replace(known, to=(_ask_destination(only_sent=self.hides),))
             case Question.PROVIDER:
                 return _ask_server(known)
             case Question.FROM:
@@ -132,17 +140,17 @@ class Dialogue:
             _say(f"Read as: {describe_query(query.tree)}.", *notes)
             echo("  Asking arXiv …")
             self._say_what_comes(query)
-            other = ask(
+            another = ask(
                 "Enter keeps it. Or type another.",
                 lambda text: read_followed(text) if text else None,
                 "",
             )
-            if other is None:
+            if another is None:
                 return query.expression
-            query = other
+            query = another
 
     def _say_what_comes(self, query: Query) -> None:
-        """Say what a query brings, or that arXiv does not answer."""
+        """Say how many papers a query brings, or that arXiv does not answer."""
         config = read_defaults(self.environ)
         clock = choose_clock(config)
         try:
@@ -155,8 +163,8 @@ class Dialogue:
             _say(f"It brings {describe_found(found)}. {newest}")
             _say(*(f"Note: {note}." for note in note_found(query, found)))
         except ArxivError as error:
-            said = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
-            _say(f"{said.message}.", "So what it brings is not known yet. You can go on.")
+            shown = explain_unreachable(error) if isinstance(error, ArxivUnreachable) else error
+            _say(f"{shown.message}.", "So what it brings is not known yet. You can go on.")
 
     def _ask_token(self) -> str:
         _say(
@@ -168,7 +176,7 @@ class Dialogue:
         return self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE)
 
     def _ask_secret(self, called: str, name: str) -> str:
-        """Ask for a secret, unless its file is there already; return the file."""
+        """Ask for a secret, unless its file is there already; return the file's name."""
         is_there = (self.folder / name).exists() and name not in self.secrets
         question = f"{name} is there already. Use what it holds? Else it is replaced."
         if is_there and click.confirm(settle(style(question, bold=True)), default=True):
@@ -181,8 +189,11 @@ class Dialogue:
         return name
 
 
-def _list_mended(known: Answers) -> dict[str, Answers]:
-    """Return what may be wrong if a test fails, each with the answers that ask for it again."""
+def _list_retries(known: Answers) -> dict[str, Answers]:
+    """Return what may be wrong if a test fails, each with the answers without it.
+
+    What answers lack is asked again.
+    """
     if not known.address:
         return {"the token": replace(known, token_file=""), "the channel": replace(known, to=())}
     return {
@@ -192,9 +203,9 @@ def _list_mended(known: Answers) -> dict[str, Answers]:
     }
 
 
-def _ask_destination(*, is_sent: bool) -> Destination:
+def _ask_destination(*, only_sent: bool) -> Destination:
     choices = ["mail", "a Slack channel"]
-    if not is_sent:
+    if not only_sent:
         choices += ["a feed", "this terminal"]
     match _choose("Where shall it go?", choices):
         case "mail":
@@ -227,6 +238,7 @@ def _ask_server(known: Answers) -> Answers:
     if known.provider is None and usual is OUTLOOK:
         _say(*OUTLOOK.notes)
     provider = known.provider
+    # Digest can't log in to Outlook: its notes say so, and another server is asked for.
     while provider is None or provider is OUTLOOK:
         provider = _choose_provider(usual)
         _say(*provider.notes)
@@ -244,11 +256,11 @@ def _ask_server(known: Answers) -> Answers:
 
 
 def _choose_provider(usual: Provider | None) -> Provider:
-    named = {one.name: one for one in PROVIDERS.values()}
-    offered = ""
+    providers = {one.name: one for one in PROVIDERS.values()}
+    usual_name = ""
     if usual is not None and usual is not OUTLOOK:
-        offered = usual.name
-    return named[_choose("Which mail server sends it?", list(named), offered)]
+        usual_name = usual.name
+    return providers[_choose("Which mail server sends it?", list(providers), usual_name)]
 
 
 def _ask_region(server: str) -> str:
@@ -281,7 +293,7 @@ def _read_server(text: str) -> str:
 
 
 def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
-    """Let somebody choose by number, or by how the words begin; Enter stands for `usual`."""
+    """Let somebody choose by number, or by the beginning of a choice; Enter stands for `usual`."""
     echo(style(question, bold=True))
     numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
     for number, choice in numbered.items():

@@ -9,7 +9,7 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import Installation, find_saved, opened_store, require_subscription
-from digest.cli.output import LARGEST_ID, echo, put
+from digest.cli.output import LARGEST_ID, echo, echo_cleaned
 from digest.deliver.feeds import load_matched
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import FEED_ENTRIES
@@ -87,7 +87,7 @@ def command(
             papers = _load_papers(conn, paper_ids)
     if papers:
         text = _WRITERS[kind](papers, with_abstracts=abstracts)
-        put(
+        echo_cleaned(
             text.encode("utf-8"), nl=False
         )  # a file of references, whatever the terminal's encoding
     echo(count(len(papers), "paper"), err=True)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, suggest_name
-from digest.cli.output import Aside, Part, answers, labelled, say, table
+from digest.cli.output import Aside, Part, answers, echo_folded, labelled, table
 from digest.config import Config
 from digest.model.destinations import OWN_FEED
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
@@ -136,7 +136,9 @@ def revoke(ctx: click.Context, name: str) -> None:
         place = require_feed(conn, name)
         if place.is_open:
             subscriptions.revoke_feed(conn, place.key, bench.here.now)
-    say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
+    echo_folded(
+        f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`"
+    )
 
 
 def require_feed(conn: Connection, name: str) -> SubscriptionFeed:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import click
 
-from digest.cli.output import cut, echo, find_width, put
+from digest.cli.output import cut, echo, echo_cleaned, find_width
 from digest.config.values import suggest
 from digest.model.errors import UsageError
 
@@ -151,11 +151,11 @@ def _list_sections(words: tuple[str, ...]) -> bool:
 def _show(page: str) -> None:
     """Print a page: set for a terminal, through a pager where it is longer; else as it is."""
     if not sys.stdout.isatty():
-        put(page, nl=False)
+        echo_cleaned(page, nl=False)
         return
     text = _set_page(page, find_width())
     if text.count("\n") < shutil.get_terminal_size().lines:
-        put(text, nl=False)
+        echo_cleaned(text, nl=False)
     else:
         click.echo_via_pager(text)
 

@@ -25,7 +25,7 @@ from digest.cli.add import LIBRARY
 from digest.cli.commands import name_command
 from digest.cli.context import choose_clock, opened_client, read_followed, write_sources
 from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, VARIABLES, Dialogue, read_defaults
-from digest.cli.output import echo, say, settle, style, writing_files
+from digest.cli.output import echo, echo_folded, settle, style, writing_files
 from digest.cli.starts import NEW, SECRETS, SITE, STARTS, Facts, Start, read_package, render_start
 from digest.config import Config, find_config, load_config, read_environment
 from digest.config.addresses import (
@@ -411,7 +411,7 @@ def _propose_query(
         return ()
     query = " OR ".join(f"cat:{name}" for name in chosen)
     met = [paper for paper in papers if not set(chosen).isdisjoint(paper.categories)]
-    say(
+    echo_folded(
         f"You follow {query}: it has {len(met)} of your library's {len(papers)} newest papers "
         f"with an arXiv id, of {len(ids):,} in all. "
         "`digest add` follows more, --query something else."
@@ -513,9 +513,9 @@ def _report(
     if written:
         *before, last = [str(target.parent / name) for name in written]
         others = f"{', '.join(before)} and " if before else ""
-        say(f"\nWrote {others}{last}.")
+        echo_folded(f"\nWrote {others}{last}.")
     if change:
-        say(f"{target.name} was left as it is. This start needs it so:\n")
+        echo_folded(f"{target.name} was left as it is. This start needs it so:\n")
         echo("\n".join([*change, ""]))
         if config.store.git_branch:
             echo(f"  first  {call} db backup digest.db")

@@ -19,7 +19,7 @@ from digest.cli.context import (
     opened_workbench,
     require_subscription,
 )
-from digest.cli.output import Part, answers, say, style
+from digest.cli.output import Part, answers, echo_folded, style
 from digest.config import Config
 from digest.config.addresses import resolve_sources
 from digest.config.values import read_sources, suggest
@@ -285,9 +285,9 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
     for id_, is_new in new.items():
         title = to_plain(papers[id_].title)
         before = "" if is_new else ", as before"
-        say(f"{name}: {opinion} like “{title}”{before}.")
+        echo_folded(f"{name}: {opinion} like “{title}”{before}.")
     if any(new.values()):
-        say(f"That counts from the next digest on: `digest preview {name} --next`.")
+        echo_folded(f"That counts from the next digest on: `digest preview {name} --next`.")
 
 
 def _fetch_missing(
@@ -319,6 +319,6 @@ def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
         removed = {id_: delete_like(conn, due.id, id_) for id_ in wanted}
     for id_, was_there in removed.items():
         if was_there:
-            say(f"{name}: {id_} counts no more.")
+            echo_folded(f"{name}: {id_} counts no more.")
         else:
-            say(f"{name}: nothing was said of {id_}.")
+            echo_folded(f"{name}: nothing was said of {id_}.")

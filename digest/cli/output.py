@@ -1,8 +1,10 @@
 """The door from a command to the screen: prints its answer as JSON or a screen, and how far it is.
 
-No other file of the house prints. Whoever wrote a text, its control characters are taken out here:
-the name of a collection or a server's answer must not move the cursor. Our own styles carry a
-number that nobody else knows.
+What a command says is printed here. A few texts take other ways: a question goes through click,
+after `settle`, and a long page of the manual through its pager. A digest goes through the
+transport for a console. Whoever wrote a text, its control characters are taken out here: the name
+of a collection or a server's answer must not move the cursor. Our own styles carry a number that
+nobody else knows.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError, UsageError
 
 _OURS = f"{int.from_bytes(os.urandom(3), 'big')};"
-"""What an escape sequence of ours holds until it is printed.
+"""A random number that marks our own escape sequences; `settle` removes it before they are shown.
 
-A terminal would read a style without a meaning."""
+Nobody who wrote a text can guess it, so `clean` knows which sequences are ours."""
 
 _NOT_OURS = re.compile(
     rf"(\x1b\[{_OURS}[\d;]*m|\x1b\]8;{_OURS}[!-~]*\x1b\\)"
@@ -38,26 +40,26 @@ _NOT_OURS = re.compile(
 )
 
 LARGEST_ID = 2**63 - 1
-"""What a database takes for an id."""
+"""The largest id that a database takes."""
 
 _WIDEST = 110
 """Columns of a digest: longer lines are hard to read."""
 
 _SHORT = 20
-"""Columns up to which no cell of a table is folded."""
+"""If no cell of a column is longer than this, none of them is folded."""
 
 _GAP = 2
-"""Columns between those of a table."""
+"""Blanks between two columns of a table."""
 
-_LEFT = 11
-"""Columns beside what the present verb does."""
+_VERB_COLUMNS = 11
+"""Columns that the present verb's name takes, with blanks around it; the last one stays free."""
 
 _MARGINS = 19
-"""Columns beside a verb's line: its name, and how long it took."""
+"""Columns that a verb's name and its time take beside the text of its line."""
 
 
 def clean(text: str) -> str:
-    """Take out of a text what a terminal would obey, or would not show; our own styles stay."""
+    """Take out of a text what a terminal would obey or would not show; keep our marked styles."""
     return _NOT_OURS.sub(_keep_ours, text)
 
 
@@ -69,12 +71,15 @@ def _keep_ours(found: re.Match[str]) -> str:
 
 
 def settle(text: str) -> str:
-    """Return a text as a terminal gets it, cleaned: to print it, or to ask with it."""
+    """Clean a text and take the mark out of our styles: to print it, or to ask with it."""
     return _NOT_OURS.sub(lambda found: found[0].replace(_OURS, "", 1), clean(text))
 
 
 def mark_ours(text: str) -> str:
-    """Return a text without its last line's end whose styles stay: it was cleaned before."""
+    """Mark the styles of a cleaned text as ours, so that `clean` keeps them.
+
+    A line's end after the last line is dropped.
+    """
     styled = text.removesuffix("\n").replace("\x1b[", f"\x1b[{_OURS}")
     return styled.replace("\x1b]8;", f"\x1b]8;{_OURS}")
 
@@ -87,12 +92,12 @@ def style(text: str, **looks: Any) -> str:  # noqa: ANN401 - what `click.style` 
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text as it is laid out, cleaned."""
-    put(settle(text), err=err, nl=nl)
+    """Clean a text and print it as it is laid out."""
+    echo_cleaned(settle(text), err=err, nl=nl)
 
 
-def put(document: str | bytes, *, err: bool = False, nl: bool = True) -> None:
-    """Print what was cleaned before, such as a file for another program."""
+def echo_cleaned(document: str | bytes, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text as it is: it was cleaned before, or is a file for another program."""
     click.echo(document, nl=nl, err=err)
 
 
@@ -138,7 +143,7 @@ def answers(
             if as_json:
                 print_json(answer)
             else:
-                show(screen(answer, **options))
+                echo_parts(screen(answer, **options))
             failure = getattr(answer, "failure", None)
             if isinstance(failure, DigestError):
                 raise failure
@@ -156,7 +161,7 @@ def wants_json() -> bool:
 
 def print_json(value: object) -> None:
     """Print a value as JSON, indented and in ASCII."""
-    put(json.dumps(_to_plain(value), indent=2))
+    echo_cleaned(json.dumps(_to_plain(value), indent=2))
 
 
 def list_fields(value: object) -> dict[str, Any]:
@@ -166,9 +171,10 @@ def list_fields(value: object) -> dict[str, Any]:
 
 
 def _to_plain(value: object) -> object:
-    """Return what JSON knows.
+    """Return a value in the types that JSON has.
 
-    A dataclass becomes its fields, unless it can be written, as ids can; a date is in ISO 8601.
+    A dataclass becomes its fields, but one that has a text of its own, such as an id, becomes that
+    text. A date is in ISO 8601.
     """
     if value is None or isinstance(value, str | int | float):
         return value
@@ -181,23 +187,23 @@ def _to_plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     is_record = is_dataclass(value) and not isinstance(value, type)
-    can_be_written = type(value).__str__ is not object.__str__
-    if is_record and not can_be_written:
+    has_text = type(value).__str__ is not object.__str__
+    if is_record and not has_text:
         return _to_plain(list_fields(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def show(parts: Iterable[Part]) -> None:
+def echo_parts(parts: Iterable[Part]) -> None:
     """Print the parts of a screen."""
     for part in parts:
         if isinstance(part, Aside):
-            say(part.text, err=True)
+            echo_folded(part.text, err=True)
         else:
             echo(render(part))
 
 
 def render(part: Part) -> str:
-    """Return a part as the terminal shows it, without the last line's end."""
+    """Return a part laid out for the terminal, without the last line's end."""
     if not isinstance(part, str):
         return part.text
     return "\n".join(_fold_lines(clean(part), find_columns()))
@@ -221,7 +227,10 @@ class _Column:
 
     @property
     def least_width(self) -> int:
-        """Columns of the terminal that it needs: those of its longest cell, or word if it folds."""
+        """Columns of the terminal that it needs at least.
+
+        These are those of its longest cell, or of its longest word if its cells are folded.
+        """
         texts = self._list_texts()
         if self.is_short:
             return max(map(len, texts))
@@ -310,7 +319,7 @@ def labelled(
     return Block("\n".join(laid))
 
 
-def say(text: str, *, err: bool = False) -> None:
+def echo_folded(text: str, *, err: bool = False) -> None:
     """Print sentences, folded to the terminal's columns.
 
     On standard error nothing is folded unless a terminal shows it: a log is read line by line.
@@ -345,7 +354,7 @@ def fold(text: str, width: int) -> list[str]:
 def cut(text: str, width: int) -> str:
     """Fold a text's white space and cut it to a number of letters; … shows the cut.
 
-    It is cut between words if it can be.
+    The cut is between two words, unless that takes away too much.
     """
     folded = " ".join(text.split())
     if len(folded) <= width:
@@ -364,17 +373,14 @@ def find_columns() -> int:
 
 
 def find_width() -> int:
-    """Return how many columns a digest may take.
-
-    These are those of the terminal, up to a width that reads well.
-    """
+    """Return how many columns a digest may take: the terminal's, or `_WIDEST` if it has more."""
     return min(find_columns(), _WIDEST)
 
 
 def shows_colors() -> bool:
     """Whether the output is a terminal that shows colours and links, as rich judges it.
 
-    NO_COLOR wants neither.
+    With NO_COLOR it shows neither.
     """
     from rich.console import Console  # noqa: PLC0415 - see above
 
@@ -385,7 +391,7 @@ def shows_colors() -> bool:
 
 @contextmanager
 def writing_files() -> Iterator[None]:
-    """Say which file can't be written, and what to do about it."""
+    """Turn a failure to write into an error that names the file and says what to do."""
     try:
         yield
     except OSError as error:
@@ -397,7 +403,10 @@ def writing_files() -> Iterator[None]:
 
 @contextmanager
 def showing_progress() -> Iterator[Callable[[str, int], None]]:
-    """Give a function to call with what is done and how much of it; the line is gone at the end."""
+    """Give a function that shows what is done, and through how many rows, on a line of its own.
+
+    The line is gone at the end.
+    """
     from rich.console import Console  # noqa: PLC0415 - see above
 
     with Console(stderr=True, quiet=wants_json()).status("") as status:
@@ -410,10 +419,10 @@ def showing_progress() -> Iterator[Callable[[str, int], None]]:
 
 
 class ProgressLines:
-    """Tells the verbs as lines: one for each that ended, with how long it took.
+    """Prints a line for each verb that has ended, with how long it took.
 
     On a terminal the present verb has a line of its own that is written over. Elsewhere only what
-    has ended is printed, so that a log stays readable. With `--json` nothing is.
+    has ended is printed, so that a log stays readable. With `--json` nothing is printed.
     """
 
     def __init__(self, *, to_stderr: bool = True, quiet: bool | None = None) -> None:
@@ -432,17 +441,17 @@ class ProgressLines:
         self._overwrite(what)
 
     def update(self, text: str) -> None:
-        """Say how far it has come."""
+        """Say how far the present verb has come."""
         self._overwrite(f"{self._what} · {text}" if self._what else text)
 
     def end(self, verb: str, summary: str) -> None:
-        """Say what it ended with."""
+        """Say what a verb ended with."""
         if self._quiet:
             return
         seconds = f"{monotonic() - self._started:6.1f} s"
         what = f"{self._what}: {summary}" if self._what else summary
         if self._is_terminal:
-            put("\r\x1b[K", nl=False, err=self._err)
+            echo_cleaned("\r\x1b[K", nl=False, err=self._err)
         room = find_width() - _MARGINS
         first, *others = fold(what, room) if self._is_terminal else [what]
         echo(f" {verb:<8} {first:<{room}} {seconds}", err=self._err)
@@ -451,12 +460,12 @@ class ProgressLines:
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            shown = clean(text)[: find_width() - _LEFT]
-            put(f"\r\x1b[K {self._verb:<8} {shown}", nl=False, err=self._err)
+            shown = clean(text)[: find_width() - _VERB_COLUMNS]
+            echo_cleaned(f"\r\x1b[K {self._verb:<8} {shown}", nl=False, err=self._err)
 
 
 class _Veil(io.RawIOBase):
-    """Writes to a stream, whole lines alone, and these as a mask shows them."""
+    """Passes whole lines on to a stream, each as the mask returns it."""
 
     name = ""
 
@@ -481,7 +490,7 @@ class _Veil(io.RawIOBase):
         return len(data)
 
     def end(self) -> None:
-        """End the last line."""
+        """Write what is left of a line that has no end."""
         if self._begun:
             self.write(b"\n")
 
@@ -490,8 +499,9 @@ class _Veil(io.RawIOBase):
 def veiled(option: str | None) -> Iterator[None]:
     """Keep what is private from the log of a workflow: if a repository is public, all can read it.
 
-    It is kept from it if the database is on a branch, as that of a workflow is; `option` names
-    the configuration.
+    Something is hidden only if GITHUB_ACTIONS is "true" and the database is on a branch. If the
+    configuration can't be read, it is enough that it names `git_branch`. `option` is its path as
+    the command line gives it, or None.
     """
     mask = _find_mask(option)
     if mask is None:
@@ -524,11 +534,11 @@ def _find_mask(option: str | None) -> Callable[[str], str] | None:
         settings = config.open_config_or_defaults(option)
     except ConfigurationError as error:
         path = config.find_config(option, environ)
-        file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
-        if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
+        text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        if "git_branch" not in text and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
         given = [
             value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")
         ]
-        return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
+        return build_mask(list_unread(f"{error.message} {error.hint}", text, given))
     return build_mask(list_public_log(settings)) if settings.store.git_branch else None

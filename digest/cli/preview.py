@@ -18,8 +18,8 @@ from digest.cli.output import (
     Part,
     answers,
     echo,
+    echo_cleaned,
     find_width,
-    put,
     shows_colors,
     writing_files,
 )
@@ -127,7 +127,7 @@ def command(
 def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> None:
     """Write a document to a file, or to standard output: a text in the terminal's encoding."""
     if output is None:
-        put(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
+        echo_cleaned(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
         return
     with writing_files():
         output.write_bytes(body)

@@ -21,10 +21,10 @@ from digest.cli.output import (
     ProgressLines,
     answers,
     cut,
+    echo_folded,
     find_width,
     labelled,
     mark_ours,
-    say,
     shows_colors,
     style,
     table,
@@ -325,7 +325,7 @@ def command_try(
         if name is not None:
             change = plan_addition(ctx, query, name, **following)
         with bench.asking() as client:
-            say(f"asking arXiv for {query.text} …", err=True)
+            echo_folded(f"asking arXiv for {query.text} …", err=True)
             digest = try_query(client, bench.clock, query, days=days or 7, show=limit)
     own_notes = []
     follow = ""
@@ -363,11 +363,11 @@ def _compare(
         asks_licence = any(one.prefix is Prefix.LICENCE for one in walk_conditions(either))
         if asks_licence:
             note = "note: arXiv's search gives no licences, so each paper counts as one without."
-            say(note, err=True)
+            echo_folded(note, err=True)
         with bench.asking() as client:
             found = search_days(client, either, asked, progress)
     for remark in new.query.notes:
-        say(f"note: {remark.message}", err=True)
+        echo_folded(f"note: {remark.message}", err=True)
     return Comparison(
         here=bench.here,
         old=_write_heading(old),

@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 from digest.cli.context import load, opened
-from digest.cli.output import echo, say
+from digest.cli.output import echo, echo_folded
 from digest.config import Config, open_config
 from digest.config.addresses import split_bind
 from digest.inspect.coverage import find_next_check
@@ -80,7 +80,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         schedule.start()
         for web in webs:
             web.start()
-        say(greeting)
+        echo_folded(greeting)
         reread = partial(open_config, ctx.obj["config_path"])
         lost = _wait(webs, stop, reload, site.store.check_file, partial(schedule.reload, reread))
         for web in webs:

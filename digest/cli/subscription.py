@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from digest.cli.changes import FileChange, agrees, can_ask, open_file, plan_change, saves
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, require_subscription, suggest_name
-from digest.cli.output import Part, answers, find_columns, labelled, print_json, say, table
+from digest.cli.output import Part, answers, echo_folded, find_columns, labelled, print_json, table
 from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
@@ -264,8 +264,8 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
                 raise UsageError(f"{until} is over already.", hint="Write a later date.")
         pause_digests(conn, stored, end, at=bench.here.now)
     paused = f"{name} is paused{bench.here.write_until(end)}."
-    say(f"{paused} What matches meanwhile waits for the next digest.")
-    say(f"To end the pause sooner: `digest subscription resume {name}`")
+    echo_folded(f"{paused} What matches meanwhile waits for the next digest.")
+    echo_folded(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
 @command.command()
@@ -278,9 +278,9 @@ def resume(ctx: click.Context, name: str) -> None:
         resume_digests(conn, stored, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
     if stored.state == SubscriptionState.PAUSED:
-        say(f"{name} goes on. {coming}")
+        echo_folded(f"{name} goes on. {coming}")
     else:
-        say(f"{name} is not paused.")
+        echo_folded(f"{name} is not paused.")
 
 
 def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
@@ -304,7 +304,7 @@ def first(ctx: click.Context, name: str) -> None:
             hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
             raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
         matches.owe_first_digest(conn, stored.id)
-    say(
+    echo_folded(
         f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks."
     )
 
@@ -325,10 +325,10 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
         is_new = unsubscribe_from(conn, destination, scope, how=OPERATOR, at=bench.here.now)
     if not is_new:
         what = "everything" if everything else name
-        say(f"{destination} is unsubscribed from {what} already.")
+        echo_folded(f"{destination} is unsubscribed from {what} already.")
         return
     nothing = "nothing" if everything else f"no {name}"
-    say(f"{destination} gets {nothing} from now on.")
+    echo_folded(f"{destination} gets {nothing} from now on.")
     words = [name, address]
     if everything:
         words.append("--everything")
@@ -336,7 +336,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 
 
 def _say_resubscribe(words: str) -> None:
-    say(f"Only if its reader asks for it: `digest subscription resubscribe {words}`")
+    echo_folded(f"Only if its reader asks for it: `digest subscription resubscribe {words}`")
 
 
 @command.command()
@@ -361,7 +361,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
             coming = _describe_next(conn, bench, name)
     what = "everything" if everything else name
     except_for = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
-    say(f"{destination} is subscribed to {what} again{except_for}. {coming}".rstrip())
+    echo_folded(f"{destination} is subscribed to {what} again{except_for}. {coming}".rstrip())
     for one in still_unsubscribed:
         _say_resubscribe(f"{one} {shlex.quote(address)}")
 

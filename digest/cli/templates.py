@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import Part, answers, echo, labelled, say, style, table, writing_files
+from digest.cli.output import (
+    Part,
+    answers,
+    echo,
+    echo_folded,
+    labelled,
+    style,
+    table,
+    writing_files,
+)
 from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError
@@ -131,7 +140,7 @@ def export(
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    say(f"Wrote {count(len(files), 'template')} to {shown}.")
+    echo_folded(f"Wrote {count(len(files), 'template')} to {shown}.")
     is_named = config.templates is not None and config.templates.resolve() == target.resolve()
     if not is_named:
         line = f'templates = "{shown}"'

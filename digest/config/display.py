@@ -17,7 +17,7 @@ from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.numbers import count
 
 _ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
-"""What keys of a subscription are called in code, if that is something else."""
+"""The attributes of a subscription whose names are not those of its keys, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
         value = getattr(owner, setting.field)
         yield setting.key, _show_value(config, setting, value)
     for key in _list_secrets(config):
-        yield key, _hide(config, key)
+        yield key, _describe_secret(config, key)
     for query in config.queries:
+        # A query that is named by its text is shown as what a subscription follows.
         if query.name != query.text:
             yield query.place, query.text
     for subscription in config.subscriptions:
@@ -57,19 +58,22 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
             key = config.find_key(subscription.name, setting.name)
             if key in config.origins:
                 attribute = _ATTRIBUTES.get(setting.name, setting.name)
-                yield key, _write(getattr(subscription, attribute), setting)
+                yield key, _write_for_reader(getattr(subscription, attribute), setting)
 
 
 def _show_value(config: Config, setting: Setting, value: object) -> str:
     """Write the value of a setting, without what is secret in it."""
     if setting.secrecy is Secrecy.SECRET:
-        return _hide(config, setting.key) if value else "not set"
-    written = _write(value, setting)
+        return _describe_secret(config, setting.key) if value else "not set"
+    written = _write_for_reader(value, setting)
     return mask_password(written) if setting.secrecy is Secrecy.INSIDE else written
 
 
 def _list_secrets(config: Config) -> Iterator[str]:
-    """Yield the keys of webhooks, by whatever names there are."""
+    """Yield the keys of all webhooks: Slack's, Discord's, and others.
+
+    SETTINGS has none of them, because the operator chooses their names.
+    """
     for kind, urls in config.incoming.items():
         for name in urls:
             yield f"{INCOMING[kind].table}.{name}"
@@ -78,11 +82,12 @@ def _list_secrets(config: Config) -> Iterator[str]:
             yield f"webhooks.{name}.{setting.name}"
 
 
-def _hide(config: Config, key: str) -> str:
+def _describe_secret(config: Config, key: str) -> str:
+    """Say where a secret comes from, and not what it is."""
     return f"set (from {config.origins[key]})"
 
 
-def _write(value: object, setting: Setting) -> str:
+def _write_for_reader(value: object, setting: Setting) -> str:
     """Write a value of a setting in the words of the file, a list without brackets."""
     if value is None:
         return ALL if setting.read is read_show else ""

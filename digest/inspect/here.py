@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from digest.model.clock import name_zone, write_day, write_moment, write_with_zone
-from digest.model.destinations import Destination, Medium
+from digest.model.destinations import Destination
 
 _NEAR_DAYS = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 
@@ -16,7 +16,7 @@ _NEAR_DAYS = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 class Here:
     """When and where an answer is read.
 
-    The zone is None for the machine's own; the folder is the configuration's.
+    `zone` is None for the zone of the machine. `folder` holds the configuration.
     """
 
     now: datetime
@@ -29,9 +29,8 @@ class Here:
         return name_zone(self.zone, self.now)
 
     def show(self, destination: Destination) -> str:
-        """Return a destination as the operator wrote it."""
-        is_path = destination.traits.medium is Medium.PAGE
-        if is_path:
+        """Return a destination as the operator writes it, a path from the folder on."""
+        if destination.traits.is_path:
             path = destination.address.removeprefix(f"{self.folder}/")
             return f"{destination.kind}:{path}"
         return str(destination)
@@ -48,12 +47,15 @@ class Here:
         return write_day(day, self.now)
 
     def write_near(self, moment: datetime) -> str:
-        """Write a moment as `today 09:05` or `Tue 09:05`, and one of another week with its date."""
+        """Write a moment within six days as `today 09:05` or `Tue 09:05`.
+
+        One that is longer ago is its day alone, and a later one is written with its date.
+        """
         local = moment.astimezone(self.zone)
         today = self.now.astimezone(self.zone).date()
         days = (local.date() - today).days
-        is_this_week = -7 < days < 7  # noqa: PLR2004 - a week
-        if is_this_week:
+        is_within_six_days = abs(days) <= 6  # noqa: PLR2004 - so that a weekday names one day
+        if is_within_six_days:
             weekday = f"{local:%a}"
             return f"{_NEAR_DAYS.get(days, weekday)} {local:%H:%M}"
         if days < 0:
@@ -63,7 +65,8 @@ class Here:
     def write_until(self, moment: datetime | None) -> str:
         """Write the end of a pause: ` until Mon 30 Nov`, or ` until Mon 30 Nov 06:00 Berlin`.
 
-        It is "" for none. Midnight says neither time nor zone: a day was meant.
+        It begins with a blank, and is "" if the pause has no end. At midnight only the day is
+        written: a day was meant.
         """
         if moment is None:
             return ""

@@ -24,19 +24,21 @@ from digest.store.overview import SubscriptionLine
 from digest.store.subscribers import DestinationStatus
 
 FIRST_DIGEST_NEXT = "first digest with the next run"
+"""What is said in place of a turn if the next run sends a first digest."""
 
 _DIGESTS = 5
 """Digests of a subscription that are listed with it."""
 
 _WAITING = 5
-"""Subscriptions that are named of those for which something waits."""
+"""How many subscriptions are named at most, if papers wait in more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionStatus(SubscriptionLine):
-    """A subscription, and how much it brings in words.
+    """A subscription with what the status screen says of it.
 
-    `is_greeted`: it sends a first digest with the next run.
+    `volume`: how many papers it brings, in words. `is_greeted`: the next run sends a first
+    digest, because digest.toml adds a destination or the whole subscription.
     """
 
     volume: str
@@ -52,11 +54,12 @@ def load_lines(
     include_ended: bool = False,
     only: Collection[int] | None = None,
 ) -> list[SubscriptionStatus]:
-    """Return the live subscriptions by name, or all there ever were, or some.
+    """Return the live subscriptions by name, or ended ones, too, or only those with some ids.
 
-    What is sent on announcement can't go out before the check that finds that: the next one.
+    A digest on announcement can't go out before a check has found the announcement. So it is due
+    with the next check at the earliest.
     """
-    greeted = digests.find_first_digests(conn, config.subscriptions)
+    with_first_digest = digests.find_first_digests(conn, config.subscriptions)
     stored = overview.load_subscription_lines(
         conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only
     )
@@ -67,16 +70,19 @@ def load_lines(
         status = SubscriptionStatus(
             **known,
             volume=describe_matches(line.days, line.began_at, now),
-            is_greeted=line.settings.name in greeted,
+            is_greeted=line.settings.name in with_first_digest,
         )
-        lines.append(_await_check(status, next_poll_at, now))
+        lines.append(_postpone_to_check(status, next_poll_at, now))
     return lines
 
 
-def _await_check(
+def _postpone_to_check(
     line: SubscriptionStatus, next_poll_at: datetime, now: datetime
 ) -> SubscriptionStatus:
-    """Return a subscription as due with the next check, if it is sent on announcement."""
+    """Put off a turn on announcement to the next check, if it would come before that.
+
+    A turn that has come stays as it is.
+    """
     is_on_announcement = line.settings.cadence.kind is CadenceKind.ANNOUNCEMENT
     if line.next_due_at is None or line.next_due_at <= now:
         return line
@@ -87,7 +93,10 @@ def _await_check(
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits: papers, in so many subscriptions, of which those that are due first are named."""
+    """How many papers wait, in how many subscriptions, and the first of these in order of turn.
+
+    `first` has only some of the subscriptions if there are many.
+    """
 
     papers: int
     subscriptions: int
@@ -95,12 +104,12 @@ class Waiting:
 
 
 def find_waiting(conn: Connection, config: Config, clock: Clock, now: datetime) -> Waiting:
-    """Say what waits to be sent, or for a complete check."""
-    papers = overview.load_waiting(conn)
-    named = [*papers][:_WAITING]
+    """Return what waits to be sent, or waits for a complete check."""
+    papers_by_id = overview.load_waiting(conn)
+    named = [*papers_by_id][:_WAITING]
     lines = load_lines(conn, config, clock, now, only=named)
     first = sorted(lines, key=_order_by_turn)
-    return Waiting(sum(papers.values()), len(papers), tuple(first))
+    return Waiting(sum(papers_by_id.values()), len(papers_by_id), tuple(first))
 
 
 def _order_by_turn(line: SubscriptionStatus) -> tuple[bool, datetime | None, str]:
@@ -111,7 +120,8 @@ def _order_by_turn(line: SubscriptionStatus) -> tuple[bool, datetime | None, str
 class PersonStatus:
     """Somebody who subscribed by themselves.
 
-    Since when (UTC), how many saved queries they have, and when their digests come.
+    `since` is the moment (UTC) of that. `queries` counts their saved queries. `when` says when
+    their own subscription sends, "" if they have none.
     """
 
     address: str
@@ -123,9 +133,9 @@ class PersonStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionList:
-    """All subscriptions, the people, and what of digest.toml the next run takes over.
+    """All subscriptions, and the people who subscribed by themselves.
 
-    The last is "" for nothing.
+    `edited` says which changes in digest.toml the next run takes over; "" for none.
     """
 
     here: Here
@@ -165,21 +175,22 @@ def _list_people(
             state = "paused"
         else:
             state = "subscribed"
-        own = dues.get(load_own_name(conn, person))
+        own_due = dues.get(load_own_name(conn, person))
         yield PersonStatus(
             address=person.address,
             since=person.since,
             state=state,
-            queries=len(own.revisions) if own else 0,
-            when=str(own.subscription.cadence) if own else "",
+            queries=len(own_due.revisions) if own_due else 0,
+            when=str(own_due.subscription.cadence) if own_due else "",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionDetail:
-    """All about a subscription: what it follows by name, or by its text.
+    """All about a subscription.
 
-    `unreadable` has why a text can't be read.
+    `queries` are the texts of its saved queries, by name. `unreadable` says of each text in its
+    order or its exclusions that can't be read why that is so.
     """
 
     here: Here
@@ -198,12 +209,12 @@ def load_detail(
     due: DueSubscription,
 ) -> SubscriptionDetail:
     """Gather all about a subscription, also one that has ended."""
-    own = due.subscription
+    subscription = due.subscription
     lines = load_lines(conn, config, clock, here.now, include_ended=True)
-    line = next(line for line in lines if line.settings.name == own.name)
+    line = next(line for line in lines if line.settings.name == subscription.name)
     names = {query.name for query in config.queries}
-    unreadable = find_unreadable(own.exclude, ())
-    unreadable |= find_unreadable((*own.read_first, *own.read_last), names)
+    unreadable = find_unreadable(subscription.exclude, ())
+    unreadable |= find_unreadable((*subscription.read_first, *subscription.read_last), names)
     why_unreadable = {text: error.message for text, error in unreadable.items()}
     summaries = digests.load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)
     return SubscriptionDetail(

@@ -17,18 +17,18 @@ from digest.model.libraries import LibraryPaper
 from digest.model.papers import ArxivId
 
 Entry = tuple[str, Mapping[str, object], str]
-"""One entry of a file: where it is, what was read of it, and what is wrong with it."""
+"""One entry of a file: where it is, its fields, and what is wrong with it."""
 
-Named = TypeVar("Named")
+Id = TypeVar("Id")
 
 NO_PAPERS = frozenset(("annotation", "attachment", "note"))
-"""Items of Zotero's that are no papers."""
+"""Types of items in Zotero that are no papers."""
 
 MOST_ENTRIES = 20_000
 """Entries a file may have; macros of BibTeX count, too."""
 
 _LONGEST = 20_000
-"""Characters of a field that count: no abstract is longer."""
+"""Characters of a field that are read: no abstract is longer."""
 
 _LONGEST_TITLE = 1_000
 _TITLES = (
@@ -54,8 +54,10 @@ _IDS = (
     *("secondarytitle", "pages", "eid", "articlenumber", "publisher", "accessionnumber"),
     *("reportnumber", "arxivlink", "bdskurl1", "bdskurl2", "localurl", "file", "fileattachments"),
 )
-"""Where an id may be, by how surely it is the paper's own: as programs and databases name these
-fields."""
+"""Fields that may hold the id of this paper, as programs and databases name them.
+
+The more surely a field holds it, the earlier it stands.
+"""
 
 _INNER = ("title", "value", "description", "text", "content")
 """Where the text is in a field that is an object, as in `{"title": …, "source": …}`."""
@@ -70,10 +72,13 @@ _OWN_WORDS = frozenset(
         *("under", "unpublished", "url", "version", "with", "www"),
     )
 )
-"""Words before an id that leave it the paper's own. With "A reply to" it is another one's."""
+"""If only these words are before an id, it is the id of this paper.
+
+After "A reply to", for example, it is the id of another one.
+"""
 
 _FOLDED = re.compile(r"[\W_]++")
-_LETTERS = re.compile(r"[^\W\d_]++")
+_WORD = re.compile(r"[^\W\d_]++")
 _CLAUSES = re.compile(r"[\n;]")
 _BIBCODE = re.compile(r"\d{4}arxiv(\d{4})\.?(\d{4,5})[a-z.]", re.IGNORECASE)
 """How ADS names a paper of arXiv's: 2021arXiv210100001B."""
@@ -115,24 +120,27 @@ def make_refusal() -> ConfigurationError:
     return ConfigurationError(f"has more than {MOST_ENTRIES:,} entries", hint=hint)
 
 
-def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:
-    """Make a paper of the fields of an entry; None if it has no title, no arXiv id and no DOI."""
-    fields = {fold_name(name): list(_list_texts(value)) for name, value in entry.items()}
+def make_paper(raw: Mapping[str, object], collection: str = "") -> LibraryPaper | None:
+    """Make a paper of an entry's fields as they were read.
+
+    Return None if they hold no title, no arXiv id and no DOI.
+    """
+    fields = {fold_name(name): list(_list_texts(value)) for name, value in raw.items()}
     titles = _find_field(fields, _TITLES)
     subtitles = _find_field(fields, ("subtitle",))
     parts = [_clean(text) for text in (*titles[:1], *subtitles[:1])]
     title = ": ".join([part for part in parts if part])
     abstracts = dict.fromkeys(_find_field(fields, _ABSTRACTS))
-    told = _clean(" ".join(abstracts))
-    arxiv_id = next(_find_own(fields, _IDS, list_ids), None)
-    doi = next(_find_own(fields, _DOIS, list_dois), "")
+    abstract = _clean(" ".join(abstracts))
+    arxiv_id = next(_find_ids(fields, _IDS, list_ids), None)
+    doi = next(_find_ids(fields, _DOIS, list_dois), "")
     if not (title or arxiv_id or doi):
         return None
-    return LibraryPaper(title[:_LONGEST_TITLE], told, arxiv_id, doi, collection)
+    return LibraryPaper(title[:_LONGEST_TITLE], abstract, arxiv_id, doi, collection)
 
 
 def _find_field(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
-    """Return the texts of the first of some fields that has any."""
+    """Return the texts of the first field with one of these names that has any; else []."""
     for name in names:
         if fields.get(name):
             return fields[name]
@@ -156,28 +164,29 @@ def _list_texts(value: object) -> Iterator[str]:
         yield str(value)[:_LONGEST]
 
 
-def _find_own(
+def _find_ids(
     fields: Mapping[str, list[str]],
     names: Iterable[str],
-    list_named: Callable[[str], Iterator[tuple[re.Match[str], Named]]],
-) -> Iterator[Named]:
-    """Yield what an entry calls itself, and not what a note says of other papers."""
+    list_found: Callable[[str], Iterator[tuple[re.Match[str], Id]]],
+) -> Iterator[Id]:
+    """Yield the ids, or the DOIs, of this paper; skip those that a note gives of other papers."""
     for name in names:
         for text in fields.get(name, ()):
             for clause in _CLAUSES.split(_MARKUP.sub("", text)):
-                named = next(list_named(clause), None)  # what comes later is another paper's
-                if named and _is_own(named[0]):
-                    yield named[1]
+                first = next(list_found(clause), None)  # what comes later is another paper's
+                if first and _is_own(first[0]):
+                    yield first[1]
 
 
 def _is_own(found: re.Match[str]) -> bool:
-    """Whether the words before a name leave it the paper's own."""
+    """Whether an id is the one of this paper, as the words before it tell."""
+    # What touches the id is part of its address or path: the words end at the last blank.
     before = found.string[: found.start()].rpartition(" ")[0]
-    return _OWN_WORDS.issuperset(_LETTERS.findall(before.lower()))
+    return _OWN_WORDS.issuperset(_WORD.findall(before.lower()))
 
 
 def list_ids(text: str) -> Iterator[tuple[re.Match[str], ArxivId]]:
-    """Yield the ids of arXiv's in a text, plain or in an address or a path, and where they are."""
+    """Yield where arXiv's ids are in a text, and the ids: plain, or in an address or a path."""
     with_ids = _BIBCODE.sub(r"arxiv:\1.\2 ", text)
     for found in _ID.finditer(with_ids):
         id_ = ArxivId.parse(found[1].lower())
@@ -186,7 +195,7 @@ def list_ids(text: str) -> Iterator[tuple[re.Match[str], ArxivId]]:
 
 
 def list_dois(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield the DOIs in a text, in small letters, and where they are."""
+    """Yield where DOIs are in a text, and the DOIs in small letters."""
     plain = unquote(text.replace("\\", "")).strip()
     for found in _DOI.finditer(plain):
         yield found, found[1].lower()

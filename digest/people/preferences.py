@@ -43,8 +43,8 @@ from digest.people.tables import (
     change_address,
     confirm_person,
     delete_person,
-    load_joined_names,
     load_memberships,
+    load_names_ever_sent_to,
     load_own_name,
     load_own_queries,
     load_person,
@@ -404,7 +404,7 @@ def _resubscribe_to_asked(
     destination = person.destination
     if EVERYTHING not in subscribers.load_unsubscribed(conn, destination):
         return
-    for other in load_joined_names(conn, destination):
+    for other in load_names_ever_sent_to(conn, destination):
         if other not in asked:
             subscribers.save_unsubscription(conn, destination, other, how=PAGE, at=at)
     subscribers.save_resubscription(conn, destination, EVERYTHING, how=PAGE, at=at)

@@ -1,4 +1,7 @@
-"""What belongs to one person: their subscription, those they joined, and all that is kept of it."""
+"""What belongs to one person: their own subscription, those they joined, and every row about them.
+
+These functions load, change, move and delete it.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ from digest.store.subscribers import DestinationState
 from digest.store.tokens import TokenPurpose
 
 _AFTER_THE_FILE = 10_000
-"""The position of a reader who joined: after all that the file names."""
+"""The position of a reader who joined: after all destinations that the operator's file names."""
 
 _HIDDEN = frozenset({"token", "hash", "body", "owner", "lease_until"})
 """Columns that are shown to nobody: bytes, hashes of links, and who works on a row."""
@@ -80,7 +83,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A subscription that writes to a person, or did until they left.
+    """A subscription that writes to a person, or did until they unsubscribed.
 
     `is_joined`: the person joined it by themselves, on the first page.
     """
@@ -137,49 +140,50 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     is_live = columns.ended_at.is_(None)
     found = queries.current_revision().where(is_theirs, is_live).order_by(columns.id)
     found = found.add_columns(is_on.label("is_on"))
-    own = []
+    own_queries = []
     for row in conn.execute(found):
         query = OwnQuery(row.name, row.text, bool(row.is_on))
-        own.append(query)
-    return own
+        own_queries.append(query)
+    return own_queries
 
 
 def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
-    """Name one of a person's saved queries after the words it has now; return its name.
+    """Name one of a person's saved queries after its present text; return the new name.
 
-    It goes on as it was.
+    Nothing else of the query changes.
     """
     columns = saved_queries.c
     is_theirs = columns.origin == person.origin
     others = select(columns.name).where(is_theirs, columns.name != name)
     taken = list(conn.execute(others).scalars())  # deleted ones, too
-    renamed = name_query(text, taken)
+    new_name = name_query(text, taken)
     renaming = update(saved_queries).where(is_theirs, columns.name == name)
-    conn.execute(renaming.values(name=renamed))
-    return renamed
+    conn.execute(renaming.values(name=new_name))
+    return new_name
 
 
 def load_own_name(conn: Connection, person: Person) -> str:
-    """Return the name of a person's own subscription, though it may have ended.
-
-    It is "" if there never was one.
-    """
+    """Return the name of a person's own subscription, which may have ended; "" for none."""
     is_own = subscriptions.c.origin == person.origin
-    own = select(subscriptions.c.name).where(is_own)
-    return str(conn.execute(own).scalar() or "")
+    own_name = select(subscriptions.c.name).where(is_own)
+    return str(conn.execute(own_name).scalar() or "")
 
 
 def set_owner(conn: Connection, person: Person) -> None:
     """Note on a person's own subscription whose it is."""
-    own = update(subscriptions).where(subscriptions.c.origin == person.origin)
-    conn.execute(own.values(subscriber_id=person.id))
+    is_own = subscriptions.c.origin == person.origin
+    ownership = update(subscriptions).where(is_own)
+    conn.execute(ownership.values(subscriber_id=person.id))
 
 
 def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
-    """Return the live subscriptions that write to a destination or that it left, its own first."""
+    """Return the live subscriptions of a destination, a person's own first.
+
+    Those that the destination unsubscribed from are among them.
+    """
     key = str(destination)
-    unsubscribed = select(suppressions).where(suppressions.c.destination == key)
-    left_at = {row.subscription: row.since for row in conn.execute(unsubscribed)}
+    suppressed = select(suppressions).where(suppressions.c.destination == key)
+    suppressed_at = {row.subscription: row.since for row in conn.execute(suppressed)}
     columns = subscriptions.c
     places = subscription_destinations.c
     is_of_subscription = places.subscription_id == columns.id
@@ -195,7 +199,7 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     )
     memberships = []
     for row in conn.execute(found):
-        unsubscribed_at = left_at.get(EVERYTHING) or left_at.get(row.name)
+        unsubscribed_at = suppressed_at.get(EVERYTHING) or suppressed_at.get(row.name)
         membership = Membership(
             id=row.id,
             name=row.name,
@@ -208,19 +212,22 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     return memberships
 
 
-def load_joined_names(conn: Connection, destination: Destination) -> list[str]:
-    """Return the names of all subscriptions, ended ones too, that ever wrote to a destination."""
+def load_names_ever_sent_to(conn: Connection, destination: Destination) -> list[str]:
+    """Return the names of all subscriptions, ended ones too, that ever had a destination."""
     places = subscription_destinations.c
-    is_of_place = places.subscription_id == subscriptions.c.id
-    found = select(subscriptions.c.name).join(subscription_destinations, is_of_place)
-    joined = found.where(places.destination == str(destination))
-    return list(conn.execute(joined).scalars())
+    is_of_subscription = places.subscription_id == subscriptions.c.id
+    names = select(subscriptions.c.name).join(subscription_destinations, is_of_subscription)
+    found = names.where(places.destination == str(destination))
+    return list(conn.execute(found).scalars())
 
 
 def save_membership(
     conn: Connection, subscription_id: int, destination: Destination, *, at: datetime
 ) -> None:
-    """Make a person a reader of a subscription of the operator's file; twice is as once."""
+    """Make a person a reader of a subscription of the operator's file.
+
+    Doing it twice changes nothing more.
+    """
     joined = {"state": DestinationState.ACTIVE, "reason": "", "since": at, "is_joined": True}
     row = {
         "subscription_id": subscription_id,
@@ -230,13 +237,13 @@ def save_membership(
         **joined,
     }
     places = subscription_destinations.c
-    is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
+    is_different = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
     insertion = dialect_insert(conn, subscription_destinations).values(row)
     conn.execute(
         insertion.on_conflict_do_update(
             index_elements=["subscription_id", "destination"],
             set_=joined,
-            where=is_away,
+            where=is_different,
         )
     )
 
@@ -244,14 +251,17 @@ def save_membership(
 def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:
     """Give a person another address, and all that is theirs with it.
 
-    That is what comes, what came, and what they left. What the operator's file sends to the old
-    address stays there, and so does a message that is on its way.
+    Their own subscription and joined ones then write to the new address. Deliveries that wait or
+    have ended, and links to unsubscribe, go with them. What the operator's file sends to the old
+    address stays there, and so does a message that is on its way. Suppressions are not moved: the
+    caller writes those of the new address before. Here the old address loses its own for these
+    subscriptions.
     """
     moved = update(subscribers).where(subscribers.c.id == person.id)
     conn.execute(moved.values(address=address, how="moved", since=at))
     old = str(person.destination)
     new = str(mail_to(address))
-    theirs = _load_names_of_theirs(conn, person)
+    theirs = _load_own_and_joined(conn, person)
     _move_deliveries(conn, theirs, old, new)
     places = subscription_destinations.c
     is_theirs = places.subscription_id.in_(theirs)
@@ -265,13 +275,13 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     end_links(conn, person.destination)
     remote_addresses = destination_addresses.c.destination == old
     conn.execute(delete(destination_addresses).where(remote_addresses))
-    is_left_by_old = suppressions.c.destination == old
+    is_of_old = suppressions.c.destination == old
     is_of_theirs = suppressions.c.subscription.in_(theirs.values())
-    conn.execute(delete(suppressions).where(is_left_by_old, is_of_theirs))
+    conn.execute(delete(suppressions).where(is_of_old, is_of_theirs))
 
 
-def _load_names_of_theirs(conn: Connection, person: Person) -> dict[int, str]:
-    """Return what follows a person to another address: their own subscription, and joined ones."""
+def _load_own_and_joined(conn: Connection, person: Person) -> dict[int, str]:
+    """Return a person's own subscription and those they joined: the names, by id."""
     columns = subscriptions.c
     places = subscription_destinations.c
     is_to_them = places.destination == str(person.destination)
@@ -285,7 +295,7 @@ def _load_names_of_theirs(conn: Connection, person: Person) -> dict[int, str]:
 def _move_deliveries(
     conn: Connection, subscription_ids: Collection[int], old: str, new: str
 ) -> None:
-    """Let what waits go to another address, and count what ended as sent there."""
+    """Send deliveries that wait to another address, and store the ended ones under it."""
     is_theirs = digests.c.subscription_id.in_(subscription_ids)
     theirs = select(digests.c.id).where(is_theirs)
     columns = deliveries.c
@@ -299,7 +309,7 @@ def _move_deliveries(
 
 
 def _move_unsubscribe_links(conn: Connection, names: Collection[str], old: str, new: str) -> None:
-    """Let unsubscribing in an old mail still work."""
+    """Let the links in old mails unsubscribe the new address."""
     columns = tokens.c
     is_of_old = columns.destination == old
     is_unsubscribing = columns.purpose == TokenPurpose.UNSUBSCRIBE
@@ -311,19 +321,19 @@ def _move_unsubscribe_links(conn: Connection, names: Collection[str], old: str, 
 def end_links(conn: Connection, destination: Destination) -> None:
     """End the links to a person's preferences.
 
-    Of each stays its hash alone, so that none works ever again.
+    Only the hash of each stays, so that no link ever works again.
     """
     is_theirs = tokens.c.destination == str(destination)
-    is_link = tokens.c.purpose == TokenPurpose.PREFERENCES
-    links = update(tokens).where(is_theirs, is_link)
+    is_to_preferences = tokens.c.purpose == TokenPurpose.PREFERENCES
+    links = update(tokens).where(is_theirs, is_to_preferences)
     conn.execute(links.values(purpose=TokenPurpose.ENDED, destination=""))
 
 
 def load_records(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
     """Return every row that is about an address, by table, as plain values.
 
-    Bytes and hashes of links are left out. `person_id` is 0 if nobody with this address is stored:
-    a request may be, or that they want no letters.
+    Bytes and hashes of links are left out, and so is which papers matched. `person_id` is 0 if
+    nobody with this address is stored: there may still be a request, or a suppression.
     """
     key = str(mail_to(address))
     found = _list_theirs(address, person_id)
@@ -345,12 +355,13 @@ def _drop_hidden(row: RowMapping) -> dict[str, Any]:
 def delete_person(
     conn: Connection, address: str, person_id: int, *, keep_suppressions: bool
 ) -> None:
-    """Delete what is kept of an address whose own subscription has ended.
+    """Delete what is stored about a person whose own subscription has ended.
 
-    Their own digests, saved queries and what was matched go with them. What others share stays: a
-    digest of a subscription they joined does not name them.
+    Their own digests, saved queries and what was matched are deleted, too. What they shared with
+    others stays: a digest of a subscription they joined does not name them.
 
-    `keep_suppressions` if the operator's file names them: that they left must be remembered.
+    `keep_suppressions` if the operator's file names the address: that it unsubscribed must be
+    remembered.
     """
     destination = mail_to(address)
     end_links(conn, destination)
@@ -358,8 +369,8 @@ def delete_person(
     for table, is_theirs in _list_theirs(address, person_id).items():
         conn.execute(delete(table).where(is_theirs))
     if not keep_suppressions:
-        is_left = suppressions.c.destination == str(destination)
-        conn.execute(delete(suppressions).where(is_left))
+        is_theirs = suppressions.c.destination == str(destination)
+        conn.execute(delete(suppressions).where(is_theirs))
 
 
 def _delete_near_days(conn: Connection, destination: Destination, origin: str) -> None:
@@ -368,20 +379,23 @@ def _delete_near_days(conn: Connection, destination: Destination, origin: str) -
     sources = conn.execute(likes).scalars()
     liked = [read_likes_source(source) for source in sources]
     is_own = subscriptions.c.origin == origin
-    own = select(subscriptions.c.id).where(is_own)
+    own_ids = select(subscriptions.c.id).where(is_own)
     days_of = near_days.c.subscription_id
-    conn.execute(delete(near_days).where(or_(days_of.in_(liked), days_of.in_(own))))
+    conn.execute(delete(near_days).where(or_(days_of.in_(liked), days_of.in_(own_ids))))
 
 
 def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
-    """Return which rows are about an address, by table, in an order that lets them be deleted."""
+    """Return which rows are about an address, by table, in an order in which they can be deleted.
+
+    Suppressions and near days are not among them: the callers know which of these they want.
+    """
     key = str(mail_to(address))
     origin = write_origin(person_id)
     is_own = subscriptions.c.origin == origin
     is_own_query = saved_queries.c.origin == origin
-    own = select(subscriptions.c.id).where(is_own)
+    own_ids = select(subscriptions.c.id).where(is_own)
     own_names = select(subscriptions.c.name).where(is_own)
-    own_digests = select(digests.c.id).where(digests.c.subscription_id.in_(own))
+    own_digests = select(digests.c.id).where(digests.c.subscription_id.in_(own_ids))
     theirs: dict[Table, ColumnElement[bool]] = {}
 
     liked = select(libraries.c.id).where(is_liked_by(key))
@@ -389,28 +403,28 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
     theirs[libraries] = is_liked_by(key)
 
     is_in_own_digest = deliveries.c.digest_id.in_(own_digests)
-    is_sent = or_(deliveries.c.destination == key, is_in_own_digest)
-    sent = select(deliveries.c.id).where(is_sent)
-    theirs[attempts] = attempts.c.delivery_id.in_(sent)
-    theirs[deliveries] = is_sent
-    theirs[matches] = matches.c.subscription_id.in_(own)
+    is_to_them = or_(deliveries.c.destination == key, is_in_own_digest)
+    delivery_ids = select(deliveries.c.id).where(is_to_them)
+    theirs[attempts] = attempts.c.delivery_id.in_(delivery_ids)
+    theirs[deliveries] = is_to_them
+    theirs[matches] = matches.c.subscription_id.in_(own_ids)
 
     link = tokens.c
     is_to_own_digest = link.digest_id.in_(own_digests)
-    is_to_own = link.subscription.in_(own_names)
-    theirs[tokens] = or_(link.destination == key, is_to_own_digest, is_to_own)
+    is_of_own = link.subscription.in_(own_names)
+    theirs[tokens] = or_(link.destination == key, is_to_own_digest, is_of_own)
     theirs[digests] = digests.c.id.in_(own_digests)
 
     place = subscription_destinations.c
     is_joined = and_(place.destination == key, place.is_joined)
-    theirs[subscription_queries] = subscription_queries.c.subscription_id.in_(own)
-    theirs[subscription_destinations] = or_(place.subscription_id.in_(own), is_joined)
+    theirs[subscription_queries] = subscription_queries.c.subscription_id.in_(own_ids)
+    theirs[subscription_destinations] = or_(place.subscription_id.in_(own_ids), is_joined)
     theirs[subscriptions] = is_own
 
-    queries = select(saved_queries.c.id).where(is_own_query)
-    is_own_revision = query_revisions.c.query_id.in_(queries)
-    revisions = select(query_revisions.c.id).where(is_own_revision)
-    theirs[query_matches] = query_matches.c.revision_id.in_(revisions)
+    query_ids = select(saved_queries.c.id).where(is_own_query)
+    is_own_revision = query_revisions.c.query_id.in_(query_ids)
+    revision_ids = select(query_revisions.c.id).where(is_own_revision)
+    theirs[query_matches] = query_matches.c.revision_id.in_(revision_ids)
     theirs[query_revisions] = is_own_revision
     theirs[saved_queries] = is_own_query
 

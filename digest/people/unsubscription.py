@@ -22,17 +22,17 @@ from digest.store.subscribers import LETTERS
 from digest.store.tokens import TokenPurpose
 
 ONE_CLICK = "one-click"
-"""How somebody left who pressed the button of their mail program (RFC 8058)."""
+"""How somebody unsubscribed: by the button of their mail program (RFC 8058)."""
 
 PAGE = "page"
-"""How somebody left, or came back, by a button of the page that the link in a mail opens."""
+"""How somebody unsubscribed or resubscribed: by a button of the page that a mailed link opens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsubscription:
-    """What a link in a mail ends.
+    """What a link in a mail unsubscribes from.
 
-    `undo_until`: up to when that can be undone by the same link (UTC); None if it can't.
+    `undo_until`: up to when the same link can undo that (UTC); None if it can't.
     """
 
     destination: Destination
@@ -42,7 +42,7 @@ class Unsubscription:
     undo_until: datetime | None = None
 
     def can_undo(self, at: datetime) -> bool:
-        """Whether it is left, and this can be undone by the same link at a moment (UTC)."""
+        """Whether somebody has unsubscribed, and the same link can undo it at a moment (UTC)."""
         return self.has_unsubscribed and self.undo_until is not None and at < self.undo_until
 
 
@@ -54,15 +54,17 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
     found = subscriptions.load(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
     destination = Destination.parse(stored.destination)
-    left = subscribers.load_unsubscribed(conn, destination)
-    has_left = stored.subscription in left or EVERYTHING in left
-    since = subscribers.load_undoable(conn, destination, stored.subscription) if has_left else None
-    undo_until = since + UNDO if since else None
+    unsubscribed = subscribers.load_unsubscribed(conn, destination)
+    has_unsubscribed = stored.subscription in unsubscribed or EVERYTHING in unsubscribed
+    undo_until = None
+    if has_unsubscribed:
+        since = subscribers.load_undoable(conn, destination, stored.subscription)
+        undo_until = since + UNDO if since else None
     return Unsubscription(
         destination=destination,
         subscription=stored.subscription,
         title=title or write_title(stored.subscription),
-        has_unsubscribed=has_left,
+        has_unsubscribed=has_unsubscribed,
         undo_until=undo_until,
     )
 
@@ -72,7 +74,7 @@ def unsubscribe_by_link(
 ) -> Unsubscription | None:
     """Unsubscribe from what a link names, and return it; None if there is no such link.
 
-    Twice is as once.
+    Doing it twice changes nothing more.
     """
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None:
@@ -84,9 +86,9 @@ def unsubscribe_by_link(
 
 
 def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubscription | None:
-    """Resubscribe to what a link names if that is still offered; return what holds now.
+    """Resubscribe to what a link names if that can still be undone; return what holds now.
 
-    Twice is as once.
+    None if there is no such link. Doing it twice changes nothing more.
     """
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None or not unsubscription.can_undo(at):
@@ -98,7 +100,10 @@ def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubs
 def unsubscribe_from(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Stop sending to a destination from this commit on; False if it had unsubscribed already."""
+    """Stop sending to a destination once the transaction ends well.
+
+    Return False if it had unsubscribed already.
+    """
     is_named = subscription not in (EVERYTHING, LETTERS)
     if is_named and not subscriptions.load(conn, names=[subscription], include_ended=True):
         raise UnknownName(
@@ -111,33 +116,35 @@ def unsubscribe_from(
 def resubscribe_to(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
-    """Resubscribe, because the person who unsubscribed asks for it.
+    """Resubscribe a destination, because the person who unsubscribed asks for it.
 
     What was matched meanwhile is not sent.
 
     Returns:
-        The names of the subscriptions that stay unsubscribed, because each was also left by itself.
+        The names of the subscriptions that stay unsubscribed: somebody unsubscribed from each of
+        them alone, too.
 
     Raises:
-        UsageError: it never unsubscribed, or did so from everything and would resubscribe only to
-            a part.
+        UsageError: the destination has not unsubscribed, or it did so from everything and would
+            resubscribe only to a part.
     """
-    left = subscribers.load_unsubscribed(conn, destination)
-    if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:
+    unsubscribed = subscribers.load_unsubscribed(conn, destination)
+    if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in unsubscribed:
         command = f"digest subscription resubscribe {subscription} {destination} --everything"
         raise UsageError(
             f"{destination} unsubscribed from everything, not only from {subscription}",
             hint=f"Resubscribe to everything first: `{command}`.",
         )
-    if subscription not in left:
+    if subscription not in unsubscribed:
+        name = "anything" if subscription == EVERYTHING else subscription
         raise UsageError(
-            f"{destination} has not unsubscribed from {subscription or 'anything'}",
+            f"{destination} has not unsubscribed from {name}",
             hint="For a new destination, name it in digest.toml.",
         )
     subscribers.save_resubscription(conn, destination, subscription, how=how, at=at)
     names = None if subscription == EVERYTHING else [subscription]
     for due in subscriptions.load(conn, names=names):
-        # It had stopped, since nobody received it.
+        # A subscription that nobody received has no next turn.
         has_stopped = due.next_due_at is None and due.subscription.has_digests
         if has_stopped:
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)

@@ -61,12 +61,13 @@ def show_start(request: Request) -> Response:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
         archives = list_public_archives(conn, site)
     if coverage.checked_at is None:
+        # Without a check the page must not say that papers of this announcement may be missing.
         coverage = replace(coverage, announcement=None)
     context = StartContext(
         trial=shell.trials.try_text(text),
         form=None if config.web.signup.is_off else _fill_form(shell, {"q": (text,)}),
         archives=archives,
-        coverage=describe_coverage(replace(coverage, matched=None)),
+        coverage=describe_coverage(coverage),
         contact=config.arxiv.mail_contact,
     )
     return shell.pages.show("start.html", context)
@@ -98,7 +99,10 @@ def serve_file(request: Request) -> Response:
 
 
 def subscribe(request: Request) -> Response:
-    """Take a request for a subscription; if it can't be, show the form again with what is wrong."""
+    """Take a request for a subscription.
+
+    If it can't be taken, show the form again with what is wrong.
+    """
     shell = shell_of(request)
     config = shell.site.config
     admission = config.web.signup
@@ -124,7 +128,7 @@ def subscribe(request: Request) -> Response:
         domains = " or ".join(sorted(admission.domains))
         refusal = UsageError(f"only addresses of {domains} may subscribe here")
         return _show_form(shell, form, refusal)
-    return _ask(request, RequestKind.SUBSCRIBE, address, choices)
+    return _take_request(request, RequestKind.SUBSCRIBE, address, choices)
 
 
 def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
@@ -135,7 +139,7 @@ def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
 def _fill_form(
     shell: Shell, given: Mapping[str, Sequence[str]], error: UsageError | None = None
 ) -> SubscribeContext:
-    """Return the form to subscribe with what is in its fields, and what is wrong with that."""
+    """Return the form to subscribe with what is in its fields, and the error in them, if any."""
     config = shell.site.config
     usual = {
         "days": ("weekdays",),
@@ -155,7 +159,9 @@ def _fill_form(
     )
 
 
-def _ask(request: Request, kind: RequestKind, address: str, choices: SignupRequest) -> Response:
+def _take_request(
+    request: Request, kind: RequestKind, address: str, choices: SignupRequest
+) -> Response:
     shell = shell_of(request)
     config = shell.site.config
     now = shell.site.clock.now()
@@ -190,7 +196,7 @@ def link(request: Request) -> Response:
     except UsageError as error:
         problem = f"{error.message}. {error.hint}"
         return show_link(shell, "link.html", given, problem=problem, status=400)
-    return _ask(request, RequestKind.LINK, address, SignupRequest())
+    return _take_request(request, RequestKind.LINK, address, SignupRequest())
 
 
 def show_link(
@@ -201,7 +207,10 @@ def show_link(
     status: int = 200,
     **more: Any,  # noqa: ANN401 - the context's own
 ) -> Response:
-    """Answer with the form that asks for a link, or say that a mail is on its way."""
+    """Answer with `link.html`, the form that asks for a link, or with what comes after a form.
+
+    That is `sent.html`: a mail is on its way, or old links no longer work.
+    """
     config = shell.site.config
     home = config.web.base_url
     if not (home and config.mail.from_address):
@@ -244,10 +253,10 @@ def answer_request(request: Request) -> Response:
             return _show(request, "refused.html", signup, [])
         maker = LinkMaker(config, shell.load_secret())
         found = confirm_signup(conn, config, maker, signup, at=now)
-        mine = remember_preferences(conn, maker, signup.destination, at=now)
+        preferences_token = remember_preferences(conn, maker, signup.destination, at=now)
         names = [one.name for one in found.memberships if one.unsubscribed_at is None]
         coming = [_describe(due, now) for due in subscriptions.load(conn, names=names)]
-    return _show(request, "confirmed.html", signup, coming, mine)
+    return _show(request, "confirmed.html", signup, coming, preferences_token)
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
@@ -264,17 +273,21 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
 def _describe(due: DueSubscription, now: datetime) -> ComingView:
     subscription = due.subscription
     when = str(subscription.cadence)
-    following = ""
+    next_digest = ""
     if due.state == SubscriptionState.PAUSED:
         when += ", but paused now"
     elif due.next_due_at:
         zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
-        following = write_with_zone(due.next_due_at, zone, now)
-    return ComingView(subscription.title, when, following)
+        next_digest = write_with_zone(due.next_due_at, zone, now)
+    return ComingView(subscription.title, when, next_digest)
 
 
 def _show(
-    request: Request, page: str, signup: StoredSignup, coming: Sequence[ComingView], mine: str = ""
+    request: Request,
+    page: str,
+    signup: StoredSignup,
+    coming: Sequence[ComingView],
+    preferences_token: str = "",
 ) -> Response:
     shell = shell_of(request)
     config = shell.site.config
@@ -285,7 +298,7 @@ def _show(
         token=make_form_token(shell, request.scope["path"]),
         contact=config.arxiv.mail_contact,
         home=home,
-        preferences=f"{home.rstrip('/')}/p/{mine}",
+        preferences=f"{home.rstrip('/')}/p/{preferences_token}",
         queries=len(signup.choices.queries),
         is_move=signup.kind is RequestKind.MOVE,
     )

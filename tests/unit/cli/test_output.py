@@ -18,11 +18,11 @@ from digest.cli.output import (
     Block,
     Part,
     clean,
+    echo_parts,
     fold,
     labelled,
     mark_ours,
     settle,
-    show,
     style,
     table,
 )
@@ -132,7 +132,7 @@ def list_parts(text: str) -> list[Part]:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_each_part_of_a_screen_is_cleaned(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     parts = list_parts(text)
-    show(parts)
+    echo_parts(parts)
     shown = capsys.readouterr()
     without_styles = STYLED.sub("", shown.out + shown.err)
     assert is_clean(without_styles)
