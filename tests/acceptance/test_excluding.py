@@ -13,10 +13,10 @@ from digest.model.clock import ManualClock
 from digest.model.papers import Author
 from digest.store import open_store
 from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription
-from tests.acceptance.made import ALL_KINDS, START, edit, later, made_up
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, later, made_up
 
 OTHER = """
 [[subscriptions]]
@@ -44,13 +44,8 @@ def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation
 
 
 def exclude(here: Installation, line: str) -> None:
-    edit(
-        here,
-        (
-            'follow = ["perf"]\nto = ["mailto:reader',
-            f'follow = ["perf"]\n{line}\nto = ["mailto:reader',
-        ),
-    )
+    beginning = 'follow = ["perf"]\n'
+    here.edit(f'{beginning}to = ["mailto:reader', f'{beginning}{line}\nto = ["mailto:reader')
 
 
 def steer(
@@ -95,7 +90,7 @@ def test_an_excluded_paper_is_told_to_nobody_through_this_subscription(
 def test_a_namesake_is_not_told_and_the_person_followed_is(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
-    edit(here, ("perf = 'cat:cs.PF'", "perf = 'author:\"Keiko Lindquell\"'"))
+    here.edit("perf = 'cat:cs.PF'", "perf = 'author:\"Keiko Lindquell\"'")
     exclude(here, "exclude = 'author:\"Keiko Lindquell\" AND cat:math.CO'")
     arxiv.add(
         made_up(101, START + timedelta(hours=1), authors=KEIKO),

@@ -15,10 +15,10 @@ import pytest
 from digest.deliver.rules import Step
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import plan_announcement
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, later, made_up, told
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])

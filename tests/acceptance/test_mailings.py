@@ -25,9 +25,9 @@ from digest.serve.steps import PassReport
 from digest.store import open_store
 from digest.store.gaps import load_gaps
 from digest.store.schema import requests
-from tests.acceptance.made import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
 
 NOTES = 'look_back = "0 days"\nwhen_empty = "note"'
 LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
@@ -319,7 +319,7 @@ def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, *range(21, 31))
-    site = here.open()
+    site = here.site
     for at in LOOKS:
         clock.set(TUESDAY + at)
         check_gaps(site, poll(site))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 
 import feedparser
 import pytest
 
 from digest.model.announcements import Kind
-from tests.acceptance.worlds import Installation, StandIn, days
 from tests.conftest import IS_NIGHTLY
+from tests.harness.installation import Installation
+from tests.harness.stand_in import StandIn
 
 SEED = ["standin/seed_papers.jsonl"]
 FIRST_VERSIONS = 11
@@ -23,6 +25,14 @@ def body_of(raw: bytes) -> str:
     part = mail.get_body(("plain",))
     assert part is not None
     return str(part.get_content())
+
+
+def days(first: str, last: str, at: str) -> Iterator[datetime]:
+    """Count the days from one date to another, at one time of day (UTC)."""
+    moment = datetime.fromisoformat(f"{first}T{at}").replace(tzinfo=UTC)
+    while moment.date().isoformat() <= last:
+        yield moment
+        moment += timedelta(days=1)
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])

@@ -16,10 +16,10 @@ import pytest
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Digest, Occasion
-from tests.acceptance.made import START, later, made_up
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import START, later, made_up
 
 FOLLOW = 'follow = ["cat:cs.PF", "dc"]'
 EXCLUDE = 'exclude = "ti:boring"'

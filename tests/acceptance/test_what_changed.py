@@ -14,10 +14,10 @@ import pytest
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from tests.acceptance.made import ALL_KINDS, TUESDAY, announce, made_up
-from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, TUESDAY, announce, made_up
 
 DAY = timedelta(days=1)
 MONDAY_NOON = datetime(2026, 3, 9, 12, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from tests.battery.kill_book import Book, Row
 from tests.battery.kill_life import Tally, next_turn
 from tests.battery.kill_plan import KillPlan, Reader
 from tests.battery.kill_world import Arrival
-from tests.battery.verdict import Verdict
+from tests.harness.oracle import Verdict
 
 MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""

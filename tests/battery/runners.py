@@ -45,11 +45,11 @@ from tests.battery.runners_world import (
     make_secrets,
     write_installation,
 )
-from tests.battery.verdict import Verdict
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.loopback import LoopbackServer
 from tests.fakes.slackfaults import AFTER, BEFORE
 from tests.fakes.spoiling import KINDS
+from tests.harness.oracle import Verdict
 
 BEGIN = datetime(2026, 1, 5, 8, 40, tzinfo=UTC)
 RUN = ("run", "--wait", "30m")

@@ -13,13 +13,13 @@ from digest.model.announcements import ANNOUNCEMENT_TIME, EASTERN
 from digest.model.clock import ManualClock
 from digest.model.papers import Paper
 from tests.battery.runners_world import BRANCH, Origin
-from tests.battery.verdict import Verdict
 from tests.bench.papers import load_papers
 from tests.command_line import run_digest
 from tests.fakes.archive import Archive, DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
+from tests.harness.oracle import Verdict
 
 A_DAY = 1_500
 _MATCHED = 10

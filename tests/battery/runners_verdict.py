@@ -13,8 +13,8 @@ from digest.model.messages import DeliveryState
 from tests.battery.kill_book import Row
 from tests.battery.kill_world import Arrival
 from tests.battery.runners_world import INCOMING, READERS, SIGNING, TOKEN, WORD, Origin, list_wanted
-from tests.battery.verdict import Verdict
 from tests.fakes.archive import DemoPaper
+from tests.harness.oracle import Verdict
 
 _MOST_COPIES = 2
 _DIES_WITHIN = timedelta(days=3)

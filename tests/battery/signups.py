@@ -51,7 +51,7 @@ from digest.store.schema import (
     suppressions,
 )
 from digest.web import create_app
-from tests.battery.verdict import Verdict
+from tests.harness.oracle import Verdict
 from tests.integration.web.world import EVENING, live_in
 
 ORIGIN = "https://localhost:8000"

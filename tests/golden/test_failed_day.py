@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from digest.model.clock import ManualClock
 from tests.acceptance.conftest import arxiv, clock, install, old_papers  # noqa: F401 - fixtures are found by their names here
-from tests.acceptance.made import TUESDAY, announce
 from tests.acceptance.test_failed_days import BERLIN, NINE, NO_SAMPLE, begin, fail
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 from tests.golden.conftest import Golden
+from tests.harness.installation import Installation
+from tests.harness.papers import TUESDAY, announce
 
 _OF_THIS_RUN = (
     (r"[\d,]+ kB", "400 kB"),

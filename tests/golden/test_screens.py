@@ -107,7 +107,7 @@ def _a_desk(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_screen_looks_as_it_did(digest: Shell, world: World, golden: Golden, name: str) -> None:  # noqa: F811 - the fixtures
     if name in EDITED:
-        world.edit_config(*EDITED[name])
+        world.edit(*EDITED[name])
         digest("run")
     text = digest(*SHOWN[name]).out.replace(str(world.folder), "…")
     for pattern, instead in _OF_THIS_RUN:
@@ -134,7 +134,7 @@ def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
     world.slack.workspace.channels["C000PAPERS"] = replace(channel, is_archived=True)
     world.mail.script.clear()
     digest("delivery", "cancel", "4", "13")
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
     world.arxiv.replace("2611.15012", comment="now with a second half")
     world.clock.set(NOW + timedelta(days=4))
     call("run", 4)

@@ -76,7 +76,7 @@ def is_refused(world: World) -> bool:
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[World]:
     with surrounded(tmp_path / "slipped", FIRST_DIGEST) as world:
-        world.edit_config("old@digest.example", "other@digest.example")
+        world.edit("old@digest.example", "other@digest.example")
         yield world
 
 
@@ -84,7 +84,7 @@ def test_after_a_clock_went_ahead_nothing_is_lost_late_or_told_twice(
     plain: World, tmp_path: Path
 ) -> None:
     with surrounded(tmp_path / "steady", FIRST_DIGEST) as steady:
-        steady.edit_config("old@digest.example", "other@digest.example")
+        steady.edit("old@digest.example", "other@digest.example")
         expected = live(steady, slips=False)
         mails = [
             (mail.recipients, set(_PAPER.findall(mail.raw.decode()))) for mail in steady.mail.mails
@@ -139,9 +139,7 @@ def test_a_pause_that_ended_before_its_time_goes_on_and_no_other_is_touched(plai
     call(plain, "subscription", "pause", "perf-mail", "--until", "2026-11-20")
     call(plain, "subscription", "pause", "gpu-mail", "--until", "2026-12-24")
     plain.clock.set(NOON)
-    plain.edit_config(
-        '"slack:#papers", ', ""
-    )  # whose clock is right: it says that we are too quick
+    plain.edit('"slack:#papers", ', "")  # whose clock is right: it says that we are too quick
     with ahead(plain, timedelta(days=30)) as clock:
         call(plain, "run", "--now", DIGEST_TEST_CLOCK=clock)
     call(plain, "run", "--accept-clock")

@@ -13,10 +13,9 @@ from sqlalchemy import select
 
 from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, poll_runs
-from tests.acceptance.made import START
 from tests.fakes.loopback import Answer, Request
-from tests.fakes.mail import MailSink
-from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
+from tests.harness.papers import START
+from tests.integration.faulty import NOON, FaultyArxiv, World, list_past, surrounded
 from tests.simulator.deaths import KILLED, Nursery, Point
 
 PAST = 40
@@ -24,13 +23,10 @@ PAST = 40
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    clock = ManualClock(START)
-    with MailSink() as mail, FaultyArxiv(list_past(PAST), clock) as arxiv:
-        world = World(arxiv, clock, mail, tmp_path)
+    arxiv = FaultyArxiv(list_past(PAST), ManualClock(START))
+    with surrounded(tmp_path, arxiv) as world:
         world.configure()
         yield world
-        world.close()
-        assert arxiv.violations == ()
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +64,7 @@ def assert_is_known_and_no_news(world: World) -> None:
     assert world.cursors()[-1][4:6] == (202602, PAST), "what was the newest paper at the beginning"
     world.announce()
     world.clock.set(NOON)
-    world.look()
+    world.run()
     assert sorted(world.list_changes()) == sorted(world.expected)
     assert {found[1] for found in world.tell()} == {found[1] for found in world.expected} - {
         "2602.00006"

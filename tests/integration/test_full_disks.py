@@ -29,8 +29,9 @@ from digest.site import Site
 from digest.store import lock_worker
 from digest.store.backups import load_violations
 from digest.web.endpoints import find_failures
+from tests.harness.serving import wait_until
 from tests.integration.cli.conftest import Said, Shell
-from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
+from tests.integration.web.world import SUNDAY, World, live_in, make_paper
 
 OFTEN = dict.fromkeys(EVERY, 0.2)
 MAIL = ("mailto:reader@example.org",)

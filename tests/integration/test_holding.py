@@ -22,8 +22,9 @@ from digest.serve.steps import PassReport, run_pass
 from digest.store.attempts import StoredDelivery, load_stored_deliveries
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.fakes.workspace import SlackChannel
+from tests.harness.serving import wait_until
 from tests.integration.alarming import operator_mails
-from tests.integration.web.world import EVENING, World, make_paper, wait_until
+from tests.integration.web.world import EVENING, World, make_paper
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -548,11 +549,11 @@ def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
     assert isinstance(clock, ManualClock)
     runs = []
     for _ in range(3):
-        runs.append(days.run("run"))
+        runs.append(days.call("run"))
         clock.set(clock.now() + HOUR)
     assert [one.returncode for one in runs] == [4, 4, 4]
-    status = days.run("status")
-    shown = days.run("delivery", "show", "1")
+    status = days.call("status")
+    shown = days.call("delivery", "show", "1")
     said = [" ".join(one.stdout.split()) for one in (*runs, status)]
     assert {tuple(ADVISED.findall(text)) for text in said} == {("delivery retry --held",)}
     assert ADVISED.findall(" ".join(shown.stdout.split())) == ["delivery retry --held"]
@@ -561,10 +562,10 @@ def test_each_run_names_what_is_held_with_one_advice_that_works_and_ends_with_4(
         re.findall(r"next try is from (\S+ \S+) on", " ".join(shown.stdout.split()))
     )
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
-    assert days.run("delivery", "retry", "--held").returncode == 0
-    done = days.run("run")
+    assert days.call("delivery", "retry", "--held").returncode == 0
+    done = days.call("run")
     assert (done.returncode, read_posts(days)) == (0, [TITLES[0]])
-    assert "need" not in days.run("status").stdout.splitlines()[0]
+    assert "need" not in days.call("status").stdout.splitlines()[0]
 
 
 COUNTED = re.compile(r"(\d+) messages?(?: to \S+)? needs? you")
@@ -580,23 +581,23 @@ def test_all_screens_count_alike_what_needs_the_operator_and_none_says_that_it_f
         ("run", "status", "doctor --quick"),
         ("delivery retry 3", "status", "doctor --quick", "run", "status"),
     ):
-        said = [" ".join(days.run(*one.split()).stdout.split()) for one in commands]
+        said = [" ".join(days.call(*one.split()).stdout.split()) for one in commands]
         said = [one for one, command in zip(said, commands, strict=True) if "retry" not in command]
         assert len({tuple(COUNTED.findall(one)[-1:]) for one in said[-2:]}) == 1
         assert all(COUNTED.search(one) for one in said)
         assert "fail" not in " ".join(said)
-    assert days.run("run", "--json").returncode == 4
+    assert days.call("run", "--json").returncode == 4
 
 
 def test_doctor_warns_of_messages_that_wait_and_names_the_command(days: World) -> None:
     write(days, PAPERS)
     archive(days)
     live(days, MORNINGS[0])
-    found = json.loads(days.run("doctor", "--quick", "--json").stdout)
+    found = json.loads(days.call("doctor", "--quick", "--json").stdout)
     (one,) = (one for one in found["checks"] if one["check"] == "messages")
     assert (one["verdict"], found["verdict"]) == ("warning", "warning")
     assert ADVISED.findall(one["todo"]) == ["delivery retry --held"]
-    shared = json.loads(days.run("doctor", "--quick", "--share", "--json").stdout)
+    shared = json.loads(days.call("doctor", "--quick", "--share", "--json").stdout)
     assert "C000PAPERS" not in json.dumps(shared)
 
 
@@ -623,8 +624,8 @@ def test_the_advice_of_status_sends_all_with_one_run_after_some_were_given_up(da
     archive(days)
     live(days, *(MORNINGS[0] + number * 12 * HOUR for number in range(18)))
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
-    assert days.run("delivery", "retry", "--failed").returncode == 0
-    done = days.run("run")
+    assert days.call("delivery", "retry", "--failed").returncode == 0
+    done = days.call("run")
     assert (done.returncode, "need" in done.stdout) == (0, False), done.stdout
     assert read_posts(days) == list(TITLES)
 
@@ -633,12 +634,12 @@ def test_a_retry_of_a_message_behind_others_says_that_these_are_tried_first(days
     write(days, PAPERS)
     archive(days)
     live(days, *MORNINGS[:2])
-    said = " ".join(days.run("delivery", "retry", "3").stdout.split())
+    said = " ".join(days.call("delivery", "retry", "3").stdout.split())
     assert said.endswith("What was refused there before is tried first.")
     assert [
         one.delivery.id for one in stored(days) if one.delivery.state is DeliveryState.HELD
     ] == [1, 2, 4]
-    days.run("run")
+    days.call("run")
     tried = [one.delivery.attempts for one in stored(days)]
     assert tried == [3, 0, 0, 0]
 
@@ -647,27 +648,27 @@ def test_a_retry_of_what_is_not_there_says_what_is(days: World) -> None:
     write(days, "mailto:ada@example.org", "mailto:bo@example.org")
     days.mail.script.reply("RCPT", "451 4.3.0 try later", match="ada@", times=9)
     days.mail.script.reply("RCPT", "550 5.1.1 no such user", match="bo@", times=9)
-    assert days.run("run").returncode == 4
-    said = " ".join(days.run("delivery", "retry", "--held").stdout.split())
+    assert days.call("run").returncode == 4
+    said = " ".join(days.call("delivery", "retry", "--held").stdout.split())
     advised = ADVISED.findall(said)
     assert sorted(advised) == ["delivery retry 1", "delivery retry 2"]
     assert re.search(r"next try is from today \d\d:\d\d on", said)
     days.mail.script.clear()
     for line in advised:
-        assert days.run(*line.split()).returncode == 0
-    assert days.run("run").returncode == 0
+        assert days.call(*line.split()).returncode == 0
+    assert days.call("run").returncode == 0
     assert [read_mails(days, name) for name in ("ada", "bo")] == [[TITLES[0]]] * 2
 
 
 def test_what_waits_is_sent_sooner_by_one_command(days: World) -> None:
     write(days, *READERS)
     days.mail.script.reply("RCPT", "451 4.3.0 try later", times=3)
-    days.run("run")
-    assert "3 " in days.run("run").stdout
-    (line,) = set(ADVISED.findall(" ".join(days.run("status").stdout.split())))
+    days.call("run")
+    assert "3 " in days.call("run").stdout
+    (line,) = set(ADVISED.findall(" ".join(days.call("status").stdout.split())))
     assert line == "delivery retry --waiting"
-    assert days.run(*line.split()).returncode == 0
-    assert days.run("run").returncode == 0
+    assert days.call(*line.split()).returncode == 0
+    assert days.call("run").returncode == 0
     assert len(days.mail.mails) == 3
 
 
@@ -676,7 +677,7 @@ def test_doctor_reports_and_sends_nothing_of_what_is_held(days: World) -> None:
     archive(days)
     live(days, MORNINGS[0])
     days.slack.workspace.channels["C000PAPERS"] = CHANNEL
-    days.run("doctor")
+    days.call("doctor")
     assert days.slack.messages == ()
     assert held(days) == {(PAPERS, Refusal.PLACE)}
 

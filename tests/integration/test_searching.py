@@ -16,9 +16,9 @@ from digest.arxiv.pages import SMALLEST_PAGE
 from digest.model.polls import MOST_SEARCHED
 from digest.poll import search
 from digest.poll.rules import POLL_TIMES
-from tests.acceptance.made import START, made_up, told_ids
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.pages import ATOM_TYPE, error_feed
+from tests.harness.papers import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
@@ -31,7 +31,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_each_query_is_asked_for_as_it_is_whenever_a_check_is_due(world: World) -> None:
-    world.write(FEW)
+    world.write_queries(FEW)
     assert told_ids(world.run()) == []
     assert sorted(world.asked()) == ["(abs:tail AND cat:cs.PF)", "cat:cs.PF"]
     id_ = world.come_out(101)
@@ -51,7 +51,7 @@ def test_what_was_held_for_weeks_is_told_by_the_wide_looks(
         world.arxiv.add(
             made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}")
         )
-    world.write(FEW)
+    world.write_queries(FEW)
     world.run()
     assert world.run_on(3) == []
     held = made_up(77, START - timedelta(days=20), announced=datetime(2026, 3, 5, 1, tzinfo=UTC))
@@ -68,11 +68,11 @@ def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_o
         for n in range(20)
     ]
     world.arxiv.add(*old)
-    world.write(FEW)
+    world.write_queries(FEW)
     world.run()
     world.come_out(101)
     world.run_on(3)
-    world.write(FEW | {"numbers": "cat:math.NA"})
+    world.write_queries(FEW | {"numbers": "cat:math.NA"})
     assert world.run_on(4) == []
     id_ = world.come_out(110, categories=("math.NA",))
     assert world.run_on(5) == [id_]
@@ -81,7 +81,7 @@ def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_o
 def test_an_old_paper_that_is_cross_listed_into_the_category_of_a_query_is_told(
     world: World,
 ) -> None:
-    world.write(FEW)
+    world.write_queries(FEW)
     world.run()
     id_ = world.come_out(101, categories=("math.NA",))
     world.come_out(102)
@@ -96,12 +96,12 @@ def test_the_first_digest_of_a_query_shows_its_newest_papers_however_old(world: 
         for n in range(9)
     ]
     world.arxiv.add(*old)
-    world.write({"net": "cat:cs.NI"}, look_back=7)
+    world.write_queries({"net": "cat:cs.NI"}, look_back=7)
     assert sorted(told_ids(world.run())) == sorted(paper.id for paper in old)
 
 
 def test_that_arxiv_has_nothing_for_a_query_is_asked_once_more(world: World) -> None:
-    world.write(dict(list(FEW.items())[:1]))
+    world.write_queries(dict(list(FEW.items())[:1]))
     world.arxiv.faults.add("empty_zero")
     world.run()
     assert [run.papers for run in world.runs("query")] == [5]
@@ -124,7 +124,7 @@ def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
         return serve(request, *others)
 
     monkeypatch.setattr(world.arxiv, "_serve", refuse)
-    world.write({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, look_back=7)
+    world.write_queries({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, look_back=7)
     report = world.run()
     assert report.poll.failures
     assert sorted(told_ids(report)) == sorted(paper.id for paper in rare)
@@ -136,7 +136,7 @@ def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
 def test_more_queries_than_arxivs_search_is_asked_for_are_said_and_not_asked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.write({f"q{number}": f"ti:w{number}" for number in range(MOST_SEARCHED)})
+    world.write_queries({f"q{number}": f"ti:w{number}" for number in range(MOST_SEARCHED)})
     monkeypatch.setattr(search, "MOST_SEARCHED", MOST_SEARCHED - 1)
     report = world.run()
     assert "there are 30 saved queries" in report.poll.failures[0]

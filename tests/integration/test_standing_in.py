@@ -15,7 +15,7 @@ from digest.poll.rules import MOST_FIRST_SEARCHES
 from digest.poll.search import EVERYTHING
 from digest.render.digests import CoverageState, describe_coverage, write_introduction
 from digest.serve.steps import PassReport
-from tests.acceptance.made import START, made_up, told_ids
+from tests.harness.papers import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "numbers": "cat:math.NA"}
@@ -25,7 +25,7 @@ NOON = datetime(2026, 3, 3, 12, tzinfo=UTC)
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     with surrounded(tmp_path, old_papers()) as made:
-        made.write(FEW, source="harvest")
+        made.write_queries(FEW, source="harvest")
         made.run()
         yield made
 
@@ -63,7 +63,7 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
     for hours in (0, 4):
         told += told_ids(run_at(world, NOON + timedelta(hours=hours)))
     assert told == [first]
-    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", look_back=7)
+    world.write_queries(FEW | {"high": "cat:hep-th"}, source="harvest", look_back=7)
     assert told_ids(run_at(world, NOON + timedelta(hours=4, minutes=10))) == [other], (
         "what nobody followed came, too"
     )
@@ -115,7 +115,7 @@ def add_rare(world: World, count: int) -> dict[str, str]:
 
 
 def test_a_run_looks_up_all_new_queries_and_gives_one_first_digest_of_them(world: World) -> None:
-    world.write(add_rare(world, 17), source="harvest", look_back=7)
+    world.write_queries(add_rare(world, 17), source="harvest", look_back=7)
     (digest,) = run_at(world, START + timedelta(minutes=5)).plan.digests
     assert (len(digest.entries), len(world.asked())) == (15, 17)
     later = run_at(world, START + timedelta(minutes=10))
@@ -125,7 +125,7 @@ def test_a_run_looks_up_all_new_queries_and_gives_one_first_digest_of_them(world
 def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own(
     world: World,
 ) -> None:
-    world.write(add_rare(world, 5), source="harvest", look_back=7)
+    world.write_queries(add_rare(world, 5), source="harvest", look_back=7)
     world.arxiv.faults.add("malformed", path="/api/query", skip=2, times=3)
     report = run_at(world, START + timedelta(minutes=5))
     (digest,) = report.plan.digests
@@ -145,7 +145,7 @@ def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own
 
 
 def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, MOST_FIRST_SEARCHES + 5), source="harvest", look_back=7)
+    world.write_queries(add_rare(world, MOST_FIRST_SEARCHES + 5), source="harvest", look_back=7)
     for minutes in (5, 10):
         run_at(world, START + timedelta(minutes=minutes))
     assert len(world.asked()) == MOST_FIRST_SEARCHES

@@ -20,7 +20,7 @@ from digest.render.contexts import TrialView
 from digest.serve.installation import open_site
 from digest.site import Site
 from tests.fakes.config_file import write_config
-from tests.integration.web.world import wait_until
+from tests.harness.serving import wait_until
 from tests.stored_month import store_month
 from tests.unit.made_up import make_paper as build_paper
 

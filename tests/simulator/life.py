@@ -29,12 +29,12 @@ from digest.serve.installation import open_site
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store import open_store
-from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.harness.papers import START, made_up
 from tests.simulator.deaths import (
     ENDED,
     KILLED,

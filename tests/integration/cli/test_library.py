@@ -17,15 +17,15 @@ from digest.serve.schedule import Jobs
 from digest.site import Site
 from digest.store.digests import load_digest, load_summaries
 from digest.store.subscriptions import load_subscriptions
-from tests.acceptance.made import made_up
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.loopback import Answer
 from tests.fakes.zotero import FakeLibrary, Zotero
+from tests.harness.papers import made_up
+from tests.harness.serving import serve_site
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
-from tests.integration.web.world import served
 
 FIRST = 'name = "perf-team"'
 STORED = "2611.15000"
@@ -47,7 +47,7 @@ def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(
     digest: Shell, world: World
 ) -> None:
     (world.folder / "lab.bib").write_text(BIB)
-    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
+    world.edit(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
     found, gone = digest("library", "show", "--json", expect=3).json["libraries"]
     assert [bool(one["paper"]["abstract"]) for one in found["papers"]].count(True) == 2
     assert (gone["papers"], gone["read_at"]) == ([], None)
@@ -121,7 +121,7 @@ def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(
     digest: Shell, world: World
 ) -> None:
     (world.folder / "lab.bib").write_text(WHALES)
-    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
+    world.edit(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
     assert "digest run" in digest("library", "check", expect=2).err
     digest("run")
     (found,) = digest("library", "check", "--json").json
@@ -196,7 +196,7 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(
     keys = (
         "library = 'lab.bib'\nread_first = ['perf', 'ti:zebra']\nread_last = 'ti:\"tail latency\"'"
     )
-    world.edit_config('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
+    world.edit('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
     digest("run")
     found = digest("explain", "2611.15012", "gpu-mail", "--json").json["subscriptions"][0]["order"]
     assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (
@@ -244,16 +244,16 @@ def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: 
     site = open_site(
         load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5
     )
-    with closing(site), served(site) as url:
+    with closing(site), serve_site(site) as url:
         shown = {name: show_newest(site, url, name) for name in keys}
         titled = {name for name, (mail, _) in shown.items() if TITLE in mail}
         assert titled == {"mine", "kept"}
         assert all(OTHERS in mail for name, (mail, _) in shown.items() if name not in titled)
         assert {name for name, (_, page) in shown.items() if TITLE in page} == titled
-        world.edit_config("name = 'mine'", "name = 'mine'\narchive = 'public'")
+        world.edit("name = 'mine'", "name = 'mine'\narchive = 'public'")
         Jobs(site, lambda: False).reload(lambda: load_config(path, world.environ))
         assert TITLE not in show_newest(site, url, "mine")[1], "though the page was kept"
-        world.edit_config("\narchive = 'public'", "")
+        world.edit("\narchive = 'public'", "")
     assert {TITLE in file.read_text() for file in (world.folder / "out").iterdir()} == {False}
     digest("send", "mine")
     assert TITLE not in str(world.mail.mails[-1].message)

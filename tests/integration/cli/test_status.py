@@ -80,9 +80,9 @@ def test_what_came_of_the_last_digest_is_said_in_a_few_words(states: list[str], 
 
 
 def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, digest: Shell) -> None:
-    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
-    world.edit_config('broken = "ti:(gpu OR"', 'fresh = "ti:gpu"')
-    world.edit_config('"broken"', '"fresh"')
+    world.edit('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
+    world.edit('broken = "ti:(gpu OR"', 'fresh = "ti:gpu"')
+    world.edit('"broken"', '"fresh"')
     drift = "query perf, query fresh, subscription gpu-static, query broken."
     for command in (["status"], ["query", "list"], ["subscription", "list"]):
         assert digest(*command).out.count(f"takes over: {drift}") == 1
@@ -93,8 +93,8 @@ def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, dig
 def test_an_edit_that_cannot_be_read_is_a_problem_before_a_run_and_not_taken_over(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config('perf = "cat:cs.PF"', 'perf = "abs:(=news OR"')
-    world.edit_config('gpu = "ti:GPU OR abs:GPU"', 'gpu = "cat:cs.CVV"')
+    world.edit('perf = "cat:cs.PF"', 'perf = "abs:(=news OR"')
+    world.edit('gpu = "ti:GPU OR abs:GPU"', 'gpu = "cat:cs.CVV"')
     for command in (["status"], ["run", "--dry-run"]):
         said = " ".join(digest(*command).out.split())
         assert (
@@ -108,7 +108,7 @@ def test_an_edit_that_cannot_be_read_is_a_problem_before_a_run_and_not_taken_ove
 def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config("daily at 07:30 Europe/Berlin", "on announcement")
+    world.edit("daily at 07:30 Europe/Berlin", "on announcement")
     world.clock.set(datetime(2026, 11, 22, 23, 0, tzinfo=UTC))
     digest("run")
     facts = digest("status", "--json").json
@@ -260,15 +260,13 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
     troubled: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    world.edit_config('broken = "ti:(gpu OR"', f'broken = "ti:{"(gpu OR" if troubled else "gpu"}"')
+    world.edit('broken = "ti:(gpu OR"', f'broken = "ti:{"(gpu OR" if troubled else "gpu"}"')
     more = (
         f'\n[[subscriptions]]\nname = "a-team-with-a-name-{number}"\nfollow = ["gpu"]\n'
         f'to = ["mailto:t{number}@digest.example", "mailto:u{number}@digest.example"]\n'
         for number in range(30)
     )
-    world.edit_config(
-        'to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more)
-    )
+    world.edit('to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more))
     world.mail.script.reply(
         "RCPT", "550 5.1.1 no such user", times=99, match="t1" if troubled else "nobody"
     )
@@ -287,7 +285,7 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
             set(one["last_states"]) for one in digest("status", "--json").json["subscriptions"]
         ]
         assert {"dead", "unknown"} in states, "which is said in many words"
-        world.edit_config('name = "a-team-with', 'name = "another-team-with')
+        world.edit('name = "a-team-with', 'name = "another-team-with')
     lines = digest("status").lines
     assert len(lines) <= 24
     assert max(map(cell_len, lines)) <= 80

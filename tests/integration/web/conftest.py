@@ -16,7 +16,8 @@ from digest.plan.links import LinkMaker
 from digest.serve.steps import run_pass
 from digest.site import Site
 from tests.fakes.mail import ReceivedMail
-from tests.integration.web.world import World, live_in, served
+from tests.harness.serving import serve_site
+from tests.integration.web.world import World, live_in
 
 ORIGIN = "https://localhost:8000"
 """That of `web.base_url`, which browsers send with each form."""
@@ -67,7 +68,7 @@ def open_desk(
         if is_new and not mails:
             run_pass(site)
         with (
-            served(site) as url,
+            serve_site(site) as url,
             httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http,
         ):
             yield Desk(world, site, http, mails or world.mail.mails)

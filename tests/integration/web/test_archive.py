@@ -13,8 +13,9 @@ from digest.serve.steps import run_pass
 from digest.store import schema
 from digest.web import create_app
 from digest.web.archive import list_public_archives
+from tests.harness.serving import find_routes, serve_site
 from tests.integration.web.conftest import ORIGIN, Desk
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, find_routes, served
+from tests.integration.web.world import LATER, PAPERS, SUNDAY
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 PERSONAL = re.compile(r"/[puck]/[\w-]{8}|mailto:(?!ops@)|@example\.org(?<!ops@example\.org)")
@@ -124,7 +125,7 @@ def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None
     )
     assert path not in desk.http.get("/robots.txt").text
     desk.world.write_config(extra='title = "Fast <i>"\narchive = "public"\n')
-    with closing(desk.world.open()) as site, served(site) as url:
+    with closing(desk.world.open()) as site, serve_site(site) as url:
         with site.store.read() as conn:
             assert list_public_archives(conn, site) == (("Fast <i>", ORIGIN + path),)
         shown = desk.http.get(url + path)

@@ -24,7 +24,8 @@ from digest.render import Renderer
 from digest.web import WebServer
 from digest.web.connections import HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
 from digest.web.endpoints import Pages
-from tests.integration.web.world import Served, World, serving, wait_until
+from tests.harness.serving import Served, serve_app, wait_until
+from tests.integration.web.world import World
 
 _log = logging.getLogger("tests")
 
@@ -287,7 +288,7 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
     app.state.shell = SimpleNamespace(
         searches=searches, site=SimpleNamespace(config=config), pages=pages
     )
-    with serving(app) as url, ExitStack() as stack:
+    with serve_app(app) as url, ExitStack() as stack:
 
         def ask(number: int, network: str) -> socket.socket:
             one = stack.enter_context(socket.create_connection(address(url), timeout=20))

@@ -28,8 +28,9 @@ from digest.store import schema
 from digest.store.outbox import KEPT_DAYS, delete_expired
 from digest.web import create_app
 from digest.web.guards import BODY_LIMIT
+from tests.harness.serving import find_routes, serve_site, wait_until
 from tests.integration.web.conftest import ORIGIN, Desk, read_fields
-from tests.integration.web.world import PAPERS, READER, find_routes, served, wait_until
+from tests.integration.web.world import PAPERS, READER
 
 UNKNOWN = ("AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB", "x", "%ff%00")
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
@@ -160,7 +161,7 @@ def test_without_a_public_address_no_form_is_taken(desk: Desk) -> None:
     file.write_text(
         file.read_text(encoding="utf-8").replace(f'base_url = "{ORIGIN}"\n', ""), encoding="utf-8"
     )
-    with closing(desk.world.open()) as site, served(site) as url:
+    with closing(desk.world.open()) as site, serve_site(site) as url:
         assert desk.http.get(url, headers={"Host": "anything.example"}).status_code == 200
         headers = {"Origin": ORIGIN}
         answer = desk.http.post(url + page.url.path, data=read_fields(page), headers=headers)
@@ -309,7 +310,11 @@ def test_no_log_holds_a_token_an_address_or_what_was_searched_for(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     searched = "secretive-search-words"
-    with caplog.at_level(logging.DEBUG), closing(desk.world.open()) as site, served(site) as url:
+    with (
+        caplog.at_level(logging.DEBUG),
+        closing(desk.world.open()) as site,
+        serve_site(site) as url,
+    ):
         desk.http = httpx.Client(base_url=url)
         for path in all_paths(desk):
             for method in ("GET", "POST"):

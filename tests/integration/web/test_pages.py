@@ -8,8 +8,9 @@ from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import Alarm, AlarmName, keep_alarms
 from digest.web import create_metrics_app
 from digest.web.endpoints import find_failures
+from tests.harness.serving import serve_app, serve_site, wait_until
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import EVENING, PAPERS, served, serving, wait_until
+from tests.integration.web.world import EVENING, PAPERS
 
 
 def test_a_page_of_a_digest_has_every_paper_and_is_made_once(desk: Desk) -> None:
@@ -41,7 +42,7 @@ def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> No
 
 
 def readiness(desk: Desk, pulse: Pulse) -> tuple[int, str]:
-    with served(desk.site, pulse=pulse) as url:
+    with serve_site(desk.site, pulse=pulse) as url:
         answer = desk.http.get(f"{url}/readyz")
     assert answer.json() == {"ready": answer.status_code == 200}, (
         "why is nobody's business but the operator's"
@@ -71,7 +72,7 @@ def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     metrics.deliveries.labels("mailto", "sent").inc(2)
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
-    with serving(create_metrics_app(desk.site, Pulse(), metrics)) as url:
+    with serve_app(create_metrics_app(desk.site, Pulse(), metrics)) as url:
         answer = desk.http.get(f"{url}/metrics")
         assert desk.http.get(f"{url}/").status_code == 404
     assert answer.headers["Content-Type"].startswith("text/plain; version=")

@@ -13,9 +13,10 @@ from digest.model.subscriptions import Abstracts
 from digest.people.preferences import erase_person, export_records
 from digest.store.digests import load_frozen
 from digest.web import preferences
+from tests.harness.serving import wait_until
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
-from tests.integration.web.world import LATER, PAPERS, make_paper, wait_until
+from tests.integration.web.world import LATER, PAPERS, make_paper
 
 READER = "reader@example.org"
 TEAM = "perf-team"

@@ -10,9 +10,10 @@ import pytest
 from digest.model.destinations import Destination
 from digest.people.stored import STORED
 from digest.people.tables import load_person
+from tests.harness.serving import serve_site
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
-from tests.integration.web.world import LATER, served
+from tests.integration.web.world import LATER
 
 READER = "reader@example.org"
 NEW = "new@lab.example"
@@ -249,7 +250,7 @@ def test_a_new_address_of_the_feed_ends_the_old_one(house: House) -> None:
     (new,) = {*re.findall(r"https://localhost:8000(/f/[\w.-]+)", page.answer.text)}
     assert house.http.get(new).status_code == 200
     assert old != new
-    with served(house.site) as url:
+    with serve_site(house.site) as url:
         assert house.http.get(f"{url}{old}").status_code == 410
 
 

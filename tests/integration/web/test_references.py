@@ -10,8 +10,9 @@ import pytest
 from pybtex.database import parse_string
 
 from digest.serve.steps import run_pass
+from tests.harness.serving import serve_site
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import PAPERS, live_in, served
+from tests.integration.web.world import PAPERS, live_in
 
 ID = PAPERS[0].id
 
@@ -50,7 +51,7 @@ def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) ->
         path.write_text(path.read_text().replace("[arxiv]\n", '[arxiv]\nsource = "query"\n'))
         with closing(world.open()) as site:
             run_pass(site)
-            with served(site) as url:
+            with serve_site(site) as url:
                 assert httpx.get(f"{url}/refs/{ID}.bib").status_code == 404
                 token = world.links(site).feed_token("perf-team", 0)
                 feed = httpx.get(f"{url}/f/{token}.atom").text

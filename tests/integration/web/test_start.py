@@ -16,8 +16,9 @@ from lxml import html
 from digest.model.announcements import DELIVERABLE_KINDS
 from digest.model.people import DAYS, write_cadence
 from digest.serve.steps import run_pass
+from tests.harness.serving import serve_site, wait_until
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import PAPERS, live_in, served, wait_until
+from tests.integration.web.world import PAPERS, live_in
 
 MOST_BYTES = 60_000
 MOST_SCRIPT = 4_000
@@ -34,7 +35,7 @@ def begin(
         with closing(world.open()) as site:
             if runs:
                 run_pass(site)
-            with served(site) as url, httpx.Client(base_url=url) as http:
+            with serve_site(site) as url, httpx.Client(base_url=url) as http:
                 yield http
 
 

@@ -21,7 +21,8 @@ from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
 from digest.serve.steps import run_pass
 from digest.site import Site
-from tests.integration.web.world import TO, World, live_in, served
+from tests.harness.serving import serve_site
+from tests.integration.web.world import TO, World, live_in
 
 ORIGIN = {"Origin": "https://localhost:8000"}
 ME = "me@example.org"
@@ -198,5 +199,5 @@ def open_house(
         with closing(world.open()) as site:
             if not seed:
                 run_pass(site)
-            with served(site) as url, httpx.Client(base_url=url) as http:
+            with serve_site(site) as url, httpx.Client(base_url=url) as http:
                 yield House(world, site, http)
