@@ -33,7 +33,7 @@ from digest.store.digests import load_digest
 from digest.store.schema import deliveries
 from tests.battery.kill_book import Book
 from tests.battery.runners_size import measure_size
-from tests.battery.runners_verdict import Evidence, judge
+from tests.battery.runners_verdict import Evidence, Lifetime, judge
 from tests.battery.runners_world import (
     Chance,
     Hooks,
@@ -281,7 +281,8 @@ class Battery:
         held = select(deliveries.c.destination, deliveries.c.digest_id)
         with opened_branch(config, self.clock, "judge") as branch, branch.store.read() as conn:
             self.seen.rows |= {
-                row.key: row for row in Book(branch.store, make_links(conn, config), []).list_rows()
+                row.key: row
+                for row in Book(branch.store, make_links(conn, config), []).list_planned()
             }
             for row in conn.execute(held.where(deliveries.c.state == DeliveryState.HELD)):
                 entries = load_digest(conn, row.digest_id).entries
@@ -289,7 +290,9 @@ class Battery:
 
     def gather(self) -> Evidence:
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
-        self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
+        self.seen.lives = [
+            Lifetime(run.box.name, run.began, run.ended, run.events) for run in self.runs
+        ]
         if not any(run.pushes for run in self.runs):
             self.verdict.accuse(
                 "the battery itself", "no push went through the git that goes wrong"

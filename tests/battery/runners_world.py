@@ -20,7 +20,7 @@ from digest.config.values import write_signing_key
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import Clock
 from digest.model.papers import Author
-from tests.battery.kill_world import PAPER, Arrival, CountingMail, find_key, list_posts
+from tests.battery.kill_world import CountingMail
 from tests.command_line import ROOT
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.config_file import write_config
@@ -29,6 +29,7 @@ from tests.fakes.loopback import Answer, Ending, Request
 from tests.fakes.mail import ReceivedMail
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
+from tests.harness.arrivals import PAPER, Arrival, find_key, list_posts
 
 BRANCH = "digest-state"
 WORD = "quokkalith"

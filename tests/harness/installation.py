@@ -28,6 +28,7 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import Table, write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.harness.arrivals import Arrival, list_posts, read_mail
 from tests.harness.kept_sites import KeptSite
 
 AnInstallation = TypeVar("AnInstallation", bound="Installation")
@@ -126,6 +127,13 @@ class Installation:
     def environment(self) -> dict[str, str]:
         """Return the whole environment of a process that works in its folder."""
         return {**os.environ, **self.environ, "PYTHONPATH": str(ROOT)}
+
+    def list_arrivals(self) -> list[Arrival]:
+        """Return every mail and every post that came."""
+        arrivals = list_posts(self.slack)
+        for mail in self.mail.mails:
+            arrivals += read_mail(mail)
+        return arrivals
 
     def list_mails(self, address: str) -> list[EmailMessage]:
         """Return the mails that came to an address, oldest first."""
