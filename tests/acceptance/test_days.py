@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import IS_NIGHTLY
 from tests.simulator.days import Days, beginning
 from tests.simulator.deaths import Nursery, Point
-from tests.simulator.oracle import Broken
+from tests.simulator.received import Broken
 
 BETWEEN = Point("tests.simulator.planted:between")
 BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="weeks are lived by night, two days always")
@@ -122,8 +122,8 @@ DIRECTED = {
     "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
     "late-items": (announce_a_paper_late, "what is met first at version 1 is new, however late"),
-    "mark-first": (die_after_matching, "what is marked as sent has come"),
-    "key-with-attempt": (lose_an_answer, "every message is a delivery's"),
+    "mark-first": (die_after_matching, "lost"),
+    "key-with-attempt": (lose_an_answer, "stranger"),
     "resend-sent": (start_twice, "states change along their arrows"),
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
     "failed-turn": (fail_at_the_turn, "a turn passes only after a complete check"),

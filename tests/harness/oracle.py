@@ -99,12 +99,12 @@ def judge_deliveries(
     """Judge messages: each in a state that says so has come, and none that nobody planned."""
     came = {(arrival.key, arrival.place) for arrival in arrivals}
     wanted = {(row.key, row.place) for row in planned}
+    for key, place in sorted(came - wanted):
+        verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
     for row in planned:
         if row.state in must_arrive and (row.key, row.place) not in came:
             what = f"delivery {row.id} to {row.place} is {row.state}"
             verdict.accuse("lost", f"{what} and never arrived")
-    for key, place in sorted(came - wanted):
-        verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
 
 
 def judge_ends(

@@ -37,7 +37,8 @@ from tests.simulator.life import (
     Life,
     living,
 )
-from tests.simulator.oracle import Broken, Watch
+from tests.simulator.oracle import Watch
+from tests.simulator.received import Broken
 
 _HOURS = (5, 7, 12)
 """Between the passes of a day."""

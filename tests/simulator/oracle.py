@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Row
@@ -25,8 +25,8 @@ from digest.store.changes import load_changes
 from digest.store.dialect import unpack
 from digest.store.digests import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
-from tests.fakes.mail import ReceivedMail
 from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask
+from tests.simulator.received import Received, fail
 from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
 
 _PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
@@ -50,14 +50,6 @@ _COVERAGE_LINE = re.compile(
 """What a feed says of days that failed: it follows from checks alone."""
 
 
-class Broken(AssertionError):
-    """What must always be true is not; `rule` says which."""
-
-    def __init__(self, rule: str, detail: str) -> None:
-        super().__init__(f"{rule}: {detail}")
-        self.rule = rule
-
-
 @dataclass
 class Watch:
     """Holds one life to what was promised.
@@ -71,9 +63,6 @@ class Watch:
     _steps: int = 0
     _run: int = 0
     _matched: int = 0
-    _mails: int = 0
-    _posts: int = 0
-    _copies: dict[str, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     _forgotten: set[str] = field(default_factory=set)
     _digest: int = 0
     _rows: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
@@ -84,6 +73,9 @@ class Watch:
     _cursor: datetime | None = None
     _refused: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _given_up: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._received = Received(self.life)
 
     def look(self) -> None:
         """Look at everything, and raise `Broken` where something is not as it must always be."""
@@ -99,7 +91,7 @@ class Watch:
             self._note_overtaken()
             self._look_at_digests(conn)
             self._look_at_turns(conn)
-            self._look_at_messages(conn)
+            self._received.look(conn)
             self._look_at_refused(conn)
             self._look_at_feeds(conn)
         self._passes = len(self.life.passed)
@@ -448,6 +440,8 @@ class Watch:
         told = Counter(entry["change"] for entry in content["entries"])
         changes = load_changes(conn, change_ids)
         newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
+        papers = frozenset(str(changes[id_].paper.id) for id_ in newest.values())
+        self._received.papers_of[row.id] = papers
         if told != Counter(newest.values()):
             fail(
                 "a digest tells what was matched for it, once",
@@ -563,63 +557,6 @@ class Watch:
             (place, name) not in self.life.left for place in wish.sent_to
         )
 
-    def _look_at_messages(self, conn: Connection) -> None:
-        """What is sent came, once, and alike where it came again; nothing to somebody who left."""
-        found = ask(
-            conn,
-            "SELECT deliveries.*, subscriptions.name AS subscription, digests.content FROM deliveries"
-            " JOIN digests ON digests.id = digest_id JOIN subscriptions ON subscriptions.id = subscription_id",
-        )
-        by_key = {row.idempotency_key: row for row in found}
-        mails = self.life.mail.mails
-        posts = self.life.slack.messages
-        for number, mail in enumerate(mails[self._mails :], start=self._mails):
-            key = str(mail.message["Message-ID"]).strip("<>").partition("@")[0]
-            row = self._find_delivery(by_key, key, f"mailto:{mail.recipients[0]}")
-            left = self.life.left.get((row.destination, row.subscription))
-            self._copies[key].append(mail.raw)
-            if left and number >= left.mails:
-                fail(
-                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
-                )
-            look_into(mail, row.content)
-        for number, post in enumerate(posts[self._posts :], start=self._posts):
-            row = self._find_delivery(by_key, post.client_msg_id, "slack:")
-            left = self.life.left.get((row.destination, row.subscription))
-            self._copies[post.client_msg_id].append(b"")
-            if left and number >= left.posts:
-                fail(
-                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
-                )
-        self._mails = len(mails)
-        self._posts = len(posts)
-        self._count_copies(conn, found)
-
-    @staticmethod
-    def _find_delivery(by_key: dict[str, Any], key: str, destination: str) -> Any:  # noqa: ANN401 - a row
-        row = by_key.get(key)
-        if row is None or not row.destination.startswith(destination):
-            fail("every message is a delivery's", f"{key} to {destination}")
-        return row
-
-    def _count_copies(self, conn: Connection, found: list[Any]) -> None:
-        repeats = Counter(
-            row.delivery_id
-            for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
-        )
-        for row in found:
-            came = self._copies[row.idempotency_key]
-            if row.state == "sent" and not came:
-                fail("what is marked as sent has come", f"{row.destination}, {row.subscription}")
-            most = 1 if row.destination.startswith("slack:") else 1 + repeats[row.id]
-            if len(came) > most:
-                fail(
-                    "nothing comes twice that need not",
-                    f"{row.destination}: {len(came)}, at most {most}",
-                )
-            if len({*came}) > 1:
-                fail("a mail that comes again is the same", row.destination)
-
     def _look_at_feeds(self, conn: Connection) -> None:
         """A feed holds every paper matched for it once, and stays as it is while nothing changes."""
         if not self._is_after_a_whole_pass:
@@ -724,19 +661,6 @@ def find_turn(when: str, now: datetime, disturbed: datetime | None) -> datetime 
     return turn if disturbed is None or turn - disturbed > period else None
 
 
-def look_into(mail: ReceivedMail, content: str) -> None:
-    part = mail.message.get_body(("plain",))
-    assert part is not None
-    shown = {*re.findall(r"arxiv\.org/abs/(\d{4}\.\d{5})", part.get_content())}
-    entries = len(json.loads(content)["entries"])
-    if len(shown) != entries:
-        fail("a mail shows its digest's papers", f"{shown}, not {entries}")
-
-
 def read_moment(value: Any) -> datetime:  # noqa: ANN401 - text on SQLite
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def fail(rule: str, detail: str) -> NoReturn:
-    raise Broken(rule, detail)
