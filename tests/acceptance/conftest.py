@@ -22,7 +22,7 @@ from tests.harness.papers import START, made_up
 from tests.harness.stand_in import StandIn
 from tests.postgres_servers import create_database
 from tests.simulator.days import working_folder
-from tests.simulator.deaths import Nursery
+from tests.simulator.deaths import ForkedProcesses
 from tests.simulator.fail_points import perf_team
 from tests.simulator.life import Life
 
@@ -129,8 +129,8 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as one:
+def forked_processes() -> Iterator[ForkedProcesses]:
+    with ForkedProcesses() as one:
         yield one
 
 
@@ -158,13 +158,15 @@ def make_database(
 
 @pytest.fixture
 def live(
-    nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
+    forked_processes: ForkedProcesses,
+    quick_folder: Path,
+    make_database: Callable[[str], tuple[str, str]],
 ) -> Callable[[str], AbstractContextManager[Life]]:
     """Return a function that sets up an installation on a kind of database, on the noon after a day with news."""
 
     @contextmanager
     def begin(kind: str) -> Iterator[Life]:
-        with perf_team(quick_folder, nursery, *make_database(kind)) as one:
+        with perf_team(quick_folder, forked_processes, *make_database(kind)) as one:
             yield one
 
     return begin

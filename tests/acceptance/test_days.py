@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import IS_NIGHTLY
 from tests.simulator.days import Days, beginning
-from tests.simulator.deaths import Nursery, Point
+from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.received import Broken
 
 BETWEEN = Point("tests.simulator.planted:between")
@@ -24,11 +24,13 @@ Begin = Callable[..., AbstractContextManager[Days]]
 
 @pytest.fixture
 def days(
-    nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
+    forked_processes: ForkedProcesses,
+    quick_folder: Path,
+    make_database: Callable[[str], tuple[str, str]],
 ) -> Callable[..., object]:
     @contextmanager
     def begin(database: str = "sqlite", seed: int = 1) -> Iterator[Days]:
-        with beginning(quick_folder, nursery, *make_database(database), seed) as lived:
+        with beginning(quick_folder, forked_processes, *make_database(database), seed) as lived:
             yield lived
 
     return begin

@@ -58,12 +58,12 @@ class Installation:
         self._kept = KeptSite(self.environ)
 
     @property
-    def file(self) -> Path:
+    def config_file(self) -> Path:
         """Its `digest.toml`."""
         return self.folder / "digest.toml"
 
     def write(self, text: str) -> None:
-        self.file.write_text(text, encoding="utf-8")
+        self.config_file.write_text(text, encoding="utf-8")
 
     def write_file(
         self, queries: Mapping[str, str], subscriptions: Sequence[Table], **tables: Table
@@ -80,13 +80,13 @@ class Installation:
 
     def edit(self, before: str, after: str) -> None:
         """Replace words in its file."""
-        text = self.file.read_text(encoding="utf-8")
+        text = self.config_file.read_text(encoding="utf-8")
         assert before in text
         self.write(text.replace(before, after))
 
     def open(self, owner: str = "test") -> Site:
         """Open it anew, as another process does; who opens it closes it."""
-        config = load_config(self.file, self.environ)
+        config = load_config(self.config_file, self.environ)
         return open_site(config, self.clock, owner=owner, jitter=lambda: 0.5)
 
     @property

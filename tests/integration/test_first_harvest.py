@@ -16,7 +16,7 @@ from digest.store.schema import changes, papers, poll_runs
 from tests.fakes.loopback import Answer, Request
 from tests.harness.papers import START
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past, surrounded
-from tests.simulator.deaths import KILLED, Nursery, Point
+from tests.simulator.deaths import KILLED, ForkedProcesses, Point
 
 PAST = 40
 
@@ -30,16 +30,16 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as one:
+def forked_processes() -> Iterator[ForkedProcesses]:
+    with ForkedProcesses() as one:
         yield one
 
 
-def kill_after_page(world: World, nursery: Nursery, number: int) -> None:
+def kill_after_page(world: World, forked_processes: ForkedProcesses, number: int) -> None:
     """Start a real process and kill it once so many pages are stored."""
     point = Point("digest.poll.record:RecordedRun.store_page", after=True, skip=number - 1)
     environ = {"DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    assert nursery.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
+    assert forked_processes.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
 
 
 def list_asked(world: World, since: int) -> list[str]:
@@ -79,9 +79,9 @@ def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) 
 
 
 def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(
-    world: World, nursery: Nursery
+    world: World, forked_processes: ForkedProcesses
 ) -> None:
-    kill_after_page(world, nursery, 3)
+    kill_after_page(world, forked_processes, 3)
     made = len(world.arxiv.requests)
     world.clock.advance(timedelta(hours=1))
     shown = world.command("run")
@@ -99,9 +99,9 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(
 
 
 def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(
-    world: World, nursery: Nursery
+    world: World, forked_processes: ForkedProcesses
 ) -> None:
-    kill_after_page(world, nursery, 3)
+    kill_after_page(world, forked_processes, 3)
     made = len(world.arxiv.requests)
 
     def bend(request: Request) -> Answer:

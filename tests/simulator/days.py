@@ -24,7 +24,7 @@ from digest.plan.slots import next_slot
 from tests.fakes.spoiling import KINDS as FAULTS
 from tests.fakes.spoiling import THIN_PAGES
 from tests.postgres_servers import create_database, quick_server
-from tests.simulator.deaths import Nursery, Point
+from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.fail_points import POINTS
 from tests.simulator.life import (
     CADENCES,
@@ -120,7 +120,7 @@ class Days:
     def make_pass(self, point: Point | None = None) -> None:
         """Make one pass, which may die at a point, and look at everything."""
         self.life.mend()
-        self.life.run(point)
+        self.life.make_pass(point)
         self.counts["passes"] += 1
         self.watch.look()
 
@@ -162,7 +162,7 @@ class Days:
     def edit_query(self) -> None:
         """Give a saved query another text."""
         texts = {self._draw.choice(("a", "b")): self._draw.choice(sorted(TEXTS))}
-        self.life.edit(replace(self.life.file, queries=self.life.file.queries | texts))
+        self.life.change_file(replace(self.life.file, queries=self.life.file.queries | texts))
 
     def edit_cadence(self) -> None:
         """Give a subscription another cadence, and other kinds."""
@@ -175,7 +175,7 @@ class Days:
         wishes = dict(self.life.file.wishes)
         if wishes.pop(name, None) is None:
             wishes[name] = WISHES[name]
-        self.life.edit(replace(self.life.file, wishes=wishes))
+        self.life.change_file(replace(self.life.file, wishes=wishes))
 
     def leave(self) -> None:
         """Let somebody leave, now or while messages are on their way."""
@@ -188,7 +188,7 @@ class Days:
         else:
             self.life.announce("cs.PF", "latency")
             self.life.advance(timedelta(hours=24))
-            self.life.run(meanwhile=lambda: self.life.leave(place, name))
+            self.life.make_pass(meanwhile=lambda: self.life.leave(place, name))
             self.watch.look()
 
     def come_back(self) -> None:
@@ -271,10 +271,10 @@ class Days:
 
 @contextmanager
 def beginning(
-    folder: Path, nursery: Nursery, database: str, admin: str, seed: int
+    folder: Path, forked_processes: ForkedProcesses, database: str, admin: str, seed: int
 ) -> Iterator[Days]:
     """Begin a life on an empty database, for as long as a context lasts."""
-    with living(folder, nursery, database, admin) as life:
+    with living(folder, forked_processes, database, admin) as life:
         yield Days(life, seed)
 
 
@@ -300,14 +300,14 @@ def main(*, days: int, seed: int, database: str) -> None:
     begun = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(working_folder())
-        nursery = stack.enter_context(Nursery())
+        forked_processes = stack.enter_context(ForkedProcesses())
         url = f"sqlite:///{folder / 'digest.db'}"
         admin = ""
         if database == "postgresql":
             server = stack.enter_context(quick_server())
             url = create_database(server, "days")
             admin = server.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        lived = stack.enter_context(beginning(folder, nursery, url, admin, seed))
+        lived = stack.enter_context(beginning(folder, forked_processes, url, admin, seed))
         wrong = ""
         try:
             lived.live(days, click.echo)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from digest.deliver.feeds import load_feed
 from digest.store.subscriptions import load_subscriptions
-from tests.simulator.deaths import Nursery, Point
+from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.life import File, Life, Wish, ask, living
 
 OLD = 2
@@ -280,9 +280,13 @@ The table's, and the edges of each transaction besides.
 
 
 @contextmanager
-def perf_team(folder: Path, nursery: Nursery, database: str, admin: str) -> Iterator[Life]:
+def perf_team(
+    folder: Path, forked_processes: ForkedProcesses, database: str, admin: str
+) -> Iterator[Life]:
     """Begin a life with one reader of mail, one channel and one feed, on the noon after a day with news."""
-    with living(folder, nursery, database, admin, file=_PERF, old=OLD, page_size=2) as life:
+    with living(
+        folder, forked_processes, database, admin, file=_PERF, old=OLD, page_size=2
+    ) as life:
         life.patience = timedelta(
             hours=2
         )  # as `digest serve` lets a digest wait for an announcement
@@ -297,7 +301,7 @@ def live_on(life: Life, moments: tuple[timedelta, ...] = MOMENTS) -> dict[str, l
     seen = {medium: [look_at(life, medium)] for medium in MEDIA}
     for moment in moments:
         life.advance(moment)
-        life.run(wait=timedelta(0))
+        life.make_pass(wait=timedelta(0))
         for medium in MEDIA:
             seen[medium].append(look_at(life, medium))
     return seen

@@ -96,7 +96,7 @@ class World(Installation):
     def write_config(self) -> Path:
         servers = {"arxiv": self.arxiv.url, "smtp": self.mail.url, "slack": self.slack.url}
         self.write(CONFIG.format(**servers))
-        return self.file
+        return self.config_file
 
     def open_store(self) -> Store:
         return open_store(f"sqlite:///{self.folder / 'digest.db'}")
