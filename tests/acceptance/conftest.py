@@ -102,7 +102,11 @@ def clock(arxiv: DemoArxiv) -> ManualClock:
 
 @pytest.fixture
 def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
-    """Return a function that makes an installation beside an arXiv, small or large."""
+    """Return a function that makes an installation beside an arXiv, small or large.
+
+    In the end all that came to its readers is held against what was planned.
+    """
+    made: list[Installation] = []
     with ExitStack() as stack:
         mail = stack.enter_context(MailSink())
 
@@ -123,9 +127,11 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
             here.write(
                 _CONFIG.format(**servers, source=source, extra=extra, query=query, when=when)
             )
+            made.append(here)
             return here
 
         yield make
+        assert [dict(here.judge().findings) for here in made] == [{} for _ in made]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
 from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 from tests.integration.cli.test_library import BIB, WHALES
 from tests.integration.cli.test_missed import LIBRARY
 

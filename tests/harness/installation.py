@@ -30,6 +30,7 @@ from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.harness.arrivals import Arrival, list_posts, read_mail
 from tests.harness.kept_sites import KeptSite
+from tests.harness.oracle import Verdict, judge_stored
 
 AnInstallation = TypeVar("AnInstallation", bound="Installation")
 
@@ -130,10 +131,15 @@ class Installation:
 
     def list_arrivals(self) -> list[Arrival]:
         """Return every mail and every post that came."""
-        arrivals = list_posts(self.slack)
+        arrivals = list_posts(self.slack, counts_titles=True)
         for mail in self.mail.mails:
             arrivals += read_mail(mail)
         return arrivals
+
+    def judge(self) -> Verdict:
+        """Hold every mail and every post that came against what its database says was planned."""
+        with self.reading() as conn:
+            return judge_stored(conn, self.list_arrivals())
 
     def list_mails(self, address: str) -> list[EmailMessage]:
         """Return the mails that came to an address, oldest first."""

@@ -19,7 +19,7 @@ from digest.store.dialect import Moment, metadata
 from digest.store.schema import digests, subscriptions
 from tests.command_line import run_digest
 from tests.fakes.arxiv import DemoArxiv
-from tests.integration.cli.lively import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
 from tests.postgres_servers import create_database
 
 NOON = datetime(2026, 11, 11, 12, 5, tzinfo=UTC)

@@ -67,10 +67,10 @@ def site(open_installation: Callable[..., Site]) -> Site:
     return open_installation()
 
 
-def try_when_ready(desk: QueryTrials, text: str) -> TrialView:
+def try_when_ready(trials: QueryTrials, text: str) -> TrialView:
     """Return a trial as it is once the papers are read."""
-    wait_until(lambda: desk.try_text(text).is_ready, 60)
-    return desk.try_text(text)
+    wait_until(lambda: trials.try_text(text).is_ready, 60)
+    return trials.try_text(text)
 
 
 def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
@@ -134,13 +134,13 @@ def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Sit
     store_month(site.store, old, NOW - timedelta(days=49))
     crossed = [replace(paper, categories=("cs.PF", "cs.OS")) for paper in old]
     store_month(site.store, crossed, NOW - timedelta(days=1), kind=Kind.CROSS_LIST)
-    desk = QueryTrials(site)
-    trial = try_when_ready(desk, "cat:cs.OS")
+    trials = QueryTrials(site)
+    trial = try_when_ready(trials, "cat:cs.OS")
     assert [(paper.entry.kind, paper.change) for paper in trial.papers] == [
         (Kind.CROSS_LIST, "cross-listed into cs.OS")
     ] * 2
     assert {bar.day for bar in trial.bars if bar.papers} == {"Wed 18 Nov"}
-    assert desk.try_text("cat:cs.PF").rate == "No papers in the last 30 days"
+    assert trials.try_text("cat:cs.PF").rate == "No papers in the last 30 days"
 
 
 def test_an_empty_store_says_what_will_be_here(site: Site) -> None:
@@ -184,8 +184,8 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
 
     monkeypatch.setattr("digest.inspect.trial.read_snapshot", read_late)
     store_month(site.store, [make_paper(1)], NOW)
-    desk = QueryTrials(site)
-    trial = desk.try_text("gpus")
+    trials = QueryTrials(site)
+    trial = trials.try_text("gpus")
     assert (
         trial.is_ready,
         trial.message.startswith("The papers of the last 30 days are being read"),
@@ -193,27 +193,27 @@ def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_the
         False,
         True,
     )
-    assert not desk.try_text("gpus").is_ready
+    assert not trials.try_text("gpus").is_ready
     gate.set()
-    assert len(try_when_ready(desk, "gpus").papers) == 1
+    assert len(try_when_ready(trials, "gpus").papers) == 1
     gate.clear()
     store_month(site.store, [make_paper(2)], NOW)
-    desk.try_text("gpus")
-    wait_until(lambda: len(desk.try_text("gpus").papers) == (1 if meanwhile else 0))
+    trials.try_text("gpus")
+    wait_until(lambda: len(trials.try_text("gpus").papers) == (1 if meanwhile else 0))
     gate.set()
-    wait_until(lambda: len(desk.try_text("gpus").papers) == 2)
+    wait_until(lambda: len(trials.try_text("gpus").papers) == 2)
 
 
 def test_a_reading_that_failed_is_begun_again(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     store_month(site.store, [make_paper(1)], NOW)
-    desk = QueryTrials(site)
+    trials = QueryTrials(site)
     with site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE changes RENAME TO lost")
-    desk.try_text("gpus")
+    trials.try_text("gpus")
     wait_until(lambda: any(record.name == "digest.trial" for record in caplog.records))
     with site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE lost RENAME TO changes")
-    assert len(try_when_ready(desk, "gpus").papers) == 1
+    assert len(try_when_ready(trials, "gpus").papers) == 1
 
 
 def test_a_broad_query_comes_with_two_narrower_ones_and_their_figures(site: Site) -> None:
@@ -245,12 +245,12 @@ def test_a_rare_query_comes_with_two_wider_ones_the_nearest_first(site: Site) ->
 
 def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
     store_month(site.store, [make_paper(1)], NOW)
-    desk = QueryTrials(site)
-    trial = try_when_ready(desk, "Ada Example")
+    trials = QueryTrials(site)
+    trial = try_when_ready(trials, "Ada Example")
     assert [(one.text, one.change, one.papers) for one in trial.variants] == [
         ('author:"Ada Example"', "papers by this person", 1)
     ]
-    assert {one.change for one in desk.try_text("Bo Nobody").variants} == {"without nobody"}
+    assert {one.change for one in trials.try_text("Bo Nobody").variants} == {"without nobody"}
 
 
 def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:
@@ -258,12 +258,12 @@ def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:
     store_month(
         site.store, [*gained, make_paper(9, title="Tail"), make_paper(10, title="Tail clocks")], NOW
     )
-    desk = QueryTrials(site)
-    assert desk.compare("ti:tail", "ti:clocks") is None
-    try_when_ready(desk, "gpu")
-    difference = desk.compare("ti:tail", "ti:clocks")
+    trials = QueryTrials(site)
+    assert trials.compare("ti:tail", "ti:clocks") is None
+    try_when_ready(trials, "gpu")
+    difference = trials.compare("ti:tail", "ti:clocks")
     assert difference is not None
     assert (difference.gained, difference.lost, difference.kept) == (7, 1, 1)
     assert difference.gained_titles == tuple(f"Clocks {number}" for number in range(7, 2, -1))
     assert difference.lost_titles == ("Tail",)
-    assert desk.compare("ti:tail AND", "ti:clocks") is None
+    assert trials.compare("ti:tail AND", "ti:clocks") is None

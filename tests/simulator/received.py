@@ -43,7 +43,7 @@ class Received:
 
     life: Life
     papers_of: dict[int, frozenset[str]] = field(default_factory=dict)
-    _arrivals: list[Arrival] = field(default_factory=list)
+    _old: list[Arrival] = field(default_factory=list)
     _texts: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     _mails: int = 0
     _posts: int = 0
@@ -52,14 +52,16 @@ class Received:
         """What is sent came, once, and alike where it came again; nothing to somebody who left."""
         planned = load_planned(conn)
         by_key = {row.key: row for row in planned}
-        mails = self._take_mails()
-        posts = self._take_posts()
+        new_mails = self._take_mails()
+        posts = list_posts(self.life.slack, counts_titles=True)
+        new_posts = posts[self._posts :]
         # Of what was deleted since, because it is old, nothing is held to anything.
-        self._arrivals = [one for one in self._arrivals if one.key in by_key]
-        self._arrivals += (*mails, *posts)
-        self._judge(conn, planned)
+        self._old = [one for one in self._old if one.key in by_key]
+        old_posts = [one for one in posts[: self._posts] if one.key in by_key]
+        self._judge(conn, planned, [*self._old, *new_mails, *old_posts, *new_posts])
+        self._look_at_keys()
         left = self.life.left
-        for number, mail in enumerate(mails, start=self._mails):
+        for number, mail in enumerate(new_mails, start=self._mails):
             row = by_key[mail.key]
             leaver = left.get((row.place, row.subscription))
             if leaver and number >= leaver.mails:
@@ -67,13 +69,14 @@ class Received:
             papers = self.papers_of[row.digest]
             if mail.papers != papers:
                 fail("a mail shows its digest's papers", f"{set(mail.papers)}, not {set(papers)}")
-        for number, post in enumerate(posts, start=self._posts):
+        for number, post in enumerate(new_posts, start=self._posts):
             row = by_key[post.key]
             leaver = left.get((row.place, row.subscription))
             if leaver and number >= leaver.posts:
                 fail("nothing is sent to somebody who left", f"{row.place}, {row.subscription}")
-        self._mails += len(mails)
-        self._posts += len(posts)
+        self._old += new_mails
+        self._mails += len(new_mails)
+        self._posts += len(new_posts)
 
     def _take_mails(self) -> list[Arrival]:
         """Return the mails that came since the last look; copies of one are alike."""
@@ -87,23 +90,22 @@ class Received:
                 fail("a mail that comes again is the same", arrival.place)
         return arrivals
 
-    def _take_posts(self) -> list[Arrival]:
-        """Return the posts that came since the last look; each bears one key in both its places."""
-        messages = self.life.slack.messages[self._posts :]
-        arrivals = list_posts(self.life.slack)[self._posts :]
-        for message, arrival in zip(messages, arrivals, strict=True):
-            if message.client_msg_id != arrival.key:
-                fail("stranger", f"{arrival.place} got {arrival.key}, {message.client_msg_id}")
-        return arrivals
+    def _look_at_keys(self) -> None:
+        """A post bears one key in both the places where it is asked for."""
+        for message in self.life.slack.messages[self._posts :]:
+            event = (message.metadata or {}).get("event_payload", {})
+            key = event.get("delivery")
+            if message.client_msg_id != key:
+                fail("stranger", f"a post has the keys {key} and {message.client_msg_id}")
 
-    def _judge(self, conn: Connection, planned: list[Planned]) -> None:
+    def _judge(self, conn: Connection, planned: list[Planned], arrivals: list[Arrival]) -> None:
         repeated = ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
         repeats = Counter(row.delivery_id for row in repeated)
         mails = {row.key: 1 + repeats[row.id] for row in planned if row.medium == "mailto"}
         wanted, excused = expect_papers(planned, self.papers_of)
         verdict = Verdict()
-        judge_deliveries(verdict, planned, self._arrivals)
-        judge_copies(verdict, self._arrivals, lambda key, _: mails.get(key, 1))
-        judge_papers(verdict, wanted, self._arrivals, excused=excused)
+        judge_deliveries(verdict, planned, arrivals)
+        judge_copies(verdict, arrivals, lambda key, _: mails.get(key, 1))
+        judge_papers(verdict, wanted, arrivals, excused=excused)
         for check, details in verdict.findings.items():
             fail(check, details[0])

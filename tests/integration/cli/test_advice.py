@@ -19,7 +19,7 @@ import pytest
 
 from digest.cli import run_cli
 from tests.conftest import IS_NIGHTLY
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 ADVISED = re.compile(r"`digest ((?!serve|demo|init)[^`]+)`")
 SCREENS = "status --all, run, delivery list, subscription list, query list, feed list, coverage, doctor --quick"

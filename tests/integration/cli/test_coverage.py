@@ -11,7 +11,7 @@ from digest.model.papers import ArxivId
 from digest.store.gaps import load_open_gaps, mark_gaps_asked, save_gaps
 from digest.store.runs import quarantine_entries
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 @pytest.mark.usefixtures("world")

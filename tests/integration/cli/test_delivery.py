@@ -9,7 +9,7 @@ import pytest
 
 from digest.store.workers import JobTurn, Worker, lock_worker, save_turns, save_worker
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 @pytest.mark.usefixtures("world")

@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from digest.store.schema import subscriptions
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 PERSON = 'author:"Keiko Lindquell" AND cat:math.CO'
 FIRST = 'name = "perf-team"'

@@ -19,7 +19,7 @@ from digest.store.papers import load_forgotten, load_paper, load_stored_span
 from digest.store.schema import papers
 from digest.store.subscriptions import load_subscriptions
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 @pytest.mark.usefixtures("world")

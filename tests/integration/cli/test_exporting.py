@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Said, Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def count(said: Said) -> int:

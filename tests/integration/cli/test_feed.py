@@ -12,7 +12,7 @@ from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.web import WebServer, create_app
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def fetch(world: World, *addresses: str) -> list[httpx.Response]:

@@ -24,7 +24,7 @@ from tests.fakes.zotero import FakeLibrary, Zotero
 from tests.harness.papers import made_up
 from tests.harness.serving import serve_site
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
 
 FIRST = 'name = "perf-team"'

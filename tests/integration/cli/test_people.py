@@ -20,7 +20,7 @@ from digest.site import Site
 from digest.store.alarms import load_failed_deliveries
 from digest.store.schema import signups
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 ADA = "ada@digest.example"
 BO = "bo@digest.example"

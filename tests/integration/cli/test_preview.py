@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 def count_outbox(digest: Shell) -> int:

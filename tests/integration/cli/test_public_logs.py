@@ -21,7 +21,7 @@ import pytest
 from digest.cli import run_cli
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
-from tests.integration.cli.lively import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
 
 CONFIG = """\
 follow = ["$QUERY", 'ti:"{second}" OR abs:({third} AND', "abs:{fourth}"]

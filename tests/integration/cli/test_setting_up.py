@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def test_the_configuration_is_shown_with_origins_and_without_secrets(

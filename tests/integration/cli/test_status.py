@@ -15,7 +15,7 @@ from digest.model.clock import SystemClock
 from digest.store import lock_worker
 from digest.store.workers import JobTurn, Worker, delete_worker, save_turns, save_worker
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 def list_problems(digest: Shell) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 SECOND = "second@digest.example"
 

@@ -11,13 +11,13 @@ from pybtex.database import parse_string
 
 from digest.serve.steps import run_pass
 from tests.harness.serving import serve_site
-from tests.integration.web.conftest import Desk
+from tests.integration.web.conftest import ServedSite
 from tests.integration.web.world import PAPERS, live_in
 
 ID = PAPERS[0].id
 
 
-def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
+def test_a_paper_is_served_as_bibtex(shared: ServedSite) -> None:
     answer = shared.http.get(f"/refs/{ID}.bib")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/x-bibtex; charset=utf-8"
@@ -40,7 +40,7 @@ def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
         "../x.bib",
     ],
 )
-def test_what_is_no_stored_paper_is_not_found(shared: Desk, name: str) -> None:
+def test_what_is_no_stored_paper_is_not_found(shared: ServedSite, name: str) -> None:
     assert shared.http.get(f"/refs/{name}").status_code == 404
 
 

@@ -21,6 +21,7 @@ from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
 from digest.serve.steps import run_pass
 from digest.site import Site
+from tests.harness.installation import copy_database
 from tests.harness.serving import serve_site
 from tests.integration.web.world import TO, World, live_in
 
@@ -120,7 +121,7 @@ class Page:
 
 
 @dataclass
-class House:
+class PeopleSite:
     """An installation where people subscribe by themselves, served, with a clock that tests move."""
 
     world: World
@@ -177,27 +178,25 @@ def read_text(message: object) -> str:
 
 
 @contextmanager
-def open_house(
+def open_people_site(
     folder: Path,
     seed: Path | None = None,
     *,
     signup: str = "open",
     to: tuple[str, ...] = TO,
     extra: str = "",
-) -> Iterator[House]:
-    """Open an installation whose first digest was sent, from a copy of its database where there is one."""
+) -> Iterator[PeopleSite]:
+    """Open an installation whose first digest was sent.
+
+    It has a copy of the database in the folder `seed`, where one is given.
+    """
     with live_in(folder) as world:
         world.write_config(to=to, extra=extra)
-        path = folder / "digest.toml"
-        text = path.read_text(encoding="utf-8").replace("[web]", f'[web]\nsignup = "{signup}"')
-        path.write_text(text, encoding="utf-8")
+        world.edit("[web]", f'[web]\nsignup = "{signup}"')
         if seed:
-            with sqlite3.connect(seed) as source, sqlite3.connect(folder / "digest.db") as copy:
-                source.backup(copy)
-            source.close()
-            copy.close()
+            copy_database(seed, folder)
         with closing(world.open()) as site:
             if not seed:
                 run_pass(site)
             with serve_site(site) as url, httpx.Client(base_url=url) as http:
-                yield House(world, site, http)
+                yield PeopleSite(world, site, http)

@@ -64,7 +64,7 @@ RECORDS = {
 
 
 @dataclass
-class Clinic(Installation):
+class Examined(Installation):
     """The installation, and what answers for its domain and its addresses."""
 
     _: KW_ONLY
@@ -73,7 +73,7 @@ class Clinic(Installation):
 
 
 @contextmanager
-def opened_clinic(folder: Path) -> Iterator[Clinic]:
+def open_examined(folder: Path) -> Iterator[Examined]:
     """Start everything, configure an installation that uses it, and make its database."""
     arxiv = DemoArxiv(read_demo_papers(), SystemClock())
     mail = MailSink(starttls=True, login=("login@hidden-institute.net", "demo-password"))
@@ -83,7 +83,7 @@ def opened_clinic(folder: Path) -> Iterator[Clinic]:
         NameServer(RECORDS) as dns,
         LoopbackServer(lambda request: answers.get(request.path, Answer(b"", 404))) as web,
         installed(
-            Clinic,
+            Examined,
             folder,
             arxiv,
             mail=mail,
@@ -91,10 +91,10 @@ def opened_clinic(folder: Path) -> Iterator[Clinic]:
             environ=SECRETS | {"DIGEST_TEST_DNS": dns.address},
             dns=dns,
             answers=answers,
-        ) as clinic,
+        ) as examined,
     ):
         smtp = mail.url.replace("://", "://login%40hidden-institute.net@")
         servers = {"arxiv": arxiv.url, "smtp": smtp, "slack": slack.url, "web": web.url}
-        clinic.write(CONFIG.format(**servers, ca_file=mail.certificate))
+        examined.write(CONFIG.format(**servers, ca_file=mail.certificate))
         open_store(f"sqlite:///{folder / 'digest.db'}", create=True).close()
-        yield clinic
+        yield examined
