@@ -30,6 +30,7 @@ The battery's days follow it at the pace of real time, with jumps.
 
 _LONGEST_SLEEP = 2.0
 _TITLES = ("Tail latency of {}", "A note on {}", "{} revisited", "Towards fast {}", "Measuring {}")
+_SENTENCE = "We measure, and report what we found. "
 _THINGS = (
     "caches",
     "queues",
@@ -155,7 +156,7 @@ class Press:
             announced=moment,
             submitted=(moment - timedelta(hours=7, minutes=self._draw.randrange(50)),),
             title=self._draw.choice(_TITLES).format(self._draw.choice(_THINGS)),
-            abstract="We measure, and report what we found. " * self._draw.randrange(2, 9),
+            abstract="".join([_SENTENCE] * self._draw.randrange(2, 9)),
             authors=(Author("Ada Example"), Author("Bo Sample")),
             categories=(category, *second),
         )
