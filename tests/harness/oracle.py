@@ -182,10 +182,10 @@ def judge_stored(conn: Connection, arrivals: Collection[Arrival]) -> Verdict:
     verdict = Verdict()
     planned = [row for row in load_planned(conn) if row.medium in ("mailto", "slack")]
     attempts = {row.key: row.attempts for row in planned}
-    papers_of = {
-        row.digest: {str(entry.paper.id) for entry in load_digest(conn, row.digest).entries}
-        for row in planned
-    }
+    papers_of: dict[int, set[str]] = {}
+    for row in planned:
+        entries = load_digest(conn, row.digest).entries
+        papers_of[row.digest] = {str(entry.paper.id) for entry in entries}
 
     def most(key: str, place: str) -> int:
         return attempts.get(key, 0) if place.startswith("mailto:") else 1

@@ -46,11 +46,10 @@ def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) ->
 
 def told(report: PassReport) -> list[tuple[str, str, Kind]]:
     """Return slot, id and kind of all that a pass planned."""
-    return [
-        (digest.slot, str(entry.paper.id), entry.kind)
-        for digest in report.plan.digests
-        for entry in digest.entries
-    ]
+    planned = []
+    for digest in report.plan.digests:
+        planned += [(digest.slot, str(entry.paper.id), entry.kind) for entry in digest.entries]
+    return planned
 
 
 def told_ids(report: PassReport) -> list[str]:

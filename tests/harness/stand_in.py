@@ -34,8 +34,11 @@ class StandIn:
         options: Mapping[str, object] = MappingProxyType({}),
         log: Path | None = None,
     ) -> None:
-        words = [("--papers", folder / name) for name in papers] + [*options.items()]
-        arguments = [str(part) for pair in words for part in pair]
+        arguments: list[str] = []
+        for name in papers:
+            arguments += ["--papers", str(folder / name)]
+        for option, value in options.items():
+            arguments += [option, str(value)]
         self._log = log.open("wb") if log else None
         self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the tests
             [

@@ -1,8 +1,9 @@
-"""So many days of an installation, drawn from a seed and judged after each pass: `python -m tests.simulator.days`.
+"""So many days of an installation, drawn from a seed: `python -m tests.simulator.days`.
 
-Papers come out, late ones among them, and change; operators edit the file, readers leave and come back; arXiv,
-the mail server and Slack have bad days; and one pass in six dies at one of the points where a process may. A week,
-a month and a year are the same life at another length: only the longer ones meet what is deleted when it is old.
+All is judged after each pass. Papers come out, late ones among them, and change; operators edit the
+file, readers leave and come back; arXiv, the mail server and Slack have bad days; and one pass in
+six dies at one of the points where a process may. A week, a month and a year are the same life at
+another length: only the longer ones meet what is deleted when it is old.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class Days:
             self.life.advance(timedelta(hours=hours))
             if self._draw.random() < _TROUBLES:
                 self.spoil()
-            self.make_pass(self.choose_death() if self._draw.random() < _DEATHS else None)
+            is_deadly = self._draw.random() < _DEATHS
+            self.make_pass(self.choose_death() if is_deadly else None)
 
     def make_pass(self, point: Point | None = None) -> None:
         """Make one pass, which may die at a point, and look at everything."""
@@ -179,10 +181,10 @@ class Days:
 
     def leave(self) -> None:
         """Let somebody leave, now or while messages are on their way."""
-        wishes = self.life.file.wishes
-        name, place = self._draw.choice(
-            [(name, to) for name in sorted(wishes) for to in WISHES[name].sent_to]
-        )
+        readers: list[tuple[str, str]] = []
+        for name in sorted(self.life.file.wishes):
+            readers += [(name, to) for to in WISHES[name].sent_to]
+        name, place = self._draw.choice(readers)
         if self._draw.random() < 1 / 2:
             self.life.leave(place, name)
         else:
@@ -211,29 +213,24 @@ class Days:
 
     def fail_at_the_hour(self) -> None:
         """Let arXiv fail from a digest's hour on, for ten minutes to thirty hours, and be well again."""
-        names = [
-            name
-            for name in sorted(self.life.file.wishes)
-            if self.life.file.wishes[name].when in _HOURLY
-        ]
+        wishes = self.life.file.wishes
+        names = [name for name in sorted(wishes) if wishes[name].when in _HOURLY]
         if not names:
             return
-        cadence = Cadence.parse(self.life.file.wishes[self._draw.choice(names)].when)
+        cadence = Cadence.parse(wishes[self._draw.choice(names)].when)
         turn = next_slot(cadence, None, self.life.clock.now())
         assert turn is not None
         self.life.announce("cs.PF", "latency")
         self.life.advance(turn.due_at - self.life.clock.now())
         kind = self._draw.choice(_OUTAGES)
         self.life.arxiv.faults.add(kind, times=_FOR_EVER, seconds=_BRIEF)
-        over_at = turn.due_at + timedelta(
-            minutes=self._draw.choice((10, 45, 120, 600, 1_200, 1_800))
-        )
+        lasting = self._draw.choice((10, 45, 120, 600, 1_200, 1_800))
+        over_at = turn.due_at + timedelta(minutes=lasting)
         while self.life.clock.now() < over_at:
             self.make_pass()
             left = over_at - self.life.clock.now()
-            self.life.advance(
-                min(timedelta(hours=self._draw.choice((1, 3, 6))), max(left, timedelta(0)))
-            )
+            step = timedelta(hours=self._draw.choice((1, 3, 6)))
+            self.life.advance(min(step, max(left, timedelta(0))))
         self.life.arxiv.faults.clear()
         for _ in range(2):
             self.life.advance(timedelta(minutes=self._draw.choice((1, 45, 130))))
@@ -243,9 +240,8 @@ class Days:
         """Let Slack refuse one channel, or the token, for hours to days."""
         hours = self._draw.choice((2, 5, 12, 30, 72, 200))
         channel = self._draw.choice((*CHANNELS, ""))
-        self.life.refuse(
-            channel, self._draw.choice(_REFUSALS[bool(channel)]), timedelta(hours=hours)
-        )
+        code = self._draw.choice(_REFUSALS[bool(channel)])
+        self.life.refuse(channel, code, timedelta(hours=hours))
 
     def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""

@@ -318,17 +318,16 @@ def look_at(life: Life, medium: str) -> str:
     with life.site.store.read() as conn:
         if medium == "feed":
             (due,) = load_subscriptions(conn)
-            served = _count_entries(
-                life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
-            )
+            feed = life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
+            served = _count_entries(feed)
             return f"{served}/{_count_entries(read_feed(life))}"
         first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
-        states = [
-            row.state
-            for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
-        ]
+        rows = ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
+    states = "+".join(row.state for row in rows) or "none"
+    if medium == "mail":
+        return f"{states} {len(life.mail.mails)}"
     posts = [post for post in life.slack.messages if not post.thread_ts]
-    return f"{'+'.join(states) or 'none'} {len(life.mail.mails if medium == 'mail' else posts)}"
+    return f"{states} {len(posts)}"
 
 
 def look_into(life: Life) -> Stored:
@@ -350,11 +349,13 @@ def find_told(life: Life) -> set[str]:
     """Return the ids of the news that every medium has brought to its readers by now."""
     (mail, *others) = {mail.raw for mail in life.mail.mails}
     assert not others, "one mail, however often it came, byte for byte alike"
-    posts = " ".join(
-        words for post in life.slack.messages if post.thread_ts for words in post.block_texts
-    )
-    texts = (mail.decode(), posts, read_feed(life).decode())
-    return set.intersection(*({*re.findall(r"2603\.\d{5}", words)} for words in texts))
+    posts: list[str] = []
+    for post in life.slack.messages:
+        if post.thread_ts:
+            posts += post.block_texts
+    texts = (mail.decode(), " ".join(posts), read_feed(life).decode())
+    told = [{*re.findall(r"2603\.\d{5}", words)} for words in texts]
+    return set.intersection(*told)
 
 
 def read_feed(life: Life) -> bytes:
