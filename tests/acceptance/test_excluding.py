@@ -62,11 +62,10 @@ def steer(
 
 
 def told_to(here: Installation) -> dict[str, list[str]]:
-    report = here.run()
-    return {
-        digest.subscription: sorted(str(entry.paper.id) for entry in digest.entries)
-        for digest in report.plan.digests
-    }
+    ids = {}
+    for digest in here.run().plan.digests:
+        ids[digest.subscription] = sorted(str(entry.paper.id) for entry in digest.entries)
+    return ids
 
 
 def test_an_excluded_paper_is_told_to_nobody_through_this_subscription(

@@ -93,10 +93,10 @@ def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_announcem
     )
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
-    days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
-    noted = [
-        [str(digest.coverage.announcement) for digest in look(here, clock, day)] for day in days
-    ]
+    noted = []
+    for days in (2, 3, 4):  # Fri 6 to Sun 8 Mar
+        digests = look(here, clock, TUESDAY + timedelta(days=days, hours=13))
+        noted.append([str(digest.coverage.announcement) for digest in digests])
     assert noted == [["2026-03-05"], [], []]
 
 

@@ -77,7 +77,7 @@ def test_a_digest_of_a_week_says_what_became_of_its_papers_though_nobody_asked_f
     look(here, clock, TUESDAY + timedelta(hours=3), thursday + timedelta(hours=3))
     assert "Withdrawn on Thu 5 Mar (v2)" in preview(here, "--next", "--as", "text")
     look(here, clock, MONDAY_NOON)
-    (digest,) = [digest for report in here.reports for digest in report.plan.digests]
+    (digest,) = here.digests
     assert [(entry.paper.id.number, entry.kind) for entry in digest.entries] == [
         (number, Kind.NEW) for number in (24, 23, 21, 22)
     ]
@@ -107,7 +107,7 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
         look(here, clock, moment + timedelta(hours=12))
     here.command("subscription", "resume", "perf-team")
     look(here, clock, TUESDAY + 3 * DAY + timedelta(hours=12))
-    digest = [digest for report in here.reports for digest in report.plan.digests][-1]
+    digest = here.digests[-1]
     (entry,) = digest.entries
     assert entry.before is not None
     assert (entry.label, entry.before.paper.abstract) == ("v1 → v3", ABSTRACT)

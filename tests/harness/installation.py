@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from digest.config import load_config
 from digest.model.clock import Clock
+from digest.model.messages import Digest
 from digest.plan.links import LinkMaker, make_links
 from digest.serve.installation import open_site
 from digest.serve.steps import PassReport, run_pass
@@ -104,6 +105,14 @@ class Installation:
         self.reports.append(run_pass(self.site, poll_anyway=anyway))
         return self.reports[-1]
 
+    @property
+    def digests(self) -> list[Digest]:
+        """What its passes planned so far, the oldest first."""
+        planned: list[Digest] = []
+        for report in self.reports:
+            planned += report.plan.digests
+        return planned
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         with self.site.store.read() as conn:
@@ -144,6 +153,13 @@ class Installation:
     def list_mails(self, address: str) -> list[EmailMessage]:
         """Return the mails that came to an address, oldest first."""
         return [mail.message for mail in self.mail.mails if mail.recipients == (address,)]
+
+    def read_posts(self) -> str:
+        """Return the words of every post that came."""
+        texts: list[str] = []
+        for message in self.slack.messages:
+            texts += message.block_texts
+        return " ".join(texts)
 
     def read_mails(self) -> list[str]:
         """Return the plain text of every mail that came."""

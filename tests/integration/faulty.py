@@ -159,8 +159,7 @@ class World(Installation):
         """Return every change told so far, in order."""
         return [
             (str(entry.kind), str(entry.paper.id), entry.paper.version)
-            for report in self.reports
-            for digest in report.plan.digests
+            for digest in self.digests
             for entry in digest.entries
         ]
 
