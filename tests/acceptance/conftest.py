@@ -150,7 +150,10 @@ def quick_folder() -> Iterator[Path]:
 def make_database(
     request: pytest.FixtureRequest, quick_folder: Path
 ) -> Callable[[str], tuple[str, str]]:
-    """Return a function that makes an empty database of a kind, and tells its URL and that of its server."""
+    """Return a function that makes an empty database of a kind.
+
+    It returns its URL and that of its server.
+    """
 
     def make(kind: str) -> tuple[str, str]:
         if kind == "sqlite":
@@ -168,7 +171,10 @@ def live(
     quick_folder: Path,
     make_database: Callable[[str], tuple[str, str]],
 ) -> Callable[[str], AbstractContextManager[Life]]:
-    """Return a function that sets up an installation on a kind of database, on the noon after a day with news."""
+    """Return a function that sets up an installation on a kind of database.
+
+    It is the noon after a day with news.
+    """
 
     @contextmanager
     def begin(kind: str) -> Iterator[Life]:

@@ -1,4 +1,4 @@
-"""What people meet: a served installation that knows 30 days of papers, and a mailbox for its mails."""
+"""What people meet: a served installation that knows 30 days of papers, and a mailbox."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One delivery: its digest, that digest's subscription and slot, where it went, how it ended."""
+    """One delivery: the subscription and the slot of its digest, where it went, how it ended."""
 
     id: int
     key: str

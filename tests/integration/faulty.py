@@ -198,7 +198,7 @@ def list_past(count: int) -> list[DemoPaper]:
 
 
 _pasts: dict[tuple[str, ...], bytes] = {}
-"""Databases after a first look, which is the same each time, by source, papers and saved queries."""
+"""Databases after a first look, by source, papers and saved queries: it is the same each time."""
 
 
 @contextmanager
@@ -303,7 +303,10 @@ def assert_all_follows(world: World, *, after: timedelta = timedelta(hours=5)) -
 
 
 def assert_all_there_once(world: World) -> None:
-    """All that was announced is stored as it is, each change once, and the look is known to be complete."""
+    """All that was announced is stored as it is, each change once.
+
+    The look is known to be complete.
+    """
     assert sorted(world.list_changes()) == sorted(world.expected)
     stored = select(papers.c.arxiv_id, versions.c.version).join(
         versions, versions.c.id == papers.c.latest_version_id

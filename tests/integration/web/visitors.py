@@ -122,7 +122,7 @@ class Page:
 
 @dataclass
 class PeopleSite:
-    """An installation where people subscribe by themselves, served, with a clock that tests move."""
+    """A served installation where people subscribe by themselves, with a clock that tests move."""
 
     world: World
     site: Site
@@ -145,7 +145,9 @@ class PeopleSite:
     def path(self, address: str = ME) -> str:
         with self.site.store.begin() as conn:
             place = Destination(DestinationKind.MAIL, address)
-            return f"/p/{remember_preferences(conn, self.world.links(self.site), place, at=self.world.clock.now())}"
+            maker = self.world.links(self.site)
+            token = remember_preferences(conn, maker, place, at=self.world.clock.now())
+        return f"/p/{token}"
 
     def open(self, path: str) -> Page:
         return Page(self.http, self.http.get(path))
